@@ -1,0 +1,64 @@
+"""Every error JimBot raises on purpose.
+
+A message says what happened, with which value, what was expected, and what to do. The command line prints it as
+one sentence and leaves with `exit_code`: 2 when the caller can fix it by calling differently, 1 when the work itself
+failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class JimbotError(Exception):
+    """Parent of all errors raised on purpose; anything else that escapes is a bug."""
+
+    exit_code = 1
+
+
+class UsageError(JimbotError):
+    """The caller asked for something that does not exist or does not make sense."""
+
+    exit_code = 2
+
+
+class UnknownNameError(UsageError):
+    """A game, learner, policy, setting or file kind was named that nobody knows."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        known = sorted(known)
+        close = get_close_matches(str(name), known, n=1, cutoff=0.4)
+        guess = f" Did you mean '{close[0]}'?" if close else ""
+        super().__init__(f"Unknown {kind} '{name}'.{guess} Known: {', '.join(known)}.{' ' + hint if hint else ''}")
+
+
+class SettingsError(UsageError):
+    """A setting has a value that cannot be used."""
+
+
+class IllegalActionError(JimbotError):
+    """An action outside the legal mask was sent to a game in checked mode."""
+
+
+class CheckpointError(UsageError):
+    """A checkpoint or policy file is missing, damaged, or belongs to something else."""
+
+
+class SnapshotError(UsageError):
+    """A game snapshot is damaged or was taken from another game, version or shape."""
+
+
+class StorageError(JimbotError):
+    """A file that matters could not be written; what was there before is untouched."""
+
+
+class TrainingError(JimbotError):
+    """Learning cannot go on (for instance a loss that is not a number)."""
+
+
+class MissingExtraError(UsageError):
+    """An optional part is not installed; the message carries the install command."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} is not installed. Install it with: pip install 'jimbot[{extra}]'")

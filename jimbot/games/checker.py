@@ -1,0 +1,188 @@
+"""The contract test, shipped with the package: `check_game("hackmatrix")` for ours, or for a game of your own.
+
+Plays random legal games and verifies everything the rest of JimBot relies on. Assertions are full sentences that
+name the likely cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jimbot.errors import IllegalActionError
+from jimbot.games.contract import BatchGame, game_entry, make
+from jimbot.games.seeds import TRAIN, bank_of
+from jimbot.games.spec import GameSpec
+
+
+class ContractError(AssertionError):
+    """A game breaks the contract."""
+
+
+def check_game(game_id: str, steps: int = 200, num_envs: int = 8, options: Mapping[str, Any] | None = None) -> None:
+    """Checks the spec, stepping, determinism, snapshots, holding, hidden information and illegal actions."""
+    entry = game_entry(game_id)
+    check_spec(entry.spec)
+
+    def build(seed: int = 7) -> BatchGame:
+        return make(game_id, num_envs, seed=seed, options=options, checked=True)
+
+    trace = _play(build(), steps)
+    again = _play(build(), steps)
+    for name in trace:
+        _require(
+            np.array_equal(trace[name], again[name], equal_nan=True),
+            f"'{name}' differs between two runs with the same seed and actions: randomness outside the game state.",
+        )
+    _require(trace["ended"].any(), f"No game ended in {steps} steps of {num_envs} games; use more steps to check restarts.")
+    _check_snapshot(build(), steps=min(steps, 50))
+    _check_hold(build())
+    _check_hidden(build(), steps=min(steps, 50))
+    _check_illegal(build())
+
+
+def check_spec(spec: GameSpec) -> None:
+    """Names unique, labels unique and invertible, offsets gapless."""
+    labels = spec.actions.labels
+    _require(len(set(labels)) == len(labels), f"Game '{spec.id}' has two actions with the same label.")
+    _require(all(spec.actions.index(label) == i for i, label in enumerate(labels)), "Action labels do not map back.")
+    names = [field.name for field in spec.observation.fields]
+    _require(len(set(names)) == len(names), f"Game '{spec.id}' has two observation fields with the same name.")
+    _require(len(set(spec.reward_terms)) == len(spec.reward_terms), "Two reward terms have the same name.")
+    _require(all(field.meaning for field in spec.observation.fields), "An observation field does not say what it means.")
+    spec.options()
+
+
+def random_legal(rng: np.random.Generator, legal_mask: np.ndarray) -> np.ndarray:
+    """One uniformly random legal action per row."""
+    return np.where(legal_mask, rng.random(legal_mask.shape), -1.0).argmax(axis=1)
+
+
+def _require(condition: Any, sentence: str) -> None:
+    if not condition:
+        raise ContractError(sentence)
+
+
+def _play(game: BatchGame, steps: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(3)
+    game.reset()
+    _check_arrays(game, first=True)
+    seen: dict[str, list[np.ndarray]] = {name: [] for name in ("observation", "legal_mask", "reward", "ended", "seeds")}
+    for _ in range(steps):
+        seeds_before = game.seeds.copy()
+        game.step(random_legal(rng, game.legal_mask))
+        _check_arrays(game)
+        ended = game.terminated | game.truncated
+        changed = game.seeds != seeds_before
+        _require((changed == ended).all(), "A row's seed must change exactly when its game ends and restarts.")
+        for seed in game.seeds[changed]:
+            _require(bank_of(int(seed)) == TRAIN, f"Restart seed {int(seed)} is not of the train bank.")
+        for name, value in zip(
+            seen, (game.observation, game.legal_mask, game.reward, ended, game.seeds), strict=True
+        ):
+            seen[name].append(value.copy())
+    game.close()
+    return {name: np.stack(values) for name, values in seen.items()}
+
+
+def _check_arrays(game: BatchGame, first: bool = False) -> None:
+    spec, rows = game.spec, game.num_rows
+    for name, shape, kind in (
+        ("observation", (rows, spec.observation.size), np.float32),
+        ("legal_mask", (rows, spec.actions.size), np.bool_),
+        ("reward", (rows,), np.float32),
+        ("reward_terms", (rows, len(spec.reward_terms)), np.float32),
+        ("final_stats", (rows, len(spec.episode_stats)), np.float32),
+        ("terminated", (rows,), np.bool_),
+        ("truncated", (rows,), np.bool_),
+    ):
+        value = getattr(game, name)
+        _require(value.shape == shape, f"'{name}' has shape {value.shape}; expected {shape} from the spec.")
+        _require(value.dtype == kind, f"'{name}' is {value.dtype}; expected {np.dtype(kind)}.")
+    _require(np.isfinite(game.observation).all(), "An observation holds a value that is not finite.")
+    _require(game.legal_mask.any(axis=1).all(), "A row has no legal action; every row must always have one.")
+    _require(not (game.terminated & game.truncated).any(), "A game was both terminated and truncated.")
+    idle = ~game.acting
+    _require(not game.legal_mask[idle, 1:].any(), "A row that is not acting may have only action 0 legal.")
+    for field in spec.observation.fields:
+        if field.ids:
+            ids = game.observation[:, spec.observation.slice(field.name)]
+            whole = (ids == np.round(ids)).all() and (ids >= 0).all() and (ids < field.ids).all()
+            _require(whole, f"Id field '{field.name}' holds something else than integers 0..{field.ids - 1}.")
+    if not first:
+        gap = np.abs(game.reward_terms.sum(axis=1) - game.reward).max()
+        _require(gap <= 1e-3 * max(1.0, float(np.abs(game.reward).max())), "reward is not the sum of reward_terms.")
+
+
+def _check_snapshot(game: BatchGame, steps: int) -> None:
+    game.reset()
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        game.step(random_legal(rng, game.legal_mask))
+    saved = {name: value.copy() for name, value in game.snapshot().items()}
+    plan_rng = np.random.default_rng(9)
+    first, actions = [], []
+    for _ in range(steps):
+        actions.append(random_legal(plan_rng, game.legal_mask))
+        game.step(actions[-1])
+        first.append((game.observation.copy(), game.reward.copy()))
+    game.restore(saved)
+    for step, action in enumerate(actions):
+        game.step(action)
+        _require(
+            np.array_equal(game.observation, first[step][0]) and np.array_equal(game.reward, first[step][1]),
+            f"After restore the game differs at step {step}: the snapshot does not hold the whole state.",
+        )
+    game.close()
+
+
+def _check_hold(game: BatchGame) -> None:
+    game.reset()
+    hold = np.zeros(game.num_rows, bool)
+    hold[::2] = True
+    before = game.observation.copy()
+    game.step(random_legal(np.random.default_rng(1), game.legal_mask), hold=hold)
+    _require(np.array_equal(game.observation[hold], before[hold]), "A held row changed.")
+    _require(not game.reward[hold].any(), "A held row got a reward.")
+    _require(not (game.terminated | game.truncated)[hold].any(), "A held row ended.")
+    game.close()
+
+
+def _check_hidden(game: BatchGame, steps: int) -> None:
+    """Re-deals hidden state; the player must not be able to tell."""
+    game.reset()
+    rng = np.random.default_rng(11)
+    rows = np.arange(game.num_rows)
+    for _ in range(steps):
+        game.step(random_legal(rng, game.legal_mask))
+        before = game.observation.copy()
+        saved = game.snapshot()
+        game.redraw_hidden(rows, rng.integers(0, 2**63, game.num_rows).astype(np.uint64))
+        _require(
+            np.array_equal(game.observation, before), "The observation changed when hidden information was re-dealt."
+        )
+        game.restore(saved)
+    game.close()
+
+
+def _check_illegal(game: BatchGame) -> None:
+    game.reset()
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        row = int(np.argmin(game.legal_mask.sum(axis=1)))
+        illegal = np.flatnonzero(~game.legal_mask[row])
+        actions = random_legal(rng, game.legal_mask)
+        if illegal.size:
+            actions[row] = illegal[0]
+            before = game.observation.copy()
+            try:
+                game.step(actions)
+            except IllegalActionError:
+                _require(np.array_equal(game.observation, before), "A refused illegal action changed the game.")
+                game.close()
+                return
+            raise ContractError(f"Illegal action {illegal[0]} was accepted in checked mode.")
+        game.step(actions)
+    game.close()

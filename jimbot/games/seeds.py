@@ -1,0 +1,86 @@
+"""Seeds and the three banks they fall into.
+
+A seed is an unsigned 64-bit number. A fixed hash of it decides its bank for ever, so what judges an agent can never
+be trained on: automatic restarts draw from the train bank only.
+
+The hash uses 32-bit arithmetic on the two halves of the seed, so the very same lines run on NumPy and on JAX (which
+has no 64-bit integers by default).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jimbot.errors import UnknownNameError, UsageError
+
+HELD_OUT, VALIDATION, TRAIN = "held-out", "validation", "train"
+BANKS = (HELD_OUT, VALIDATION, TRAIN)
+_BANK_OF_RESIDUE = {0: HELD_OUT, 1: VALIDATION}  # of 100; every other residue is train
+FIRST_TRAIN_RESIDUE = len(_BANK_OF_RESIDUE)
+
+
+def mix32(word: Any) -> Any:
+    """Scrambles uint32 words (NumPy or JAX arrays); every output bit depends on every input bit."""
+    word = (word ^ (word >> 16)) * np.uint32(0x7FEB352D)
+    word = (word ^ (word >> 15)) * np.uint32(0x846CA68B)
+    return word ^ (word >> 16)
+
+
+def residue(high: Any, low: Any) -> Any:
+    """The bank residue 0..99 of seeds given as their high and low uint32 halves."""
+    return mix32(low ^ mix32(high ^ np.uint32(0x9E3779B9))) % np.uint32(100)
+
+
+def split(seeds: np.ndarray | Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """uint64 seeds → their high and low uint32 halves."""
+    wide = np.asarray(seeds, dtype=np.uint64)
+    return (wide >> np.uint64(32)).astype(np.uint32), wide.astype(np.uint32)
+
+
+def join(high: np.ndarray, low: np.ndarray) -> np.ndarray:
+    """The inverse of `split`."""
+    return (np.asarray(high, np.uint64) << np.uint64(32)) | np.asarray(low, np.uint64)
+
+
+def bank_of(seed: int) -> str:
+    """The bank a seed belongs to.
+
+    >>> sorted({bank_of(seed) for seed in range(2000)})
+    ['held-out', 'train', 'validation']
+    """
+    high, low = split([seed])
+    return _BANK_OF_RESIDUE.get(int(residue(high, low)[0]), TRAIN)
+
+
+def bank_seeds(bank: str, count: int, start: int = 0) -> np.ndarray:
+    """The first `count` seeds of a bank at or after `start`, as uint64: the same list on every machine.
+
+    >>> [bank_of(seed) for seed in bank_seeds("held-out", 3)]
+    ['held-out', 'held-out', 'held-out']
+    """
+    if bank not in BANKS:
+        raise UnknownNameError("seed bank", bank, BANKS)
+    if count < 1:
+        raise UsageError(f"Asked for {count} seeds of bank '{bank}'; expected at least 1. Give a positive number.")
+    found: list[np.ndarray] = []
+    missing = count
+    while missing > 0:
+        block = np.arange(start, start + max(1024, 128 * missing), dtype=np.uint64)
+        residues = residue(*split(block))
+        wanted = {HELD_OUT: residues == 0, VALIDATION: residues == 1, TRAIN: residues >= FIRST_TRAIN_RESIDUE}[bank]
+        found.append(block[wanted][:missing])
+        missing -= len(found[-1])
+        start += len(block)
+    return np.concatenate(found)
+
+
+def train_seeds(rng: np.random.Generator, count: int) -> np.ndarray:
+    """`count` fresh random seeds of the train bank."""
+    with np.errstate(over="ignore"):
+        seeds = rng.integers(0, 2**64, size=count, dtype=np.uint64)
+        while (judging := residue(*split(seeds)) < FIRST_TRAIN_RESIDUE).any():
+            seeds[judging] += np.uint64(1)
+    return seeds

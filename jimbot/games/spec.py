@@ -1,0 +1,148 @@
+"""What a game declares about itself: observation fields, action blocks, reward terms, episode statistics.
+
+No number is written twice: widths, offsets and counts all derive from the spec, and so do the fingerprints that tie a
+checkpoint to the exact observation and action tables it was trained on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from jimbot.errors import UnknownNameError, UsageError
+
+
+@dataclass(frozen=True)
+class Field:
+    """One named piece of the flat observation vector."""
+
+    name: str
+    shape: tuple[int, ...]
+    meaning: str
+    ids: int = 0
+    """0 for numbers; otherwise the field holds integer ids below this, to be embedded rather than scaled."""
+    centre: tuple[str, int, str, int] | None = None
+    """For boards: (field, index, field, index) of the viewer's own row and column, each scaled to 0..1."""
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+
+@dataclass(frozen=True)
+class ObservationSpec:
+    """Ordered fields, laid out one after another in a flat float32 vector."""
+
+    fields: tuple[Field, ...]
+
+    @cached_property
+    def offsets(self) -> dict[str, int]:
+        starts = np.cumsum([0] + [field.size for field in self.fields]).tolist()
+        return {field.name: start for field, start in zip(self.fields, starts, strict=False)}
+
+    @cached_property
+    def size(self) -> int:
+        return sum(field.size for field in self.fields)
+
+    def __getitem__(self, name: str) -> Field:
+        for field in self.fields:
+            if field.name == name:
+                return field
+        raise UnknownNameError("observation field", name, self.offsets)
+
+    def slice(self, name: str) -> slice:
+        """Where a field lies in the flat vector."""
+        size = self[name].size
+        return slice(self.offsets[name], self.offsets[name] + size)
+
+    def view(self, observation: np.ndarray, name: str) -> np.ndarray:
+        """A field of a (…, D) observation in its own shape."""
+        return observation[..., self.slice(name)].reshape(*observation.shape[:-1], *self[name].shape)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return _fingerprint([[f.name, list(f.shape), f.ids] for f in self.fields])
+
+
+@dataclass(frozen=True)
+class ActionBlock:
+    """A run of actions of one kind; every action has a readable label, unique in its game."""
+
+    name: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ActionSpec:
+    """Ordered blocks of actions, numbered through."""
+
+    blocks: tuple[ActionBlock, ...]
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(label for block in self.blocks for label in block.labels)
+
+    @cached_property
+    def size(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def block_of(self) -> np.ndarray:
+        """(A,) int32: the block number of every action."""
+        return np.repeat(np.arange(len(self.blocks), dtype=np.int32), [len(block.labels) for block in self.blocks])
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {label: action for action, label in enumerate(self.labels)}
+
+    def label(self, action: int) -> str:
+        return self.labels[action]
+
+    def index(self, label: str) -> int:
+        """The action with this label; the inverse of `label`."""
+        if label not in self._index:
+            raise UnknownNameError("action", label, self._index)
+        return self._index[label]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return _fingerprint([[block.name, list(block.labels)] for block in self.blocks])
+
+
+@dataclass(frozen=True)
+class GameSpec:
+    """Everything about a game that does not change while it is played."""
+
+    id: str
+    version: int
+    """Changes when behaviour changes (rules, rewards, observation), not when code is tidied."""
+    players: int
+    observation: ObservationSpec
+    actions: ActionSpec
+    reward_terms: tuple[str, ...]
+    episode_stats: tuple[str, ...]
+    """Measured when an episode ends; reported as means, names that start with `highest_` as maxima."""
+    options: type
+    """A frozen dataclass of game options, all with defaults."""
+
+    def parse_options(self, values: dict | None) -> object:
+        """Options from plain values, checked by name and by the record's own validation."""
+        values = values or {}
+        known = [field.name for field in dataclasses.fields(self.options)]
+        for name in values:
+            if name not in known:
+                raise UnknownNameError(f"option of game {self.id}", name, known)
+        try:
+            return self.options(**values)
+        except (TypeError, ValueError) as problem:
+            raise UsageError(f"Options {values} do not fit game '{self.id}': {problem}") from problem
+
+
+def _fingerprint(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, separators=(",", ":")).encode()).hexdigest()[:16]
