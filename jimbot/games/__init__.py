@@ -1,5 +1,13 @@
 """The rules of the games. Nothing in here knows of learning, servers or files."""
 
-from jimbot.games.contract import BatchGame, FunctionalGame, GameSpec, available_games, functional_game, game_entry, make
+from jimbot.games.contract import (
+    BatchGame,
+    FunctionalGame,
+    GameSpec,
+    available_games,
+    functional_game,
+    game_entry,
+    make,
+)
 
 __all__ = ["BatchGame", "FunctionalGame", "GameSpec", "available_games", "functional_game", "game_entry", "make"]

@@ -36,7 +36,7 @@ def check_game(game_id: str, steps: int = 200, num_envs: int = 8, options: Mappi
             np.array_equal(trace[name], again[name], equal_nan=True),
             f"'{name}' differs between two runs with the same seed and actions: randomness outside the game state.",
         )
-    _require(trace["ended"].any(), f"No game ended in {steps} steps of {num_envs} games; use more steps to check restarts.")
+    _require(trace["ended"].any(), f"No game ended in {steps} steps of {num_envs} games; check with more steps.")
     _check_snapshot(build(), steps=min(steps, 50))
     _check_hold(build())
     _check_hidden(build(), steps=min(steps, 50))
@@ -51,7 +51,7 @@ def check_spec(spec: GameSpec) -> None:
     names = [field.name for field in spec.observation.fields]
     _require(len(set(names)) == len(names), f"Game '{spec.id}' has two observation fields with the same name.")
     _require(len(set(spec.reward_terms)) == len(spec.reward_terms), "Two reward terms have the same name.")
-    _require(all(field.meaning for field in spec.observation.fields), "An observation field does not say what it means.")
+    _require(all(field.meaning for field in spec.observation.fields), "An observation field has no meaning.")
     spec.options()
 
 
@@ -79,9 +79,7 @@ def _play(game: BatchGame, steps: int) -> dict[str, np.ndarray]:
         _require((changed == ended).all(), "A row's seed must change exactly when its game ends and restarts.")
         for seed in game.seeds[changed]:
             _require(bank_of(int(seed)) == TRAIN, f"Restart seed {int(seed)} is not of the train bank.")
-        for name, value in zip(
-            seen, (game.observation, game.legal_mask, game.reward, ended, game.seeds), strict=True
-        ):
+        for name, value in zip(seen, (game.observation, game.legal_mask, game.reward, ended, game.seeds), strict=True):
             seen[name].append(value.copy())
     game.close()
     return {name: np.stack(values) for name, values in seen.items()}
@@ -108,7 +106,7 @@ def _check_arrays(game: BatchGame, first: bool = False) -> None:
     _require(not game.legal_mask[idle, 1:].any(), "A row that is not acting may have only action 0 legal.")
     for field in spec.observation.fields:
         if field.ids:
-            ids = game.observation[:, spec.observation.slice(field.name)]
+            ids = game.observation[:, spec.observation.span(field.name)]
             whole = (ids == np.round(ids)).all() and (ids >= 0).all() and (ids < field.ids).all()
             _require(whole, f"Id field '{field.name}' holds something else than integers 0..{field.ids - 1}.")
     if not first:

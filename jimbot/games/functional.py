@@ -135,11 +135,11 @@ class FunctionalBatchGame(BatchGame):
     def step(self, actions: np.ndarray, hold: np.ndarray | None = None) -> None:
         rows = self._live_rows()
         self.check_actions(actions, hold)
-        actions = jnp.asarray(actions, jnp.int32)
+        moves = jnp.asarray(actions, jnp.int32)
         if hold is None:
-            self.rows, (transition, ended, final_state) = self._advance(rows, actions)
+            self.rows, (transition, ended, final_state) = self._advance(rows, moves)
         else:
-            self.rows, (transition, ended, final_state) = self._advance_held(rows, actions, jnp.asarray(hold, bool))
+            self.rows, (transition, ended, final_state) = self._advance_held(rows, moves, jnp.asarray(hold, bool))
         self.reward_terms[:] = transition.reward_terms
         self.reward[:] = self.reward_terms.sum(axis=1)
         self.terminated[:] = transition.terminated
@@ -157,7 +157,7 @@ class FunctionalBatchGame(BatchGame):
     def restore(self, snapshot: Mapping[str, np.ndarray], rows: np.ndarray | None = None) -> None:
         tag = str(snapshot.get("game", "nothing known"))
         if tag != self._tag():
-            raise SnapshotError(f"The snapshot is of '{tag}'; this game is '{self._tag()}'. Use one of the same version.")
+            raise SnapshotError(f"The snapshot is of '{tag}'; this game is '{self._tag()}'. Use one of this version.")
         index = slice(None) if rows is None else np.asarray(rows)
         live = named_leaves(self._live_rows() if rows is not None or self.rows is not None else self._blank_rows())
         merged = {}

@@ -12,6 +12,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -56,14 +57,14 @@ class ObservationSpec:
                 return field
         raise UnknownNameError("observation field", name, self.offsets)
 
-    def slice(self, name: str) -> slice:
+    def span(self, name: str) -> slice:
         """Where a field lies in the flat vector."""
         size = self[name].size
         return slice(self.offsets[name], self.offsets[name] + size)
 
     def view(self, observation: np.ndarray, name: str) -> np.ndarray:
         """A field of a (…, D) observation in its own shape."""
-        return observation[..., self.slice(name)].reshape(*observation.shape[:-1], *self[name].shape)
+        return observation[..., self.span(name)].reshape(*observation.shape[:-1], *self[name].shape)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -128,10 +129,10 @@ class GameSpec:
     reward_terms: tuple[str, ...]
     episode_stats: tuple[str, ...]
     """Measured when an episode ends; reported as means, names that start with `highest_` as maxima."""
-    options: type
+    options: Any
     """A frozen dataclass of game options, all with defaults."""
 
-    def parse_options(self, values: dict | None) -> object:
+    def parse_options(self, values: dict | None) -> Any:
         """Options from plain values, checked by name and by the record's own validation."""
         values = values or {}
         known = [field.name for field in dataclasses.fields(self.options)]
