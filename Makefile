@@ -1,0 +1,60 @@
+# Everything a newcomer types. Each target sets up .venv by itself when it is missing or pyproject.toml has changed.
+#
+#   make train                  ten minutes of HackMatrix, then an evaluation and what to type next
+#   make train MINUTES=60       the same, longer; GAME=probe for another game
+#   make test  | make test-long fast tests | the long ones only (minutes)
+#   make lint  | make bench     style and types | the speed of this machine
+#   make setup | make clean     only .venv | remove .venv and all caches (never runs/)
+
+PYTHON ?= python3
+GAME ?= hackmatrix
+MINUTES ?= 10
+TESTS ?=
+BENCH ?=
+
+VENV := .venv
+STAMP := $(VENV)/.stamp
+RUN := $(VENV)/bin/python -m
+
+# Idle OpenMP threads sleep instead of spinning: the other worker needs the core.
+export OMP_WAIT_POLICY := PASSIVE
+
+.DEFAULT_GOAL := help
+.PHONY: help setup train test test-long bench lint clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+setup: $(STAMP)
+
+# `python -m` throughout, not the scripts in .venv/bin: those break when the folder is moved.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "JimBot needs Python 3.11 or newer, but '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo missing); install one and type: make setup PYTHON=python3.11" >&2; \
+	  exit 1; }
+	@echo "Setting up $(VENV) (once; a minute or two): $(PYTHON) -m venv $(VENV); pip install -e '.[dev,wandb]'"
+	@$(PYTHON) -m venv $(VENV)
+	@$(RUN) pip install --quiet --disable-pip-version-check -e '.[dev,wandb]'
+	@touch $@
+
+train: $(STAMP)
+	@$(RUN) jimbot.cli.main train $(GAME) --minutes $(MINUTES)
+
+# One file stays in one worker, so that what it compiles is compiled once; workers share .jimbot-cache (tests/conftest.py).
+test: $(STAMP)
+	@$(RUN) pytest -n 2 --dist loadfile $(TESTS)
+
+test-long: $(STAMP)
+	@$(RUN) pytest -n 2 --dist loadfile -m long $(TESTS)
+
+bench: $(STAMP)
+	@$(RUN) jimbot.cli.main bench $(BENCH)
+
+lint: $(STAMP)
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
+	@$(RUN) ty check jimbot
+
+clean:
+	rm -rf $(VENV) .jimbot-cache .pytest_cache .ruff_cache .hypothesis build *.egg-info
+	find jimbot tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""The command line, one module per command. Commands are thin: they read flags, call a room, print the answer."""

@@ -1,0 +1,82 @@
+"""`jimbot`: puts the commands together and turns errors into sentences and exit codes.
+
+Every command module has `register(app)` and imports whatever is heavy (jax, onnxruntime, matplotlib) inside its
+command, so that `jimbot --help` answers at once. Exit codes: 0 success, 1 failure, 2 wrong use, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from typing import Annotated
+
+import typer
+
+import jimbot
+from jimbot.cli import terminal
+from jimbot.errors import JimbotError
+
+COMMANDS = ("train", "resume", "evaluate", "compare", "watch", "play", "export", "bench", "doctor")
+"""Modules of jimbot.cli, in the order `--help` shows them."""
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="jimbot",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"jimbot {jimbot.__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="First steps:  [bold]jimbot watch hackmatrix[/]   [bold]jimbot train hackmatrix --minutes 10[/]")
+def jimbot_command(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=show_version, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """Train, judge, watch and deploy agents for games with deep rules and huge masked action spaces."""
+
+
+for _name in COMMANDS:
+    if importlib.util.find_spec(f"jimbot.cli.{_name}"):
+        importlib.import_module(f"jimbot.cli.{_name}").register(app)
+
+
+def run(arguments: list[str]) -> int:
+    """One command line → its exit code; anything that is not a known error escapes with its traceback."""
+    try:
+        answer = typer.main.get_command(app).main(arguments, prog_name="jimbot", standalone_mode=False)
+    except JimbotError as problem:
+        terminal.complain(str(problem))
+        return problem.exit_code
+    except typer.TyperException as problem:
+        terminal.complain(f"{problem.format_message()} See: jimbot {_command(arguments)}--help")
+        return problem.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        answer = INTERRUPTED
+    if answer == INTERRUPTED:
+        terminal.complain("Interrupted.")
+    return answer if isinstance(answer, int) else 0
+
+
+def main() -> None:
+    """The `jimbot` script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def _command(arguments: list[str]) -> str:
+    return f"{arguments[0]} " if arguments and arguments[0] in COMMANDS else ""
+
+
+if __name__ == "__main__":
+    main()

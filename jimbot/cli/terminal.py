@@ -1,0 +1,105 @@
+"""What commands share when they speak to a person or a script: sentences, JSON, progress, pairs of settings.
+
+Figures go to stdout; progress and complaints go to stderr, so that `--json` output can be piped as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from jimbot.errors import SettingsError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+
+def complain(sentence: str) -> None:
+    """One red sentence on stderr (plain when stderr is not a terminal)."""
+    typer.secho(sentence, fg="red", err=True)
+
+
+def note(sentence: str) -> None:
+    """A quiet remark on stderr."""
+    typer.secho(sentence, dim=True, err=True)
+
+
+def console() -> Console:
+    """The console for figures: colours only on a terminal, lines never cut when piped."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def progress(quiet: bool = False) -> Progress:
+    """A progress bar on stderr; shows nothing when `quiet` or when stderr is not a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=quiet or not sys.stderr.isatty(),
+    )
+
+
+def print_json(value: Any) -> None:
+    """Strict JSON on stdout: numbers that JSON does not know (NaN, infinity) become null."""
+    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """The same value in plain Python: NumPy scalars and arrays, paths and tuples included."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):  # NumPy scalars and arrays
+        return plain(value.tolist())
+    if isinstance(value, str | int) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Iterable):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+def pairs(values: list[str], flag: str = "--option") -> dict[str, Any]:
+    """`["horizon=4"]` → `{"horizon": 4}`; values are read as YAML, so numbers and true/false come out as such.
+
+    >>> pairs(["horizon=4", "rules=classic", "calm=true"])
+    {'horizon': 4, 'rules': 'classic', 'calm': True}
+    """
+    import yaml
+
+    found: dict[str, Any] = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise SettingsError(
+                f"'{text}' is not a setting; expected {flag} name=value, for instance {flag} horizon=4."
+            )
+        try:
+            found[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as problem:
+            raise SettingsError(
+                f"The value of {flag} {name} cannot be read: '{value}'. Quote it, or simplify."
+            ) from problem
+    return found
+
+
+def require_positive(**values: int | float | None) -> None:
+    """Refuses zero and negative sizes by the name of their flag; None means not given."""
+    for name, value in values.items():
+        if value is not None and not value > 0:
+            flag = "--" + name.replace("_", "-")
+            raise UsageError(f"{flag} is {value}; expected a number above 0. Leave it out for the default.")

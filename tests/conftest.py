@@ -1,0 +1,49 @@
+"""Settings for all tests, made before JAX is imported so that worker and child processes inherit them.
+
+Compiling is most of what JAX tests cost, so compiled programs are kept in `.jimbot-cache/` inside the repository and
+shared by all workers, all child processes and the next run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+os.environ["JAX_COMPILATION_CACHE_DIR"] = str(REPOSITORY / ".jimbot-cache" / "tests")
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.1"
+os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+os.environ["JAX_PLATFORMS"] = "cpu"  # bit-exactness is promised on CPU
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # idle threads sleep: two workers share the cores
+os.environ["WANDB_MODE"] = "offline"  # no test may speak to a server
+
+# Random examples are the same in every run, and no example is judged by its time.
+settings.register_profile("jimbot", derandomize=True, deadline=None, database=None)
+settings.load_profile("jimbot")
+
+RunJimbot = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run_jimbot(tmp_path: Path) -> RunJimbot:
+    """Runs the real command in a child process, inside an empty folder: run_jimbot("evaluate", "random", …)."""
+
+    def run(*arguments: object, stdin: str | None = None, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "jimbot.cli.main", *map(str, arguments)],
+            cwd=cwd,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY), "COLUMNS": "120"},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    return run

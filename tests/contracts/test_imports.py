@@ -1,0 +1,258 @@
+"""Holds the one-way table of the house: which room may import which, and who may use which library.
+
+The tables below are the rule; docs/architecture.md explains it. To extend: add a room to its layer, or a library to
+the row of the files that need it, with the reason beside it.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGE = REPOSITORY / "jimbot"
+
+# Rooms, top layer first. A room imports from layers below its own; beside it only where that makes no circle.
+LAYERS = (
+    ("cli",),
+    ("services", "viewer", "advisor", "knowledge", "evaluation", "training"),
+    ("runs", "policies", "envs"),
+    ("games",),
+)
+EVERYWHERE = ("jimbot", "jimbot.errors")  # the version and the errors belong to no room
+
+# Inside games/, these are shared by all games; any other module or folder is one game, alone with its own rules.
+GAME_COMMONS = ("contract", "spec", "seeds", "functional", "checker", "__init__")
+
+# (files, libraries they may import at the top, libraries they may import only inside a function). Rows add up.
+LIBRARIES = (
+    ("*", {"numpy"}, set()),
+    # games: rules with their own engine library; rich only where a board is drawn
+    ("games/contract.py", set(), {"jax"}),  # default whole-batch forms; a NumPy game must not pay for them
+    ("games/functional.py", {"jax"}, set()),
+    ("games/probe.py", {"jax"}, set()),
+    ("games/hackmatrix/*", {"jax"}, set()),
+    ("games/balatro/*", {"numba"}, set()),
+    ("games/*render*.py", {"rich"}, set()),
+    # policies: ONNX to play, jax (later torch) only in the networks of that learner
+    ("policies/portable.py", set(), {"onnx", "onnxruntime"}),
+    ("policies/*onnx*.py", {"onnx"}, {"onnx", "onnxruntime"}),
+    ("policies/*jax*", {"jax"}, set()),
+    ("policies/*torch*", {"torch"}, set()),
+    # runs: a sink's library is imported when the sink is opened
+    ("runs/*", {"yaml", "psutil", "rich"}, {"tensorboardX", "wandb"}),
+    ("envs/gymnasium*.py", {"gymnasium"}, set()),
+    ("envs/pettingzoo*.py", set(), {"pettingzoo", "gymnasium"}),
+    ("envs/sb3*.py", set(), {"stable_baselines3", "gymnasium"}),
+    ("evaluation/*", {"yaml"}, {"matplotlib"}),
+    ("training/*", {"yaml", "pydantic", "psutil", "rich"}, {"matplotlib"}),
+    ("training/jax_ppo/*", {"jax", "optax", "onnx"}, {"onnxruntime"}),
+    ("training/sb3*", {"torch", "stable_baselines3", "sb3_contrib"}, set()),
+    ("training/ray/*", {"ray", "torch"}, set()),
+    ("services/*", {"grpc"}, set()),
+    # cli: `jimbot --help` must answer at once
+    ("cli/*", {"typer"}, {"rich", "yaml", "psutil", "jax", "onnx", "onnxruntime", "matplotlib"}),
+)
+
+# Rooms that must import with these libraries absent: the extras nobody has to install, and jax for those without it.
+EXTRAS = ("torch", "ray", "wandb", "grpc", "stable_baselines3", "sb3_contrib", "pettingzoo", "neo4j", "anthropic")
+WITHOUT_JAX = ("jimbot.errors", "jimbot.games.contract", "jimbot.games.checker", "jimbot.policies", "jimbot.runs",
+               "jimbot.evaluation", "jimbot.envs", "jimbot.cli")  # fmt: skip
+WITHOUT_JAX_EXCEPT = ("jimbot.policies.jax", "jimbot.policies.networks")  # prefixes of modules that are jax's own
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import statement of a jimbot module."""
+
+    source: str  # dotted module that imports
+    file: str  # its path inside jimbot/
+    target: str  # dotted module (or attribute) imported
+    line: int
+    lazy: bool  # inside a function, so only paid when used
+
+    def __str__(self) -> str:
+        return f"jimbot/{self.file}:{self.line} imports {self.target}"
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(REPOSITORY).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports() -> list[Import]:
+    return [
+        found
+        for name, path in modules().items()
+        for found in imports_of(name, path.relative_to(PACKAGE).as_posix(), path.read_text())
+    ]
+
+
+def imports_of(name: str, file: str, source: str) -> Iterator[Import]:
+    package = name if file.endswith("__init__.py") else name.rpartition(".")[0]
+
+    def walk(node: ast.AST, lazy: bool) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                # Types only: never executed, so it counts like an import that is paid when used.
+                for part in child.body:
+                    yield from walk(ast.Module([part], []), True)
+                continue
+            if isinstance(child, ast.Import):
+                for alias in child.names:
+                    yield Import(name, file, alias.name, child.lineno, lazy)
+            elif isinstance(child, ast.ImportFrom):
+                base = package.split(".")[: len(package.split(".")) - child.level + 1] if child.level else []
+                origin = ".".join([*base, *([child.module] if child.module else [])])
+                for alias in child.names:
+                    yield Import(name, file, f"{origin}.{alias.name}", child.lineno, lazy)
+            inside = lazy or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            yield from walk(child, inside)
+
+    yield from walk(ast.parse(source), False)
+
+
+def room_of(dotted: str) -> str:
+    return dotted.split(".")[1]
+
+
+def layer_of(room: str) -> int:
+    return next(number for number, rooms in enumerate(LAYERS) if room in rooms)
+
+
+def inside_house() -> list[Import]:
+    """Imports of one jimbot module by another that has a room."""
+    known = modules()
+
+    def roomless(dotted: str) -> bool:
+        return dotted in EVERYWHERE or (dotted.count(".") == 1 and dotted not in known) or ".errors." in dotted
+
+    return [
+        found
+        for found in imports()
+        if found.target.split(".")[0] == "jimbot" and not roomless(found.target) and found.source not in EVERYWHERE
+    ]
+
+
+def test_every_module_lives_in_a_known_room() -> None:
+    rooms = {room for layer in LAYERS for room in layer}
+    strangers = [name for name in modules() if name not in EVERYWHERE and room_of(name) not in rooms]
+    assert not strangers, f"{strangers} are in no layer of LAYERS; give their room a place in the table."
+
+
+def test_rooms_import_only_downwards() -> None:
+    wrong = [
+        str(found) for found in inside_house() if layer_of(room_of(found.target)) < layer_of(room_of(found.source))
+    ]
+    assert not wrong, f"Imports must point down the layers of the house: {wrong}"
+
+
+def test_rooms_of_one_layer_import_each_other_without_a_circle() -> None:
+    edges: dict[str, set[str]] = defaultdict(set)
+    for found in inside_house():
+        source, target = room_of(found.source), room_of(found.target)
+        if source != target and layer_of(source) == layer_of(target):
+            edges[source].add(target)
+    while edges:
+        free = [room for room in edges if not edges[room] & edges.keys()]
+        assert free, f"These rooms import each other in a circle: { {room: sorted(edges[room]) for room in edges} }"
+        for room in free:
+            del edges[room]
+
+
+def test_a_game_knows_no_other_game() -> None:
+    def game_of(dotted: str) -> str | None:
+        parts = dotted.split(".")
+        inside = parts[:2] == ["jimbot", "games"] and len(parts) > 2
+        return parts[2] if inside and parts[2] not in GAME_COMMONS else None
+
+    games = {game_of(name) for name in modules()} - {None}
+    wrong = [
+        str(found)
+        for found in imports()
+        if found.source.startswith("jimbot.games.")
+        and game_of(found.target) in games
+        and game_of(found.target) != game_of(found.source)
+    ]
+    assert not wrong, f"A game stands alone: {wrong}"
+
+
+def test_libraries_are_used_only_where_the_table_allows_them() -> None:
+    wrong = []
+    for found in imports():
+        library = found.target.split(".")[0]
+        if library == "jimbot" or library in sys.stdlib_module_names:
+            continue
+        rows = [row for row in LIBRARIES if fnmatch(found.file, row[0])]
+        at_top = {name for row in rows for name in row[1]}
+        inside = at_top | {name for row in rows for name in row[2]}
+        if library not in (inside if found.lazy else at_top):
+            wrong.append(f"{found}{'' if library not in inside else ' at the top, allowed only inside a function'}")
+    assert not wrong, f"Libraries outside the table LIBRARIES: {wrong}"
+
+
+BLOCK_AND_IMPORT = """
+import importlib, importlib.abc, sys
+blocked, modules = set(sys.argv[1].split(",")), sys.argv[2].split(",")
+class Block(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in blocked:
+            raise ModuleNotFoundError(f"No module named {name!r} (blocked by the test)", name=name)
+sys.meta_path.insert(0, Block())
+for module in modules:
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as problem:
+        sys.exit(f"{module} cannot be imported: {problem}")
+"""
+
+
+def import_without(blocked: tuple[str, ...], names: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCK_AND_IMPORT, ",".join(blocked), ",".join(names)],
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_core_imports_without_any_extra() -> None:
+    import_without(EXTRAS, list(modules()))
+
+
+def test_rooms_that_do_not_need_jax_import_without_it() -> None:
+    names = [
+        name
+        for name in modules()
+        if any(name == room or name.startswith(room + ".") for room in WITHOUT_JAX)
+        and not name.startswith(WITHOUT_JAX_EXCEPT)
+    ]
+    import_without((*EXTRAS, "jax", "jaxlib", "optax"), names)
+
+
+@pytest.mark.parametrize("heavy", ["jax", "numpy", "onnxruntime", "matplotlib", "pydantic"])
+def test_help_does_not_load_heavy_libraries(heavy: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "jimbot.cli.main", "--help"],
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    loaded = {line.rpartition("|")[2].strip().split(".")[0] for line in done.stderr.splitlines()}
+    assert heavy not in loaded, f"`jimbot --help` imports {heavy}; import it inside the command that needs it."
+
+
+def test_the_walk_sees_relative_lazy_and_type_only_imports() -> None:
+    """The table is only as good as its walker."""
+    source = "import jax\nfrom . import a\ndef f():\n    from ..runs import b\nif TYPE_CHECKING:\n    import torch\n"
+    found = {(found.target, found.lazy) for found in imports_of("jimbot.games.toy", "games/toy.py", source)}
+    assert found == {("jax", False), ("jimbot.games.a", False), ("jimbot.runs.b", True), ("torch", True)}
