@@ -1,0 +1,302 @@
+"""Checkpoints: directories that are complete or invisible, found, verified and kept to a number.
+
+    checkpoints/
+      000000032768/            named by environment steps
+        manifest.json          see manifest.py; written last
+        policy.onnx            portable inference
+        params_32768.npz       the parameters for plain NumPy; enough by itself to rebuild the policy
+        state/state.npz        everything exact resume needs
+      latest, best             text files with the name of a directory
+
+Which checkpoint is newest is decided by the directories themselves (the save counter in their manifests), not by
+`latest`: a kill between making a checkpoint visible and updating the pointer costs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from jimbot.errors import CheckpointError
+from jimbot.runs.arrays import read_npz, write_npz
+from jimbot.runs.files import (
+    make_directory,
+    read_text,
+    remove_directory,
+    storing,
+    sweep,
+    visible_directories,
+    write_atomically,
+    write_directory_atomically,
+)
+from jimbot.runs.manifest import FileRecord, Manifest, check_matches, parse_manifest, platform_info
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointStore",
+    "Manifest",
+    "check_matches",
+    "find_checkpoint",
+    "load_checkpoint",
+    "manifest_in_npz",
+    "platform_info",
+    "run_names",
+]
+
+MANIFEST = "manifest.json"
+POLICY = "policy.onnx"
+STATE = "state/state.npz"
+LATEST, BEST = "latest", "best"
+CHECKPOINTS = "checkpoints"
+MANIFEST_ENTRY = "__manifest__"
+
+_log = logging.getLogger("jimbot.runs")
+
+
+def params_name(step: int) -> str:
+    return f"params_{step}.npz"
+
+
+def directory_name(step: int) -> str:
+    return f"{step:012d}"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A verified checkpoint; the arrays are read when asked for."""
+
+    path: Path
+    manifest: Manifest
+
+    def policy_onnx(self) -> bytes:
+        return (self.path / POLICY).read_bytes()
+
+    def params(self) -> dict[str, np.ndarray]:
+        arrays = read_npz(self.params_path)
+        arrays.pop(MANIFEST_ENTRY, None)
+        return arrays
+
+    def state(self) -> dict[str, np.ndarray]:
+        return read_npz(self.path / STATE)
+
+    @property
+    def params_path(self) -> Path:
+        return self.path / params_name(self.manifest.step)
+
+
+def load_checkpoint(path: str | Path) -> Checkpoint:
+    """Opens a checkpoint directory and verifies every file in it against the manifest."""
+    path = Path(path)
+    checkpoint = _open(path)
+    for name, record in checkpoint.manifest.files.items():
+        try:
+            sound = _record(path / name).sha256 == record.sha256
+        except OSError as problem:
+            raise CheckpointError(f"{path / name} cannot be read: {problem.strerror}.") from problem
+        if not sound:
+            raise CheckpointError(
+                f"{path / name} is damaged: its content differs from what the manifest says. "
+                "Use another checkpoint of the run."
+            )
+    return checkpoint
+
+
+def manifest_in_npz(path: str | Path) -> tuple[Manifest, dict[str, np.ndarray]]:
+    """The manifest and parameters inside a params_<step>.npz file."""
+    arrays = read_npz(Path(path))
+    if MANIFEST_ENTRY not in arrays:
+        raise CheckpointError(f"{path} has no '{MANIFEST_ENTRY}' entry; expected a params_<step>.npz of JimBot.")
+    return parse_manifest(str(arrays.pop(MANIFEST_ENTRY)), path), arrays
+
+
+class CheckpointStore:
+    """The checkpoints of one run. One process writes (see RunDirectory), any number may read."""
+
+    def __init__(self, root: str | Path, keep_last: int = 3, keep_every: int = 0) -> None:
+        """`keep_every` (environment steps, 0 for none) keeps for ever the first checkpoint past each multiple."""
+        self.root = Path(root)
+        self.keep_last = max(1, keep_last)
+        self.keep_every = keep_every
+        self._warned: set[Path] = set()
+
+    def save(
+        self,
+        manifest: Manifest,
+        policy_onnx: bytes,
+        params: Mapping[str, np.ndarray],
+        state: Mapping[str, np.ndarray],
+        is_best: bool = False,
+    ) -> Path:
+        """Makes one more checkpoint, then drops those no longer kept. One of the same step is replaced."""
+        make_directory(self.root)
+        with storing(self.root):
+            sweep(self.root)
+        serial = 1 + max((manifest.serial for _, manifest in self._complete()), default=0)
+        manifest = manifest.model_copy(update={"serial": serial})
+        path = self.root / directory_name(manifest.step)
+        names = (POLICY, params_name(manifest.step), STATE)
+
+        def fill(folder: Path) -> None:
+            (folder / "state").mkdir()
+            (folder / POLICY).write_bytes(policy_onnx)
+            write_npz(folder / names[1], {**params, MANIFEST_ENTRY: np.array(manifest.portable_text())})
+            write_npz(folder / STATE, state)
+            complete = manifest.model_copy(update={"files": {name: _record(folder / name) for name in names}})
+            (folder / MANIFEST).write_text(complete.model_dump_json(indent=1), encoding="utf-8")
+
+        write_directory_atomically(path, fill)
+        write_atomically(self.root / LATEST, path.name.encode())
+        if is_best:
+            self.mark_best(path)
+        self._prune(newest=path)
+        return path
+
+    def mark_best(self, path: str | Path) -> None:
+        """Records a checkpoint of this store as the best so far; it is kept until another one is."""
+        path = Path(path)
+        if not (self.root / path.name / MANIFEST).is_file():
+            raise CheckpointError(f"{path} is not a checkpoint of {self.root}; only one of its own can be its best.")
+        write_atomically(self.root / BEST, path.name.encode())
+
+    def paths(self) -> list[Path]:
+        """The complete checkpoints, by step."""
+        return [path for path, _ in sorted(self._complete(), key=lambda found: found[1].step)]
+
+    def latest(self) -> Path | None:
+        """The newest checkpoint that is whole; damaged ones are passed over with a warning."""
+        for path, _ in sorted(self._complete(), key=lambda found: found[1].serial, reverse=True):
+            if self._is_sound(path):
+                return path
+        return None
+
+    def best(self) -> Path | None:
+        """The checkpoint last marked best, or None."""
+        path = self._pointed(BEST)
+        return path if path is not None and self._is_sound(path) else None
+
+    def _pointed(self, pointer: str) -> Path | None:
+        name = (read_text(self.root / pointer) or "").strip()
+        return visible_directories(self.root).get(name) if name else None
+
+    def _complete(self) -> list[tuple[Path, Manifest]]:
+        found = []
+        for name, path in visible_directories(self.root).items():
+            if not name.isdigit():
+                continue
+            try:
+                found.append((path, _open(path).manifest))
+            except CheckpointError as problem:
+                self._warn(path, problem)
+        return found
+
+    def _is_sound(self, path: Path) -> bool:
+        try:
+            load_checkpoint(path)
+        except CheckpointError as problem:
+            self._warn(path, problem)
+            return False
+        return True
+
+    def _warn(self, path: Path, problem: Exception) -> None:
+        if path not in self._warned:
+            self._warned.add(path)
+            _log.warning("Skipping a checkpoint: %s", problem)
+
+    def _prune(self, newest: Path) -> None:
+        """Deletes what is not kept. Checkpoints past `newest` belong to a line of training that was left; they stay
+        until this one reaches them."""
+        step = int(newest.name)
+        older = sorted((m.step, path) for path, m in self._complete() if m.step <= step)
+        kept = {path for _, path in older[-self.keep_last :]} | {newest, self._pointed(BEST)}
+        if self.keep_every > 0:
+            first_of: dict[int, Path] = {}
+            for at, path in older:
+                first_of.setdefault(at // self.keep_every, path)
+            kept |= {path for multiple, path in first_of.items() if multiple > 0}
+        for _, path in older:
+            if path not in kept:
+                try:
+                    remove_directory(path)
+                except OSError as problem:
+                    _log.warning("Could not delete the old checkpoint %s: %s", path, problem)
+
+
+def find_checkpoint(
+    reference: str | Path, runs_root: str | Path = "runs", which: Literal["latest", "best"] = "latest"
+) -> Path:
+    """The checkpoint meant by `reference`, verified; `which` chooses inside a run (no best yet: the latest)."""
+    for candidate in (Path(reference), Path(runs_root) / reference):
+        if not candidate.is_dir():
+            continue
+        if (candidate / MANIFEST).is_file():
+            return load_checkpoint(candidate).path
+        store = _store_at(candidate)
+        if store is not None:
+            found = (store.best() if which == "best" else None) or store.latest()
+            if found is None:
+                raise CheckpointError(
+                    f"{store.root} holds no complete checkpoint yet; train longer or name another run."
+                )
+            return found
+        raise CheckpointError(f"{candidate} is neither a checkpoint nor a run: it has no {MANIFEST} or {CHECKPOINTS}/.")
+    raise CheckpointError(_not_found(str(reference), Path(runs_root)))
+
+
+def run_names(runs_root: str | Path = "runs") -> list[str]:
+    """The runs under a root, newest first."""
+    try:
+        found = [path for path in Path(runs_root).iterdir() if (path / CHECKPOINTS).is_dir()]
+    except OSError:
+        return []
+    return [path.name for path in sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)]
+
+
+def _open(path: Path) -> Checkpoint:
+    """Everything short of the digests: manifest readable, all files there with the right size."""
+    if not path.is_dir():
+        raise CheckpointError(f"There is no checkpoint directory at {path}.")
+    try:
+        text = (path / MANIFEST).read_bytes()
+    except OSError as problem:
+        raise CheckpointError(f"{path} is not a checkpoint: {MANIFEST} cannot be read.") from problem
+    manifest = parse_manifest(text, path)
+    for name in (POLICY, params_name(manifest.step), STATE):
+        if name not in manifest.files:
+            raise CheckpointError(f"{path} is damaged: its manifest does not list {name}.")
+    for name, record in manifest.files.items():
+        try:
+            size = (path / name).stat().st_size
+        except OSError as problem:
+            raise CheckpointError(f"{path / name} is missing; the checkpoint is incomplete.") from problem
+        if size != record.size:
+            raise CheckpointError(f"{path / name} is damaged: it has {size} bytes, the manifest says {record.size}.")
+    return Checkpoint(path, manifest)
+
+
+def _record(path: Path) -> FileRecord:
+    with open(path, "rb") as file:
+        return FileRecord(sha256=hashlib.file_digest(file, "sha256").hexdigest(), size=path.stat().st_size)
+
+
+def _store_at(folder: Path) -> CheckpointStore | None:
+    if (folder / CHECKPOINTS).is_dir():
+        return CheckpointStore(folder / CHECKPOINTS)
+    store = CheckpointStore(folder)
+    looks_like_one = folder.name == CHECKPOINTS or (folder / LATEST).is_file() or store.paths()
+    return store if looks_like_one else None
+
+
+def _not_found(reference: str, runs_root: Path) -> str:
+    names = run_names(runs_root)
+    close = get_close_matches(Path(reference).name, names, n=1, cutoff=0.4)
+    if close:
+        return f"There is no checkpoint or run '{reference}'. Did you mean the run '{close[0]}'?"
+    known = f"the runs under {runs_root} are: {', '.join(names)}" if names else f"there are no runs under {runs_root}"
+    return f"There is no checkpoint or run '{reference}'; {known}. Give a checkpoint directory or a run name."

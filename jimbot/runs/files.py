@@ -1,0 +1,199 @@
+"""The one way files that matter reach the disk: complete or invisible.
+
+Everything is first written under a temporary name beside its destination, flushed and synced, and then renamed; the
+parent directory is synced last. A process killed at any instant leaves either the old content or the new one, and at
+most a leftover with a `.tmp-` name, which the next writer sweeps away.
+
+A directory cannot be renamed over another one, so replacing a directory moves the old one to `.aside-<name>` first.
+Between the two renames only the aside exists; `visible_directories` therefore counts an aside without its successor
+as the directory itself, so even then nothing is lost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from jimbot.errors import StorageError
+
+TEMPORARY = ".tmp-"
+ASIDE = ".aside-"
+
+_token = secrets.token_hex(4)  # tells this process from a dead one that had the same process number
+_serial = count()
+
+
+@contextmanager
+def storing(path: Path) -> Generator[None]:
+    """Turns any failure of the disk below into one sentence."""
+    try:
+        yield
+    except OSError as problem:
+        cause = problem.strerror or str(problem)
+        raise StorageError(
+            f"Could not write {path}: {cause}. What was there before is untouched; "
+            "make room or choose a directory that can be written."
+        ) from problem
+
+
+def make_directory(path: Path) -> None:
+    """Creates a directory and its parents; one that is there already is fine."""
+    with storing(path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Puts `data` at `path` so that readers see the old content or the new one, never a part."""
+    path = Path(path)
+    with storing(path):
+        temporary = _temporary_sibling(path)
+        try:
+            _write_synced(temporary, data)
+            os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+        sync_directory(path.parent)
+
+
+def write_directory_atomically(path: Path, fill: Callable[[Path], None]) -> None:
+    """Builds a directory with `fill(temporary directory)` and makes it visible at `path` in one step."""
+    path = Path(path)
+    with storing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = _temporary_sibling(path)
+        try:
+            temporary.mkdir()
+            fill(temporary)
+            _sync_tree(temporary)
+            _put_in_place(temporary, path)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+
+
+def remove_directory(path: Path) -> None:
+    """Deletes a directory so that no half-deleted one is ever visible under its name."""
+    temporary = _temporary_sibling(path)
+    os.rename(path, temporary)
+    shutil.rmtree(temporary, ignore_errors=True)
+
+
+def visible_directories(parent: Path) -> dict[str, Path]:
+    """The directories in `parent` by name, asides standing in for a replacement that never arrived."""
+    try:
+        entries = [entry for entry in parent.iterdir() if entry.is_dir()]
+    except OSError:
+        return {}
+    found = {entry.name: entry for entry in entries if not entry.name.startswith(".")}
+    for entry in entries:
+        if entry.name.startswith(ASIDE):
+            found.setdefault(entry.name.removeprefix(ASIDE), entry)
+    return found
+
+
+def sweep(parent: Path) -> None:
+    """Clears what dead processes left in `parent`: temporaries go, an aside without successor gets its name back."""
+    for entry in parent.iterdir():
+        if entry.name.startswith(TEMPORARY) and _owner_is_gone(entry):
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+        elif entry.name.startswith(ASIDE):
+            final = parent / entry.name.removeprefix(ASIDE)
+            if final.exists():
+                remove_directory(entry)
+            else:
+                os.rename(entry, final)
+
+
+def sync_directory(path: Path) -> None:
+    """Makes renames inside a directory survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_text(path: Path) -> str | None:
+    """The text of a small file, or None if it is missing or not text."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def read_json(path: Path) -> Any:
+    """The value in a JSON file, or None if it is missing or not JSON."""
+    text = read_text(path)
+    try:
+        return None if text is None else json.loads(text)
+    except ValueError:
+        return None
+
+
+def _temporary_sibling(path: Path) -> Path:
+    return path.parent / f"{TEMPORARY}{os.getpid()}-{_token}-{next(_serial)}-{path.name.removeprefix(ASIDE)}"
+
+
+def _write_synced(path: Path, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_tree(root: Path) -> None:
+    for folder, _, names in os.walk(root):
+        for name in names:
+            with open(os.path.join(folder, name), "rb+") as file:
+                os.fsync(file.fileno())
+        sync_directory(Path(folder))
+
+
+def _put_in_place(temporary: Path, path: Path) -> None:
+    aside = path.parent / f"{ASIDE}{path.name}"
+    if path.exists():
+        if aside.exists():
+            remove_directory(aside)
+        os.rename(path, aside)
+        try:
+            os.rename(temporary, path)
+        except OSError:
+            os.rename(aside, path)
+            raise
+        sync_directory(path.parent)
+    else:
+        os.rename(temporary, path)
+        sync_directory(path.parent)
+    if aside.exists():
+        with suppress(OSError):  # the new directory is in place; the next sweep gets rid of the old one
+            remove_directory(aside)
+
+
+def _owner_is_gone(entry: Path) -> bool:
+    """Whether the process that made a temporary is dead, also when its number was given to another one since."""
+    pid_text, _, rest = entry.name.removeprefix(TEMPORARY).partition("-")
+    if not pid_text.isdigit():
+        return False
+    pid = int(pid_text)
+    if pid == os.getpid():
+        return not rest.startswith(_token)
+    import psutil
+
+    try:
+        return psutil.Process(pid).create_time() > entry.stat().st_ctime + 1.0
+    except psutil.NoSuchProcess:
+        return True
+    except (psutil.Error, OSError):
+        return False

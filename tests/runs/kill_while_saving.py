@@ -1,0 +1,86 @@
+"""Run as a program: kills a saving process at random instants and checks after each kill what a reader finds.
+
+Usage: kill_while_saving.py DIRECTORY KILLS SEED. Prints one JSON line. It is a program of its own, importing only the
+checkpoint code, so that forking a saving process costs milliseconds and not the start of an interpreter.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+from checkpoint_making import arrays, save
+
+from jimbot.runs.checkpoint import CheckpointStore, load_checkpoint
+from jimbot.runs.files import TEMPORARY
+
+STEP = 100
+
+
+def keep_saving(root: Path, acknowledge: int) -> None:
+    """Saves for ever, as a trainer does, beginning after the newest checkpoint; replaces each one once, too."""
+    store = CheckpointStore(root, keep_last=2)
+    newest = store.latest()
+    step = int(newest.name) if newest else 0
+    while True:
+        step += STEP
+        for _ in range(2):
+            save(store, step, is_best=step % (3 * STEP) == 0, size=50_000)
+        os.write(acknowledge, step.to_bytes(8, "little"))
+
+
+def last_acknowledged(pipe: int) -> int:
+    data = b""
+    while block := os.read(pipe, 65536):
+        data += block
+    whole = len(data) // 8
+    return int.from_bytes(data[8 * (whole - 1) : 8 * whole], "little") if whole else 0
+
+
+def main(root: Path, kills: int, seed: int) -> None:
+    rng = random.Random(seed)
+    struck_inside = promised = 0
+    for _ in range(kills):
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                keep_saving(root, writing)
+            finally:
+                os._exit(1)
+        os.close(writing)
+        time.sleep(rng.uniform(0.0, 0.12))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status), "the saving process ended by itself"
+        promised = max(promised, last_acknowledged(reading))
+        os.close(reading)
+        if root.is_dir():
+            struck_inside += any(entry.name.startswith(TEMPORARY) for entry in root.iterdir())
+
+        store = CheckpointStore(root)
+        newest = store.latest()
+        if newest is None:
+            assert promised == 0, f"step {promised} was saved but nothing loads"
+            continue
+        for path in (newest, store.best()):
+            if path is not None:
+                checkpoint = load_checkpoint(path)
+                for found in (checkpoint.params(), checkpoint.state()):
+                    for name, expected in arrays(checkpoint.manifest.step, size=50_000).items():
+                        assert np.array_equal(found[name], expected), f"{path}: {name} is of another step"
+        assert load_checkpoint(newest).manifest.step >= promised, f"step {promised} was saved but is lost"
+        assert promised < 3 * STEP or store.best() is not None, "the best checkpoint is lost"
+    print(json.dumps({"kills": kills, "struck_inside": struck_inside, "reached": promised}))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,145 @@
+"""Kills, full disks and unwritable places: a run directory never needs repair by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from checkpoint_making import arrays, save
+
+from jimbot.errors import StorageError
+from jimbot.runs import CheckpointStore, load_checkpoint
+from jimbot.runs.files import write_atomically, write_directory_atomically
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize("kills", [50, pytest.param(200, marks=pytest.mark.long)])
+def test_the_newest_complete_checkpoint_loads_after_every_kill(tmp_path: Path, kills: int) -> None:
+    program = [sys.executable, str(HERE / "kill_while_saving.py"), str(tmp_path / "checkpoints"), str(kills), "5"]
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=500)
+    assert ended.returncode == 0, ended.stderr
+    report = json.loads(ended.stdout)
+    assert report["struck_inside"] >= kills // 5, "too few kills fell into a save to prove anything"
+    assert report["reached"] > 0
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+sys.path.insert(0, {here!r})
+from checkpoint_making import save
+from jimbot.errors import StorageError
+from jimbot.runs import CheckpointStore
+store = CheckpointStore(Path({root!r}))
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+try:
+    save(store, 200, size=100_000)
+except StorageError as problem:
+    print(problem)
+"""
+
+
+def run_limited(root: Path) -> str:
+    """Saves in a process that may not write a file above 20 kB: the same failure path as a full disk."""
+    code = LIMITED.format(here=str(HERE), root=str(root))
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_a_save_that_runs_out_of_room_is_one_sentence_and_loses_nothing(tmp_path: Path) -> None:
+    store = CheckpointStore(tmp_path)
+    save(store, 100)
+    sentence = run_limited(tmp_path)
+    assert sentence.startswith(f"Could not write {tmp_path / '000000000200'}: File too large.")
+    assert "\n" not in sentence
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["000000000100", "latest"]
+    assert np.array_equal(load_checkpoint(store.latest() or "").state()["weights"], arrays(100)["weights"])
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Path:
+    """A real file system of 64 kB; needs the right to mount."""
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=64k", "jimbot-test", str(folder)]
+    try:
+        mounted = subprocess.run(command, capture_output=True).returncode == 0
+    except OSError:
+        mounted = False
+    if not mounted:
+        pytest.skip("mounting is not allowed here; the size limit test covers the same path")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_is_really_full_is_one_sentence_and_loses_nothing(tiny_disk: Path) -> None:
+    store = CheckpointStore(tiny_disk, keep_last=100)
+
+    def fill_the_disk() -> None:
+        for step in range(100, 2000, 100):
+            save(store, step, size=500)
+
+    with pytest.raises(StorageError, match="No space left on device") as caught:
+        fill_the_disk()
+    newest = store.latest()
+    assert newest is not None
+    assert str(tiny_disk) in str(caught.value)
+    assert not [entry for entry in tiny_disk.iterdir() if entry.name.startswith(".tmp-")]
+    assert load_checkpoint(newest).state()["weights"][0] == load_checkpoint(newest).manifest.step
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StorageError, match="Not a directory"):
+        save(CheckpointStore(tmp_path / "file" / "checkpoints"), 100)
+    with pytest.raises(StorageError, match=r"config\.yaml: Not a directory"):
+        write_atomically(tmp_path / "file" / "config.yaml", b"x")
+
+
+def test_a_read_only_disk_is_one_sentence(tiny_disk: Path) -> None:
+    store = CheckpointStore(tiny_disk)
+    save(store, 100)
+    subprocess.run(["mount", "-o", "remount,ro", str(tiny_disk)], check=True)
+    with pytest.raises(StorageError, match="Read-only file system"):
+        save(store, 200)
+    assert load_checkpoint(store.latest() or "").manifest.step == 100
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permission bits do not bind root")
+def test_a_read_only_directory_is_one_sentence(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(StorageError, match="Permission denied"):
+            write_atomically(tmp_path / "config.yaml", b"x")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    write_atomically(path, b"old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(StorageError, match="File too large"):
+            write_atomically(path, b"n" * 5000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["config.yaml"]
+
+
+def test_a_directory_whose_filling_fails_never_appears(tmp_path: Path) -> None:
+    def fill(folder: Path) -> None:
+        (folder / "half").write_text("half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_directory_atomically(tmp_path / "whole", fill)
+    assert list(tmp_path.iterdir()) == []
