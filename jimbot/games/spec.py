@@ -30,6 +30,8 @@ class Field:
     """0 for numbers; otherwise the field holds integer ids below this, to be embedded rather than scaled."""
     centre: tuple[str, int, str, int] | None = None
     """For boards: (field, index, field, index) of the viewer's own row and column, each scaled to 0..1."""
+    one_hot: tuple[tuple[int, int], ...] = ()
+    """Ranges (start, stop) of the last axis that hold a one-hot id or nothing; networks may recode them tighter."""
 
     @property
     def size(self) -> int:

@@ -1,0 +1,1 @@
+"""Learning: settings, the trainer contract, and the learners behind it."""

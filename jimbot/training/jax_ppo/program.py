@@ -1,0 +1,128 @@
+"""The compiled programs of the learner, and the state they carry from update to update.
+
+For a JAX game an update is one program: rollout, advantages, epochs of minibatches. For any other game the rollout
+is collected from Python and the learning half of the very same code runs on it. Everything random derives from
+(run key, update number), so the state holds no generator that could be used twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jimbot.games import functional
+from jimbot.games.contract import BatchGame, FunctionalGame
+from jimbot.policies.jax_networks import JaxNetwork, Params, make_network
+from jimbot.policies.networks import describe_network
+from jimbot.training.jax_ppo.rollout import (
+    COLLECT,
+    SHUFFLE,
+    HostCollector,
+    Measured,
+    Tally,
+    collect_fused,
+    phase_key,
+)
+from jimbot.training.jax_ppo.update import LossSettings, learn, make_optimiser
+from jimbot.training.settings import TrainSettings
+
+Array = jax.Array
+
+
+class TrainState(NamedTuple):
+    """All that changes while learning; what exact resume stores (beside a host-stepped game's snapshot)."""
+
+    params: Params
+    optimiser: Any
+    key: Array  # (2,) uint32, fixed for the run
+    update: Array  # () int32, updates done
+    tally: Tally
+    rows: Any  # functional.Rows of a fused game; () when the game is stepped from Python
+
+
+class UpdateResult(NamedTuple):
+    state: TrainState
+    losses: dict[str, Array]  # `train/…` scalars of the update
+    measured: Measured
+
+
+def loss_settings(settings: TrainSettings) -> LossSettings:
+    return LossSettings(*(getattr(settings, name) for name in LossSettings._fields))
+
+
+def network_for(settings: TrainSettings, spec: Any) -> JaxNetwork:
+    return make_network(describe_network(spec, settings.network, settings.hidden_dim, settings.num_layers))
+
+
+def run_key(seed: int) -> np.ndarray:
+    """The fixed key of a run, (2,) uint32."""
+    return np.random.default_rng(seed).integers(0, 2**32, 2, dtype=np.uint32)
+
+
+def initial_state(settings: TrainSettings, network: JaxNetwork, game: FunctionalGame | BatchGame) -> TrainState:
+    """Fresh parameters and, for a JAX game, freshly started games (one compiled program: eager JAX is slow)."""
+    fused = isinstance(game, FunctionalGame)
+    rows = settings.num_envs * game.spec.players
+
+    @jax.jit
+    def build(key: Array, streams: Array) -> TrainState:
+        params = network.init(jax.random.fold_in(jax.random.wrap_key_data(key), 2**31))
+        return TrainState(
+            params=params,
+            optimiser=make_optimiser(settings.max_grad_norm).init(params),
+            key=key,
+            update=jnp.int32(0),
+            tally=Tally(jnp.zeros(rows), jnp.zeros(rows, jnp.int32)),
+            rows=functional.start(game, streams) if fused else (),
+        )
+
+    return build(run_key(settings.seed), functional.row_streams(settings.seed, rows))
+
+
+def fused_update(
+    settings: TrainSettings, network: JaxNetwork, game: FunctionalGame
+) -> Callable[[TrainState, float], UpdateResult]:
+    """(state, learning rate) → one whole update, as a single compiled program. The old state is consumed."""
+    losses = loss_settings(settings)
+
+    def update(state: TrainState, lr: Array) -> UpdateResult:
+        rows, tally, rollout, measured = collect_fused(
+            game,
+            network,
+            settings.reward_transform,
+            settings.num_steps,
+            state.params,
+            state.rows,
+            state.tally,
+            phase_key(state.key, state.update, COLLECT),
+        )
+        shuffle = phase_key(state.key, state.update, SHUFFLE)
+        params, optimiser, metrics = learn(network, losses, state.params, state.optimiser, rollout, lr, shuffle)
+        following = TrainState(params, optimiser, state.key, state.update + 1, tally, rows)
+        return UpdateResult(following, metrics, measured)
+
+    return jax.jit(update, donate_argnums=0)
+
+
+class HostUpdate:
+    """The same update over a game stepped from Python."""
+
+    def __init__(self, settings: TrainSettings, network: JaxNetwork, game: BatchGame) -> None:
+        self.collector = HostCollector(game, network, settings.reward_transform, settings.num_steps)
+        losses = loss_settings(settings)
+
+        def learn_raw(params: Params, optimiser: Any, rollout: Any, lr: Array, key: Array, update: Array) -> Any:
+            prepared = rollout._replace(features=network.prepare(rollout.features))
+            return learn(network, losses, params, optimiser, prepared, lr, phase_key(key, update, SHUFFLE))
+
+        self._learn = jax.jit(learn_raw, donate_argnums=(0, 1))
+
+    def __call__(self, state: TrainState, lr: float) -> UpdateResult:
+        key = phase_key(state.key, state.update, COLLECT)
+        tally, rollout, measured = self.collector.collect(state.params, state.tally, key)
+        params, optimiser, metrics = self._learn(state.params, state.optimiser, rollout, lr, state.key, state.update)
+        return UpdateResult(TrainState(params, optimiser, state.key, state.update + 1, tally, ()), metrics, measured)

@@ -1,0 +1,227 @@
+"""Collecting experience: one scan for JAX games, one Python loop for the others, the same choices in both.
+
+What is stored for a step is what its action was chosen from. The observation after an episode's end is the new
+game's first; the value of a cut-off (truncated) episode's last observation is kept apart for bootstrapping.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jimbot.errors import UsageError
+from jimbot.games import functional
+from jimbot.games.contract import BatchGame, FunctionalGame
+from jimbot.policies import masking
+from jimbot.policies.jax_networks import JaxNetwork, Params
+
+Array = jax.Array
+COLLECT, SHUFFLE = 0, 1  # what a per-update key is used for
+
+
+class Rollout(NamedTuple):
+    """T steps of N rows, and what it takes to value them."""
+
+    features: Array  # (T, N, F) float32: the prepared observation the action was chosen from
+    legal_mask: Array  # (T, N, A) bool
+    action: Array  # (T, N) int32
+    log_probability: Array  # (T, N) float32, of the action when it was chosen
+    value: Array  # (T, N) float32
+    reward: Array  # (T, N) float32, as the learner sees it
+    terminated: Array  # (T, N) bool
+    truncated: Array  # (T, N) bool
+    final_value: Array  # (T, N) float32, value of the last observation where truncated, else 0
+    last_value: Array  # (N,) float32, value of the observation after the last step
+
+
+class Measured(NamedTuple):
+    """Sums over a rollout from which the metrics are made."""
+
+    reward: Array  # () sum of raw rewards
+    reward_terms: Array  # (K,) sums
+    blocks: Array  # (B,) actions taken per block
+    illegal: Array  # () actions outside the mask
+    episodes: Array  # () episodes ended
+    episode_return: Array  # () sum over ended episodes, raw rewards
+    episode_length: Array  # () sum over ended episodes
+    stats: Array  # (S,) sums over ended episodes
+    best_stats: Array  # (S,) maxima over ended episodes (−inf if none)
+
+
+class Tally(NamedTuple):
+    """Running return and length of every row's current episode."""
+
+    episode_return: Array  # (N,) float32
+    episode_length: Array  # (N,) int32
+
+
+def transform_reward(kind: str, reward: Any) -> Any:
+    """The reward as the learner sees it."""
+    if kind == "symlog":
+        return jnp.sign(reward) * jnp.log1p(jnp.abs(reward))
+    return reward
+
+
+def phase_key(key: Array, update: Array, phase: int) -> Array:
+    """A key used for one phase of one update and never again."""
+    return jax.random.fold_in(jax.random.fold_in(jax.random.wrap_key_data(key), update), phase)
+
+
+def act(network: JaxNetwork, params: Params, features: Array, legal_mask: Array, key: Array) -> tuple[Array, ...]:
+    """(action, its log-probability, value) for every row."""
+    logits, value = network.apply(params, features)
+    log_probability = masking.log_probabilities(logits, legal_mask)
+    uniform = 1.0 - jax.random.uniform(key, value.shape)  # in (0, 1]
+    action = masking.sample(log_probability, legal_mask, uniform)
+    return action, masking.of_action(log_probability, action), value
+
+
+def measure(
+    tally: Tally, block_of: Any, num_blocks: int, action: Any, legal: Any, reward_terms: Any, ended: Any, stats: Any
+) -> tuple[Tally, Measured]:
+    """Sums of one step and the running episodes after it."""
+    reward = jnp.sum(reward_terms, axis=-1)
+    returns, lengths = tally.episode_return + reward, tally.episode_length + 1
+    blocks = jnp.sum(block_of[action][:, None] == jnp.arange(num_blocks), axis=0)
+    measured = Measured(
+        reward=jnp.sum(reward),
+        reward_terms=jnp.sum(reward_terms, axis=0),
+        blocks=blocks,
+        illegal=jnp.sum(~legal),
+        episodes=jnp.sum(ended),
+        episode_return=jnp.sum(jnp.where(ended, returns, 0.0)),
+        episode_length=jnp.sum(jnp.where(ended, lengths, 0)),
+        stats=jnp.sum(jnp.where(ended[:, None], stats, 0.0), axis=0),
+        best_stats=jnp.max(jnp.where(ended[:, None], stats, -jnp.inf), axis=0),
+    )
+    return Tally(jnp.where(ended, 0.0, returns), jnp.where(ended, 0, lengths)), measured
+
+
+def total(steps: Measured) -> Measured:
+    """One Measured out of a stack of them (leading axis T)."""
+    summed = jax.tree.map(lambda values: jnp.sum(values, axis=0), steps)
+    return summed._replace(best_stats=jnp.max(steps.best_stats, axis=0))
+
+
+def collect_fused(
+    game: FunctionalGame,
+    network: JaxNetwork,
+    reward_transform: str,
+    num_steps: int,
+    params: Params,
+    rows: functional.Rows,
+    tally: Tally,
+    key: Array,
+) -> tuple[functional.Rows, Tally, Rollout, Measured]:
+    """A rollout of a JAX game, as one scan inside the caller's program."""
+    actions = game.spec.actions
+    block_of = jnp.asarray(actions.block_of)
+
+    def look(state: Any) -> tuple[Array, Array]:
+        return network.prepare(game.observe_batch(state)), game.legal_mask_batch(state)
+
+    def value_of(features: Array) -> Array:
+        return network.apply(params, features)[1]
+
+    def step(carry: Any, turn: Array) -> tuple[Any, Any]:
+        rows, tally, features, legal_mask = carry
+        action, log_probability, value = act(network, params, features, legal_mask, jax.random.fold_in(key, turn))
+        rows, (transition, ended, final_state) = functional.advance(game, rows, action)
+        # A batch-level branch: no observation of ended games is built unless some game was cut off.
+        final_value = jax.lax.cond(
+            jnp.any(transition.truncated),
+            lambda: jnp.where(transition.truncated, value_of(look(final_state)[0]), 0.0),
+            lambda: jnp.zeros_like(value),
+        )
+        legal = masking.of_action(legal_mask, action)
+        tally, measured = measure(
+            tally, block_of, len(actions.blocks), action, legal, transition.reward_terms, ended, transition.stats
+        )
+        reward = transform_reward(reward_transform, jnp.sum(transition.reward_terms, axis=-1))
+        stored = (features, legal_mask, action, log_probability, value, reward)
+        stored += (transition.terminated, transition.truncated, final_value)
+        return (rows, tally, *look(rows.state)), (stored, measured)
+
+    first = (rows, tally, *look(rows.state))
+    (rows, tally, features, _), (stored, measured) = jax.lax.scan(step, first, jnp.arange(num_steps))
+    return rows, tally, Rollout(*stored, last_value=value_of(features)), total(measured)
+
+
+class HostCollector:
+    """The same rollout over a game stepped from Python, into preallocated arrays."""
+
+    def __init__(self, game: BatchGame, network: JaxNetwork, reward_transform: str, num_steps: int) -> None:
+        if not game.acting.all():
+            raise UsageError(f"Game '{game.spec.id}' has rows that do not act; this learner expects all rows to act.")
+        self.game = game
+        self.num_steps = num_steps
+        self.reward_transform = reward_transform
+        rows, spec = game.num_rows, game.spec
+        shape = (num_steps, rows)
+        self.observation = np.zeros((*shape, spec.observation.size), np.float32)
+        self.legal_mask = np.zeros((*shape, spec.actions.size), bool)
+        self.action = np.zeros(shape, np.int32)
+        self.log_probability, self.value, self.final_value = (np.zeros(shape, np.float32) for _ in range(3))
+        self.reward_terms = np.zeros((*shape, len(spec.reward_terms)), np.float32)
+        self.terminated, self.truncated = np.zeros(shape, bool), np.zeros(shape, bool)
+        self.stats = np.zeros((*shape, len(spec.episode_stats)), np.float32)
+        self.seconds = {"simulate": 0.0, "act": 0.0}
+        block_of = jnp.asarray(spec.actions.block_of)
+
+        @jax.jit
+        def choose(params: Params, observation: Array, legal_mask: Array, key: Array, turn: Array) -> Any:
+            features = network.prepare(observation)
+            return act(network, params, features, legal_mask, jax.random.fold_in(key, turn))
+
+        @jax.jit
+        def measure_all(tally: Tally, *steps: Array) -> tuple[Tally, Measured]:
+            def one(tally: Tally, step: Any) -> tuple[Tally, Measured]:
+                return measure(tally, block_of, len(spec.actions.blocks), *step)
+
+            tally, measured = jax.lax.scan(one, tally, steps)
+            return tally, total(measured)
+
+        self._choose = choose
+        self._measure_all = measure_all
+        self._value = jax.jit(lambda params, observation: network.apply(params, network.prepare(observation))[1])
+
+    def collect(self, params: Params, tally: Tally, key: Array) -> tuple[Tally, Rollout, Measured]:
+        """Plays `num_steps` steps; the returned rollout holds raw observations as `features`."""
+        game = self.game
+        for turn in range(self.num_steps):
+            began = time.perf_counter()
+            self.observation[turn] = game.observation
+            self.legal_mask[turn] = game.legal_mask
+            chosen = self._choose(params, self.observation[turn], self.legal_mask[turn], key, turn)
+            self.action[turn], self.log_probability[turn], self.value[turn] = chosen
+            acted = time.perf_counter()
+            game.step(self.action[turn])
+            self.reward_terms[turn] = game.reward_terms
+            self.terminated[turn], self.truncated[turn] = game.terminated, game.truncated
+            self.stats[turn] = game.final_stats
+            self.final_value[turn] = 0.0
+            if game.truncated.any():
+                values = np.asarray(self._value(params, game.final_observation))
+                self.final_value[turn] = np.where(game.truncated, values, 0.0)
+            self.seconds["act"] += acted - began
+            self.seconds["simulate"] += time.perf_counter() - acted
+        legal = masking.of_action(self.legal_mask, self.action)
+        ended = self.terminated | self.truncated
+        tally, measured = self._measure_all(tally, self.action, legal, self.reward_terms, ended, self.stats)
+        rollout = Rollout(
+            self.observation,
+            self.legal_mask,
+            self.action,
+            self.log_probability,
+            self.value,
+            np.asarray(transform_reward(self.reward_transform, self.reward_terms.sum(axis=-1))),
+            self.terminated,
+            self.truncated,
+            self.final_value,
+            np.asarray(self._value(params, game.observation)),
+        )
+        return tally, rollout, measured

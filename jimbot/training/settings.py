@@ -1,0 +1,228 @@
+"""The one configuration of a training run.
+
+`TrainSettings` is a typed record whose field descriptions are the command line's help. Precedence: field default <
+preset of the game and learner < YAML file < `--set` and flags. Unknown keys are errors that name the nearest known
+key; RLlib-style names are accepted and mapped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from jimbot.errors import SettingsError, UnknownNameError
+
+LARGE_BATCH_GAMES = 256  # above this many games, batch settings are scaled (see `scaled`)
+MINIBATCH_SAMPLES = 8192
+BASE_GRADIENT_STEPS = 16  # the learning rate is stated for this many gradient steps per update
+
+RLLIB_NAMES = {
+    "train_batch_size": None,  # derived: num_envs × num_steps (see `_from_rllib`)
+    "num_workers": None,
+    "num_envs_per_worker": None,
+    "rollout_fragment_length": "num_steps",
+    "sgd_minibatch_size": None,
+    "num_sgd_iter": "update_epochs",
+    "clip_param": "clip_eps",
+    "entropy_coeff": "ent_coef",
+    "vf_loss_coeff": "vf_coef",
+    "lambda": "gae_lambda",
+    "grad_clip": "max_grad_norm",
+    "env": "game",
+    "env_config": "game_options",
+}
+
+
+class TrainSettings(BaseModel):
+    """Everything that defines a run."""
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, validate_default=True)
+
+    game: str = Field("hackmatrix", description="Game to learn.")
+    game_options: dict[str, Any] = Field(default_factory=dict, description="Options of the game.")
+    learner: str = Field("auto", description="auto, or a learner by name.")
+    algorithm: str = Field("PPO", description="Algorithm.")
+    seed: int = Field(42, ge=0, lt=2**63, description="Fixes every random choice of the run.")
+
+    num_envs: int = Field(256, ge=1, description="Games played at once.")
+    num_steps: int = Field(128, ge=1, description="Steps of each game between two updates.")
+    total_timesteps: int = Field(10_000_000, ge=1, description="Environment steps at which the run is complete.")
+    minutes: float | None = Field(None, gt=0, description="Stop this call after so many minutes of training.")
+    lr: float = Field(2.5e-4, gt=0, description="Learning rate (Adam).")
+    anneal_lr: bool = Field(False, description="Lower the learning rate linearly to 0 at total-timesteps.")
+    gamma: float = Field(0.99, gt=0, le=1, description="Discount per step.")
+    gae_lambda: float = Field(0.95, ge=0, le=1, description="Lambda of generalised advantage estimation.")
+    num_minibatches: int = Field(4, ge=1, description="Minibatches per epoch; must divide num-envs × num-steps.")
+    update_epochs: int = Field(4, ge=1, description="Passes over each batch.")
+    clip_eps: float = Field(0.2, gt=0, description="PPO clip range of the probability ratio.")
+    vf_coef: float = Field(0.5, ge=0, description="Weight of the value loss.")
+    ent_coef: float = Field(0.15, ge=0, description="Weight of the entropy bonus.")
+    max_grad_norm: float = Field(0.5, gt=0, description="Gradients are clipped to this global norm.")
+    autoscale: bool = Field(
+        True, description=f"Above {LARGE_BATCH_GAMES} games scale minibatches, epochs and learning rate."
+    )
+    auto_tune: bool = Field(False, description="Choose num-envs, minibatches and epochs by short measured trials.")
+    reward_transform: Literal["none", "symlog"] = Field(
+        "symlog", description="What the learner makes of rewards: symlog keeps one huge reward from drowning the rest."
+    )
+    network: str = Field("auto", description="auto, mlp or board.")
+    hidden_dim: int = Field(0, ge=0, description="Width of the hidden layers; 0: 256 for mlp, 128 for board.")
+    num_layers: int = Field(2, ge=1, le=16, description="Hidden layers.")
+    stepping: Literal["auto", "fused", "host"] = Field(
+        "auto", description="fused: game and learner in one compiled program (JAX games); host: step from Python."
+    )
+
+    log_interval: int = Field(10, ge=1, description="Updates between two log rows.")
+    save_interval_minutes: float = Field(10.0, gt=0, description="Minutes between two checkpoints.")
+    save_interval: int | None = Field(None, ge=1, description="Steps between two checkpoints (overrides the minutes).")
+    checkpoint_dir: Path | None = Field(None, description="Where checkpoints go; default: inside the run directory.")
+    keep_last: int = Field(3, ge=1, description="Newest checkpoints kept.")
+    keep_every: int = Field(0, ge=0, description="Also keep one checkpoint every so many steps; 0: none.")
+    eval_games: int = Field(200, ge=0, description="Held-out games played when training ends; 0: none.")
+    stop_on_collapse: bool = Field(False, description="End the run when the health watch sees entropy collapse.")
+
+    run_name: str | None = Field(None, description="Name of the run directory; default: from game and learner.")
+    run_suffix: str | None = Field(None, description="Appended to the run name.")
+    resume: str | None = Field(None, description="Start from this checkpoint (directory, run, or run name).")
+    rewind: bool = Field(False, description="On resume, also rewind W&B's history to the checkpoint's step.")
+    no_wandb: bool = Field(False, description="Do not log to W&B even if it is installed and set up.")
+    project: str | None = Field(None, description="W&B project; giving one turns W&B on.")
+    entity: str | None = Field(None, description="W&B entity (team).")
+    no_artifact: bool = Field(False, description="Do not upload checkpoints to W&B.")
+
+    @property
+    def batch_size(self) -> int:
+        return self.num_envs * self.num_steps
+
+    @property
+    def minibatch_size(self) -> int:
+        return self.batch_size // self.num_minibatches
+
+    @property
+    def gradient_steps(self) -> int:
+        """Per update."""
+        return self.num_minibatches * self.update_epochs
+
+
+# What may change between two calls of the same run; everything else fixes what is being learned.
+CHANGEABLE = frozenset(
+    "total_timesteps minutes log_interval save_interval_minutes save_interval checkpoint_dir keep_last keep_every "
+    "eval_games stop_on_collapse run_name run_suffix resume rewind no_wandb project entity no_artifact "
+    "auto_tune autoscale".split()
+)
+
+
+def load_settings(*layers: Mapping[str, Any]) -> TrainSettings:
+    """Settings from layers of plain values, later ones winning; scaled for large batches and checked.
+
+    >>> load_settings({"lr": "1e-3"}).lr
+    0.001
+    >>> settings = load_settings({"num_envs": 2048})
+    >>> settings.num_minibatches, settings.update_epochs, settings.gradient_steps, settings.lr
+    (32, 2, 64, 6.25e-05)
+    """
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        merged.update(_from_rllib(layer))
+    known = list(TrainSettings.model_fields)
+    for name in merged:
+        if name not in known:
+            raise UnknownNameError("setting", name, known)
+    try:
+        settings = TrainSettings(**merged)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(f"Setting {name} is {first.get('input')!r}: {first['msg']}. Give a fitting value.") from problem
+    settings = scaled(settings, chosen=frozenset(merged))
+    check_batch(settings)
+    return settings
+
+
+def scaled(settings: TrainSettings, chosen: frozenset[str] = frozenset()) -> TrainSettings:
+    """Batch settings for many games; what the caller chose is left alone, but counts for the learning rate.
+
+    Minibatches stay near 8,192 samples, epochs go down (not below 2), and lr = base × 16 / gradient steps.
+    """
+    if not settings.autoscale or settings.num_envs <= LARGE_BATCH_GAMES:
+        return settings
+    update: dict[str, Any] = {}
+    if "num_minibatches" not in chosen:
+        wanted = max(1, round(settings.batch_size / MINIBATCH_SAMPLES))
+        update["num_minibatches"] = _nearest_divisor(settings.batch_size, wanted)
+    if "update_epochs" not in chosen:
+        update["update_epochs"] = max(2, round(settings.update_epochs * LARGE_BATCH_GAMES / settings.num_envs))
+    bigger = settings.model_copy(update=update)
+    lr = settings.lr * BASE_GRADIENT_STEPS / bigger.gradient_steps
+    return bigger.model_copy(update={"lr": lr, "autoscale": False})
+
+
+def check_batch(settings: TrainSettings) -> None:
+    """Raises unless minibatches divide the batch."""
+    if settings.batch_size % settings.num_minibatches:
+        near = _nearest_divisor(settings.batch_size, settings.num_minibatches)
+        raise SettingsError(
+            f"num_minibatches {settings.num_minibatches} does not divide the batch of {settings.num_envs} games × "
+            f"{settings.num_steps} steps = {settings.batch_size} samples. Use for instance {near}."
+        )
+
+
+def _nearest_divisor(total: int, wanted: int) -> int:
+    return min((n for n in range(1, total + 1) if total % n == 0), key=lambda n: (abs(n - wanted), n))
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """A settings file as plain values."""
+    try:
+        values = yaml.safe_load(path.read_text())
+    except FileNotFoundError as problem:
+        raise SettingsError(f"There is no settings file '{path}'. Check the path.") from problem
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as problem:
+        raise SettingsError(f"Settings file '{path}' cannot be read: {' '.join(str(problem).split())}") from problem
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise SettingsError(f"Settings file '{path}' holds a {type(values).__name__}; expected `name: value` lines.")
+    return values
+
+
+def parse_assignments(assignments: list[str]) -> dict[str, Any]:
+    """`a.b=c` texts as nested values, read as YAML.
+
+    >>> parse_assignments(["lr=1e-3", "game_options.profile=reference"])
+    {'lr': '1e-3', 'game_options': {'profile': 'reference'}}
+    """
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        path, separator, text = assignment.partition("=")
+        if not separator or not path:
+            raise SettingsError(f"--set got '{assignment}'; expected name=value, for instance --set lr=1e-3.")
+        *parents, last = path.strip().replace("-", "_").split(".")
+        place = values
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[last] = yaml.safe_load(text) if text else None
+    return values
+
+
+def _from_rllib(layer: Mapping[str, Any]) -> dict[str, Any]:
+    """Maps RLlib-style names; ours pass through."""
+    values = {name: value for name, value in layer.items() if name not in RLLIB_NAMES}
+    for old, new in RLLIB_NAMES.items():
+        if new and old in layer:
+            values[new] = layer[old]
+    workers, per_worker = layer.get("num_workers"), layer.get("num_envs_per_worker")
+    if workers is not None or per_worker is not None:
+        values.setdefault("num_envs", max(1, int(workers or 1)) * int(per_worker or 1))
+    batch = layer.get("train_batch_size")
+    games = int(values.get("num_envs", TrainSettings.model_fields["num_envs"].default))
+    if batch is not None:
+        values["num_steps"] = max(1, int(batch) // games)
+    if (minibatch := layer.get("sgd_minibatch_size")) is not None:
+        total = games * int(values.get("num_steps", TrainSettings.model_fields["num_steps"].default))
+        values["num_minibatches"] = _nearest_divisor(total, max(1, round(total / int(minibatch))))
+    return values
