@@ -1,0 +1,56 @@
+"""The compile options and the cache directory that follows every source, table and option."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from jimbot.games.balatro import compile as build
+
+
+def test_a_change_in_a_table_a_source_or_an_option_means_another_cache(tmp_path):
+    package = tmp_path / "package"
+    (package / "tables").mkdir(parents=True)
+    (package / "rules.py").write_text("AMOUNT = 1\n")
+    (package / "tables" / "jokers.json").write_text("[]")
+    seen = [build.source_fingerprint(package)]
+    (package / "rules.py").write_text("AMOUNT = 2\n")
+    seen.append(build.source_fingerprint(package))
+    (package / "tables" / "jokers.json").write_text("[1]")
+    seen.append(build.source_fingerprint(package))
+    seen.append(build.source_fingerprint(package, {**build.OPTIONS, "boundscheck": True, "nogil": False}))
+    assert len(set(seen)) == 4
+    assert seen[2] == build.source_fingerprint(package)
+
+
+def test_caches_unused_for_a_month_are_swept_and_newer_ones_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("JIMBOT_CACHE_DIR", str(tmp_path))
+    for name, days in (("old", 40), ("recent", 3)):
+        (tmp_path / "balatro" / name).mkdir(parents=True)
+        date = time.time() - days * 24 * 3600
+        os.utime(tmp_path / "balatro" / name, (date, date))
+    directory = build.prepare_cache()
+    assert directory.is_dir()
+    assert sorted(entry.name for entry in (tmp_path / "balatro").iterdir()) == sorted(["recent", directory.name])
+
+
+def test_draws_never_use_fast_maths_and_division_by_zero_does_not_raise():
+    assert build.OPTIONS["fastmath"] is False
+    assert build.OPTIONS["error_model"] == "numpy"
+
+
+def test_a_read_only_cache_place_falls_back_instead_of_failing(tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a directory")
+    monkeypatch.setenv("JIMBOT_CACHE_DIR", str(blocked))
+    directory = build.prepare_cache()
+    assert directory.is_dir()
+    shutil.rmtree(directory)
+
+
+def test_the_same_functions_run_without_the_compiler():
+    code = "from jimbot.games.balatro import compile as b, rng; print(b.JIT_DISABLED, rng.hash_text('A'))"
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "0.6517518426706488"]
