@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.errors import IllegalActionError
+from jimbot.errors import IllegalActionError, SnapshotError
 from jimbot.games.contract import BatchGame, game_entry, make
 from jimbot.games.seeds import TRAIN, bank_of
 from jimbot.games.spec import GameSpec
@@ -22,12 +22,12 @@ class ContractError(AssertionError):
 
 
 def check_game(game_id: str, steps: int = 200, num_envs: int = 8, options: Mapping[str, Any] | None = None) -> None:
-    """Checks the spec, stepping, determinism, snapshots, holding, hidden information and illegal actions."""
+    """Checks the spec, stepping, determinism, seeds, snapshots, holding, hidden information and illegal actions."""
     entry = game_entry(game_id)
     check_spec(entry.spec)
 
-    def build(seed: int = 7) -> BatchGame:
-        return make(game_id, num_envs, seed=seed, options=options, checked=True)
+    def build(seed: int = 7, checked: bool = True) -> BatchGame:
+        return make(game_id, num_envs, seed=seed, options=options, checked=checked)
 
     trace = _play(build(), steps)
     again = _play(build(), steps)
@@ -37,10 +37,13 @@ def check_game(game_id: str, steps: int = 200, num_envs: int = 8, options: Mappi
             f"'{name}' differs between two runs with the same seed and actions: randomness outside the game state.",
         )
     _require(trace["ended"].any(), f"No game ended in {steps} steps of {num_envs} games; check with more steps.")
+    _check_seeds(build(seed=7), build(seed=8), steps=min(steps, 20))
     _check_snapshot(build(), steps=min(steps, 50))
+    _check_partial_snapshot(build())
     _check_hold(build())
     _check_hidden(build(), steps=min(steps, 50))
     _check_illegal(build())
+    _check_illegal_counted(build(checked=False))
 
 
 def check_spec(spec: GameSpec) -> None:
@@ -69,6 +72,7 @@ def _play(game: BatchGame, steps: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(3)
     game.reset()
     _check_arrays(game, first=True)
+    _check_words(game)
     seen: dict[str, list[np.ndarray]] = {name: [] for name in ("observation", "legal_mask", "reward", "ended", "seeds")}
     for _ in range(steps):
         seeds_before = game.seeds.copy()
@@ -79,6 +83,10 @@ def _play(game: BatchGame, steps: int) -> dict[str, np.ndarray]:
         _require((changed == ended).all(), "A row's seed must change exactly when its game ends and restarts.")
         for seed in game.seeds[changed]:
             _require(bank_of(int(seed)) == TRAIN, f"Restart seed {int(seed)} is not of the train bank.")
+        _require(
+            np.isfinite(game.final_observation[ended]).all() and np.isfinite(game.final_stats[ended]).all(),
+            "final_observation or final_stats of an ended game holds a value that is not finite.",
+        )
         for name, value in zip(seen, (game.observation, game.legal_mask, game.reward, ended, game.seeds), strict=True):
             seen[name].append(value.copy())
     game.close()
@@ -89,10 +97,13 @@ def _check_arrays(game: BatchGame, first: bool = False) -> None:
     spec, rows = game.spec, game.num_rows
     for name, shape, kind in (
         ("observation", (rows, spec.observation.size), np.float32),
+        ("final_observation", (rows, spec.observation.size), np.float32),
         ("legal_mask", (rows, spec.actions.size), np.bool_),
         ("reward", (rows,), np.float32),
         ("reward_terms", (rows, len(spec.reward_terms)), np.float32),
         ("final_stats", (rows, len(spec.episode_stats)), np.float32),
+        ("acting", (rows,), np.bool_),
+        ("seeds", (rows,), np.uint64),
         ("terminated", (rows,), np.bool_),
         ("truncated", (rows,), np.bool_),
     ):
@@ -109,9 +120,47 @@ def _check_arrays(game: BatchGame, first: bool = False) -> None:
             ids = game.observation[:, spec.observation.span(field.name)]
             whole = (ids == np.round(ids)).all() and (ids >= 0).all() and (ids < field.ids).all()
             _require(whole, f"Id field '{field.name}' holds something else than integers 0..{field.ids - 1}.")
-    if not first:
+    if first:
+        _require(not game.reward.any() and not game.reward_terms.any(), "A reset leaves a reward behind.")
+        _require(not (game.terminated | game.truncated).any(), "A reset leaves a game ended.")
+    else:
         gap = np.abs(game.reward_terms.sum(axis=1) - game.reward).max()
         _require(gap <= 1e-3 * max(1.0, float(np.abs(game.reward).max())), "reward is not the sum of reward_terms.")
+
+
+def _check_words(game: BatchGame) -> None:
+    _require(str(game.describe(0)).strip(), "describe(0) says nothing.")
+    action = int(game.legal_mask[0].argmax())
+    _require(str(game.describe_action(0, action)).strip(), f"describe_action(0, {action}) says nothing.")
+
+
+def _check_seeds(game: BatchGame, other: BatchGame, steps: int) -> None:
+    """A given seed is one game: whatever the batch's own seed and, with one player, whatever the row."""
+    given = np.random.default_rng(21).integers(0, 2**64, game.num_envs, dtype=np.uint64)
+    turned = game.spec.players == 1
+    game.reset(given)
+    other.reset(given[::-1] if turned else given)
+    order = np.arange(game.num_rows)[::-1] if turned else np.arange(game.num_rows)
+    _require(set(game.seeds.tolist()) == set(given.tolist()), "After reset(seeds) `seeds` does not show those seeds.")
+    rng = np.random.default_rng(22)
+    live = np.ones(game.num_rows, bool)  # restarts draw from the batch's own stream, so only first games compare
+    for _ in range(steps):
+        same = (game.observation == other.observation[order]).all(1) & (game.legal_mask == other.legal_mask[order]).all(
+            1
+        )
+        _require(same[live].all(), "The same seed and actions gave another game in another row or batch.")
+        actions = random_legal(rng, game.legal_mask)
+        game.step(actions, hold=~live)
+        other.step(actions[order], hold=~live[order])
+        live &= ~(game.terminated | game.truncated)
+    game.reset()
+    before = game.seeds.copy()
+    game.reset()
+    _require(not np.isin(game.seeds, before).any(), "A reset without seeds deals a game that was just played.")
+    for seed in game.seeds:
+        _require(bank_of(int(seed)) == TRAIN, f"reset() drew seed {int(seed)}, which is not of the train bank.")
+    game.close()
+    other.close()
 
 
 def _check_snapshot(game: BatchGame, steps: int) -> None:
@@ -133,6 +182,31 @@ def _check_snapshot(game: BatchGame, steps: int) -> None:
             np.array_equal(game.observation, first[step][0]) and np.array_equal(game.reward, first[step][1]),
             f"After restore the game differs at step {step}: the snapshot does not hold the whole state.",
         )
+    try:
+        game.restore({})
+    except SnapshotError:
+        game.close()
+        return
+    raise ContractError("An empty snapshot was accepted; restore must raise SnapshotError for what is not its own.")
+
+
+def _check_partial_snapshot(game: BatchGame) -> None:
+    """Rows of a snapshot go back alone (planning); with several players the rows of a game belong together."""
+    if game.spec.players > 1 or game.num_rows < 3:
+        return
+    game.reset()
+    rng = np.random.default_rng(6)
+    rows = np.array([2, 0])
+    saved = {name: value.copy() for name, value in game.snapshot(rows).items()}
+    expected, seeds = game.observation[rows].copy(), game.seeds[rows].copy()
+    for _ in range(3):
+        game.step(random_legal(rng, game.legal_mask))
+    others = np.setdiff1d(np.arange(game.num_rows), rows)
+    untouched = game.observation[others].copy()
+    game.restore(saved, rows)
+    back = np.array_equal(game.observation[rows], expected) and np.array_equal(game.seeds[rows], seeds)
+    _require(back, "Restoring some rows did not bring them back.")
+    _require(np.array_equal(game.observation[others], untouched), "Restoring some rows changed others.")
     game.close()
 
 
@@ -140,9 +214,14 @@ def _check_hold(game: BatchGame) -> None:
     game.reset()
     hold = np.zeros(game.num_rows, bool)
     hold[::2] = True
-    before = game.observation.copy()
+    before, mask_before, seeds_before = game.observation.copy(), game.legal_mask.copy(), game.seeds.copy()
     game.step(random_legal(np.random.default_rng(1), game.legal_mask), hold=hold)
-    _require(np.array_equal(game.observation[hold], before[hold]), "A held row changed.")
+    _require(
+        np.array_equal(game.observation[hold], before[hold])
+        and np.array_equal(game.legal_mask[hold], mask_before[hold])
+        and np.array_equal(game.seeds[hold], seeds_before[hold]),
+        "A held row changed.",
+    )
     _require(not game.reward[hold].any(), "A held row got a reward.")
     _require(not (game.terminated | game.truncated)[hold].any(), "A held row ended.")
     game.close()
@@ -165,22 +244,37 @@ def _check_hidden(game: BatchGame, steps: int) -> None:
     game.close()
 
 
-def _check_illegal(game: BatchGame) -> None:
+def _with_an_illegal_action(game: BatchGame) -> np.ndarray | None:
+    """Actions of which exactly one is illegal, as soon as random play reaches a row that has one."""
     game.reset()
     rng = np.random.default_rng(2)
     for _ in range(50):
-        row = int(np.argmin(game.legal_mask.sum(axis=1)))
-        illegal = np.flatnonzero(~game.legal_mask[row])
         actions = random_legal(rng, game.legal_mask)
-        if illegal.size:
-            actions[row] = illegal[0]
-            before = game.observation.copy()
-            try:
-                game.step(actions)
-            except IllegalActionError:
-                _require(np.array_equal(game.observation, before), "A refused illegal action changed the game.")
-                game.close()
-                return
-            raise ContractError(f"Illegal action {illegal[0]} was accepted in checked mode.")
+        row = int(np.argmin(np.where(game.acting, game.legal_mask.sum(axis=1), game.spec.actions.size)))
+        if not game.legal_mask[row].all():
+            actions[row] = int(np.argmin(game.legal_mask[row]))
+            return actions
         game.step(actions)
+    return None
+
+
+def _check_illegal(game: BatchGame) -> None:
+    actions = _with_an_illegal_action(game)
+    if actions is not None:
+        before = game.observation.copy()
+        try:
+            game.step(actions)
+        except IllegalActionError:
+            _require(np.array_equal(game.observation, before), "A refused illegal action changed the game.")
+        else:
+            raise ContractError("An illegal action was accepted in checked mode.")
+    game.close()
+
+
+def _check_illegal_counted(game: BatchGame) -> None:
+    actions = _with_an_illegal_action(game)
+    _require(game.illegal_actions == 0, "illegal_actions counts although only legal actions were played.")
+    if actions is not None:
+        game.step(actions)
+        _require(game.illegal_actions == 1, f"One illegal action in fast mode counted as {game.illegal_actions}.")
     game.close()

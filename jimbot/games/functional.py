@@ -53,16 +53,17 @@ def row_streams(seed: int, num_rows: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 2**32, (num_rows, 2), dtype=np.uint32)
 
 
-def start(game: FunctionalGame, streams: Array) -> Rows:
-    """Every row's first game, from its own stream."""
-    episode = jnp.zeros(len(streams), jnp.uint32)
+def start(game: FunctionalGame, streams: Array, episode: Array | None = None) -> Rows:
+    """Every row's first game (or its next, after `episode` (N,) uint32 started ones), from its own stream."""
+    episode = jnp.zeros(len(streams), jnp.uint32) if episode is None else episode
     first = jax.vmap(train_seed)(streams, episode)
     return Rows(game.init_batch(first), streams, episode + 1, first)
 
 
-def start_from(game: FunctionalGame, streams: Array, first: Array) -> Rows:
+def start_from(game: FunctionalGame, streams: Array, first: Array, episode: Array | None = None) -> Rows:
     """Every row's first game, from given (N, 2) uint32 seeds."""
-    return Rows(game.init_batch(first), streams, jnp.ones(len(streams), jnp.uint32), first)
+    episode = jnp.zeros(len(streams), jnp.uint32) if episode is None else episode
+    return Rows(game.init_batch(first), streams, episode + 1, first)
 
 
 def advance(game: FunctionalGame, rows: Rows, actions: Array) -> tuple[Rows, Advanced]:
@@ -119,13 +120,16 @@ class FunctionalBatchGame(BatchGame):
         self._start, self._start_from, self._advance, self._advance_held, self._look, self._observe = programs
 
     def reset(self, seeds: np.ndarray | None = None) -> None:
+        # A second reset goes on in the streams, so that it too deals games never seen before.
+        episode = jnp.zeros(self.num_envs, jnp.uint32) if self.rows is None else self.rows.episode
         if seeds is None:
-            self.rows = self._start(self._streams)
+            self.rows = self._start(self._streams, episode)
         else:
             seeds = np.asarray(seeds, np.uint64)
             if seeds.shape != (self.num_envs,):
                 raise UsageError(f"reset got seeds of shape {seeds.shape}; expected ({self.num_envs},), one per game.")
-            self.rows = self._start_from(self._streams, jnp.asarray(np.stack(seedbank.split(seeds), axis=1)))
+            first = jnp.asarray(np.stack(seedbank.split(seeds), axis=1))
+            self.rows = self._start_from(self._streams, first, episode)
         self.reward[:] = 0
         self.reward_terms[:] = 0
         self.terminated[:] = False

@@ -19,8 +19,9 @@ NEVER = np.float32(-1e30)
 def log_probabilities(logits: Any, legal_mask: Any) -> Any:
     """(…, A) log-probabilities over the legal actions; exact for 10⁴ actions and extreme logits."""
     xp = logits.__array_namespace__()
-    masked = xp.where(legal_mask, logits, NEVER)
-    shifted = xp.where(legal_mask, masked - xp.max(masked, axis=-1, keepdims=True), NEVER)
+    highest = xp.max(xp.where(legal_mask, logits, -np.inf), axis=-1, keepdims=True)
+    # Bounded below: two legal logits can lie further apart than float32 reaches.
+    shifted = xp.where(legal_mask, xp.maximum(logits - highest, NEVER), NEVER)
     total = xp.sum(xp.exp(shifted), axis=-1, keepdims=True)
     return xp.where(legal_mask, shifted - xp.log(total), NEVER)
 
