@@ -27,6 +27,7 @@ import numpy as np
 from jimbot.errors import CheckpointError
 from jimbot.runs.arrays import read_npz, write_npz
 from jimbot.runs.files import (
+    ASIDE,
     make_directory,
     read_text,
     remove_directory,
@@ -155,15 +156,15 @@ class CheckpointStore:
         write_atomically(self.root / LATEST, path.name.encode())
         if is_best:
             self.mark_best(path)
-        self._prune(newest=path)
+        self._prune(path, manifest.step)
         return path
 
     def mark_best(self, path: str | Path) -> None:
         """Records a checkpoint of this store as the best so far; it is kept until another one is."""
-        path = Path(path)
-        if not (self.root / path.name / MANIFEST).is_file():
+        name = Path(path).name.removeprefix(ASIDE)
+        if name not in visible_directories(self.root):
             raise CheckpointError(f"{path} is not a checkpoint of {self.root}; only one of its own can be its best.")
-        write_atomically(self.root / BEST, path.name.encode())
+        write_atomically(self.root / BEST, name.encode())
 
     def paths(self) -> list[Path]:
         """The complete checkpoints, by step."""
@@ -209,10 +210,9 @@ class CheckpointStore:
             self._warned.add(path)
             _log.warning("Skipping a checkpoint: %s", problem)
 
-    def _prune(self, newest: Path) -> None:
-        """Deletes what is not kept. Checkpoints past `newest` belong to a line of training that was left; they stay
-        until this one reaches them."""
-        step = int(newest.name)
+    def _prune(self, newest: Path, step: int) -> None:
+        """Deletes what is not kept. Checkpoints past the newest one's `step` belong to a line of training that was
+        left; they stay until this one reaches them."""
         older = sorted((m.step, path) for path, m in self._complete() if m.step <= step)
         kept = {path for _, path in older[-self.keep_last :]} | {newest, self._pointed(BEST)}
         if self.keep_every > 0:

@@ -4,13 +4,14 @@ Everything is first written under a temporary name beside its destination, flush
 parent directory is synced last. A process killed at any instant leaves either the old content or the new one, and at
 most a leftover with a `.tmp-` name, which the next writer sweeps away.
 
-A directory cannot be renamed over another one, so replacing a directory moves the old one to `.aside-<name>` first.
-Between the two renames only the aside exists; `visible_directories` therefore counts an aside without its successor
-as the directory itself, so even then nothing is lost.
+A directory cannot be renamed over another one. Linux can swap two names in one step, which is used where the file
+system offers it. Elsewhere the old directory moves to `.aside-<name>` first; between the two renames only the aside
+exists, so `visible_directories` counts an aside without its successor as the directory itself and nothing is lost.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import secrets
@@ -162,23 +163,37 @@ def _sync_tree(root: Path) -> None:
 
 
 def _put_in_place(temporary: Path, path: Path) -> None:
-    aside = path.parent / f"{ASIDE}{path.name}"
-    if path.exists():
-        if aside.exists():
-            remove_directory(aside)
-        os.rename(path, aside)
+    """Gives a synced temporary directory its name; what had the name before goes, afterwards."""
+    old: Path | None = None
+    if not path.exists():
+        os.rename(temporary, path)
+    elif _exchange(temporary, path):
+        old = temporary
+    else:
+        old = path.parent / f"{ASIDE}{path.name}"
+        if old.exists():
+            remove_directory(old)
+        os.rename(path, old)
         try:
             os.rename(temporary, path)
         except OSError:
-            os.rename(aside, path)
+            os.rename(old, path)
             raise
-        sync_directory(path.parent)
-    else:
-        os.rename(temporary, path)
-        sync_directory(path.parent)
-    if aside.exists():
+    sync_directory(path.parent)
+    if old is not None:
         with suppress(OSError):  # the new directory is in place; the next sweep gets rid of the old one
-            remove_directory(aside)
+            remove_directory(old)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swaps two names in one step; False where the system or file system cannot."""
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    current_directory, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of Linux
+    arguments = (current_directory, os.fsencode(one), current_directory, os.fsencode(other), exchange)
+    return renameat2(*arguments) == 0
 
 
 def _owner_is_gone(entry: Path) -> bool:

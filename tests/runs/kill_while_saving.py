@@ -1,6 +1,7 @@
 """Run as a program: kills a saving process at random instants and checks after each kill what a reader finds.
 
-Usage: kill_while_saving.py DIRECTORY KILLS SEED. Prints one JSON line. It is a program of its own, importing only the
+Usage: kill_while_saving.py DIRECTORY KILLS SEED swap|rename. Prints one JSON line; `rename` does without the swapping
+of names that not every system has. It is a program of its own, importing only the
 checkpoint code, so that forking a saving process costs milliseconds and not the start of an interpreter.
 """
 
@@ -12,6 +13,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 from checkpoint_making import arrays, save
 
+from jimbot.runs import files
 from jimbot.runs.checkpoint import CheckpointStore, load_checkpoint
 from jimbot.runs.files import TEMPORARY
 
@@ -29,7 +32,7 @@ def keep_saving(root: Path, acknowledge: int) -> None:
     """Saves for ever, as a trainer does, beginning after the newest checkpoint; replaces each one once, too."""
     store = CheckpointStore(root, keep_last=2)
     newest = store.latest()
-    step = int(newest.name) if newest else 0
+    step = load_checkpoint(newest).manifest.step if newest else 0
     while True:
         step += STEP
         for _ in range(2):
@@ -54,6 +57,8 @@ def main(root: Path, kills: int, seed: int) -> None:
         if child == 0:
             try:
                 keep_saving(root, writing)
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(1)
         os.close(writing)
@@ -83,4 +88,6 @@ def main(root: Path, kills: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[4] == "rename":
+        files._exchange = lambda one, other: False
     main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -21,8 +21,9 @@ HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize("kills", [50, pytest.param(200, marks=pytest.mark.long)])
-def test_the_newest_complete_checkpoint_loads_after_every_kill(tmp_path: Path, kills: int) -> None:
-    program = [sys.executable, str(HERE / "kill_while_saving.py"), str(tmp_path / "checkpoints"), str(kills), "5"]
+@pytest.mark.parametrize("replacing", ["swap", "rename"])
+def test_the_newest_complete_checkpoint_loads_after_every_kill(tmp_path: Path, kills: int, replacing: str) -> None:
+    program = [sys.executable, HERE / "kill_while_saving.py", tmp_path / "checkpoints", str(kills), "5", replacing]
     ended = subprocess.run(program, capture_output=True, text=True, timeout=500)
     assert ended.returncode == 0, ended.stderr
     report = json.loads(ended.stdout)

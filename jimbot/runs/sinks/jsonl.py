@@ -1,0 +1,83 @@
+"""Metrics as JSON lines, events as plain text lines: the files that are always there."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from jimbot.runs.files import write_atomically
+from jimbot.runs.sinks.contract import Sink
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a metrics.jsonl, in order; a torn last line (the writer was killed in it) is left out."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    return [row for row in map(_parse, lines) if row is not None]
+
+
+class JsonlSink(Sink):
+    """Rows {"step": …, "time": …, name: value, …}; a value that is not finite becomes null."""
+
+    name = "metrics.jsonl"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: TextIO | None = None
+
+    def record(self, step: int, time: float, metrics: Mapping[str, float]) -> None:
+        if self._file is None:
+            self._mend()
+            self._file = open(self.path, "a", encoding="utf-8")  # noqa: SIM115 - open for the whole run
+        values = {name: value if math.isfinite(value) else None for name, value in metrics.items()}
+        self._file.write(json.dumps({"step": step, "time": round(time, 3), **values}) + "\n")
+        self._file.flush()  # the kernel has it: a kill of this process loses nothing
+
+    def trim(self, step: int) -> None:
+        self.close()
+        self._rewrite(lambda row: row["step"] <= step)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _mend(self) -> None:
+        """Drops a line that was being written when its process was killed."""
+        if self.path.exists() and not self.path.read_bytes().endswith(b"\n"):
+            self._rewrite(lambda row: True)
+
+    def _rewrite(self, keep: Any) -> None:
+        if not self.path.exists():
+            return
+        lines = self.path.read_bytes().splitlines()
+        kept = [line for line in lines if (row := _parse(line)) is not None and keep(row)]
+        write_atomically(self.path, b"".join(line + b"\n" for line in kept))
+
+
+class EventLogSink(Sink):
+    """One dated line per event. Never trimmed: it tells what happened to the run, resumes included."""
+
+    name = "events.log"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def event(self, step: int, time: float, text: str) -> None:
+        stamp = datetime.fromtimestamp(time, UTC).isoformat(timespec="seconds")
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(f"{stamp} step {step}: {' '.join(text.split())}\n")
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) and isinstance(row.get("step"), int) else None
