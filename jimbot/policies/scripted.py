@@ -1,0 +1,78 @@
+"""Players that need no learning: uniform random, and the scripted players games bring along."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jimbot.errors import UnknownNameError
+from jimbot.games.contract import game_entry
+from jimbot.policies import masking
+from jimbot.policies.contract import Decision, Policy
+
+RANDOM = "random"
+
+
+class RandomPolicy:
+    """Every legal action is equally likely. It stays random when asked to be deterministic: with the same `key`, or
+    the same `seed` and calls, it answers the same."""
+
+    name = RANDOM
+
+    def __init__(self, seed: int = 0) -> None:
+        self._luck = np.random.default_rng(seed)
+
+    def act(
+        self,
+        observation: np.ndarray,
+        legal_mask: np.ndarray,
+        deterministic: bool = True,
+        key: np.random.Generator | None = None,
+    ) -> Decision:
+        legal = np.asarray(legal_mask, bool)
+        log_probability = masking.log_probabilities(np.zeros(legal.shape, np.float32), legal)
+        actions = masking.sample(log_probability, legal, uniform(key or self._luck, len(legal)))
+        values = np.zeros(len(legal), np.float32)
+        return Decision(actions.astype(np.int64), masking.probabilities(log_probability, legal), values)
+
+
+class ScriptedPolicy:
+    """A game's own player. Games know nothing of policies, so theirs answer with a plain (actions, probabilities,
+    values); this gives it the common shape."""
+
+    def __init__(self, player: Any, name: str) -> None:
+        self.name = name
+        self._player = player
+
+    def act(
+        self,
+        observation: np.ndarray,
+        legal_mask: np.ndarray,
+        deterministic: bool = True,
+        key: np.random.Generator | None = None,
+    ) -> Decision:
+        actions, probabilities, values = self._player.act(observation, legal_mask, deterministic, key)
+        return Decision(
+            np.asarray(actions, np.int64), np.asarray(probabilities, np.float32), np.asarray(values, np.float32)
+        )
+
+
+def scripted_names(game_id: str) -> list[str]:
+    """What `scripted_policy` knows for a game."""
+    return sorted({RANDOM, *game_entry(game_id).scripted})
+
+
+def scripted_policy(name: str, game_id: str) -> Policy:
+    """The random or scripted player of a game, by name."""
+    if name == RANDOM:
+        return RandomPolicy()
+    scripted = game_entry(game_id).scripted
+    if name not in scripted:
+        raise UnknownNameError(f"scripted player of game {game_id}", name, scripted_names(game_id))
+    return ScriptedPolicy(scripted[name](), name)
+
+
+def uniform(luck: np.random.Generator, count: int) -> np.ndarray:
+    """(count,) float32 draws from (0, 1], as `masking.sample` wants them."""
+    return np.float32(1.0) - luck.random(count, dtype=np.float32)
