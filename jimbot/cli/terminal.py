@@ -103,3 +103,9 @@ def require_positive(**values: int | float | None) -> None:
         if value is not None and not value > 0:
             flag = "--" + name.replace("_", "-")
             raise UsageError(f"{flag} is {value}; expected a number above 0. Leave it out for the default.")
+
+
+def require_seed(seed: int | None) -> None:
+    """Refuses what is not an unsigned 64-bit number; None means not given."""
+    if seed is not None and not 0 <= seed < 2**64:
+        raise UsageError(f"--seed is {seed}; expected a whole number from 0 to 2^64 - 1 (18446744073709551615).")

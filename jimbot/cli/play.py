@@ -1,0 +1,190 @@
+"""`jimbot play`: a person plays a game in the terminal, by keys or (piped) by lines."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jimbot.cli import screen, terminal
+from jimbot.cli.keys import Keyboard
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from jimbot.games import BatchGame
+    from jimbot.games.contract import ActionSpec, GameEntry
+
+MOVES = {"up": "w", "down": "s", "left": "a", "right": "d"}
+_SIGNS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
+_CHARACTERS = "1234567890bcefgijklmnoprtuvxyzwasd"  # all but q (leave) and h (help)
+QUIT, HELP = ("q", "quit", "end"), ("?", "h", "help")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        epilog="Examples:  [bold]jimbot play hackmatrix[/]    [bold]jimbot play hackmatrix --seed 42[/]    "
+        "[bold]printf 'up\\nup\\nq\\n' | jimbot play hackmatrix[/]"
+    )(play)
+
+
+def play(
+    game: Annotated[str, typer.Argument(help="The game, for instance hackmatrix.")],
+    seed: Annotated[int | None, typer.Option(help="Play this seed; without it a fresh one is drawn.")] = None,
+    option: Annotated[list[str], typer.Option(help="A game option as name=value; may be given often.")] = [],  # noqa: B006
+) -> None:
+    """Play a game yourself: arrows or wasd to move, the shown key for anything else, ? for help, q to leave."""
+    import numpy as np
+
+    from jimbot.games import game_entry, make
+
+    terminal.require_seed(seed)
+    entry = game_entry(game)
+    with closing(make(game, 1, options=terminal.pairs(option), checked=True)) as batch:
+        batch.reset(np.array([secrets.randbelow(2**32) if seed is None else seed], np.uint64))
+        interactive = sys.stdin.isatty() and sys.stdout.isatty()
+        Table(entry, batch, interactive).play()
+
+
+class Keymap:
+    """Which key or word plays which action; the same all game long, whatever is legal now."""
+
+    def __init__(self, actions: ActionSpec) -> None:
+        moves = {label: actions.index(label) for label in MOVES if label in actions.labels}
+        used = {MOVES[label] for label in moves}
+        free = [character for character in _CHARACTERS if character not in used]
+        others = [action for action in range(actions.size) if action not in moves.values()]
+        self.single = len(others) <= len(free)  # otherwise actions are typed by number
+        self.token = {action: free[i] if self.single else str(action) for i, action in enumerate(others)}
+        self.token |= {action: MOVES[label] for label, action in moves.items()}
+        self._action = {token: action for action, token in self.token.items()}
+        self._action |= moves  # the words, and what the arrow keys are called
+        self._action |= {label.lower(): action for action, label in enumerate(actions.labels)}
+        self._labels = [label.lower() for label in actions.labels]
+
+    def find(self, text: str) -> int | None:
+        """The action meant by a key or by a word (its label, or the beginning of exactly one label)."""
+        text = text.strip().lower()
+        if text in self._action:
+            return self._action[text]
+        begun = [action for action, label in enumerate(self._labels) if text and label.startswith(text)]
+        return begun[0] if len(begun) == 1 else None
+
+
+class Table:
+    """One sitting: shows the game, takes an action, until the game is over or the player leaves."""
+
+    def __init__(self, entry: GameEntry, game: BatchGame, interactive: bool) -> None:
+        self.entry, self.game, self.interactive = entry, game, interactive
+        self.keymap = Keymap(entry.spec.actions)
+        self.console: Console = terminal.console()
+        self.seed = int(game.seeds[0])
+        self.turns, self.total = 0, 0.0
+        self.message: RenderableType = "Type the key of an action. ? shows help, q leaves."
+
+    def play(self) -> None:
+        ended = False
+        with Keyboard() if self.interactive and self.keymap.single else _Lines(self.interactive) as keys:
+            while not ended:
+                self.show()
+                text = keys.read()
+                if text is None or text.strip().lower() in QUIT:
+                    break
+                ended = self.take(text)
+        self.end(ended)
+
+    def take(self, text: str) -> bool:
+        """Plays what was typed, or says what is wrong with it; True when the game is over."""
+        import numpy as np
+        from rich.text import Text
+
+        if text.strip().lower() in HELP:
+            self.message = self.help()
+            return False
+        action = self.keymap.find(text)
+        if action is None:
+            self.message = f"'{text.strip()}' is no action here. Type one of the keys shown, ? for help, q to leave."
+            return False
+        words = self.game.describe_action(0, action)
+        if not self.game.legal_mask[0, action]:
+            self.message = f"'{words}' is not possible now. Choose one of the actions shown."
+            return False
+        self.game.step(np.array([action]))
+        self.turns += 1
+        self.total += float(self.game.reward[0])
+        self.message = Text.assemble(f"{words}: ", screen.rewards(self.entry.spec, self.game.reward_terms[0]))
+        return bool(self.game.terminated[0] or self.game.truncated[0])
+
+    def show(self) -> None:
+        from rich.console import Group
+        from rich.text import Text
+
+        standing = Text(f"{self.entry.spec.id}  seed {self.seed}  turn {self.turns}  return {self.total:+.2f}", "bold")
+        if self.interactive:
+            self.console.clear()
+        self.console.print(Group(standing, screen.board(self.entry, self.game), self.choices(), self.message))
+
+    def choices(self) -> RenderableType:
+        """The legal actions, one line per block, each with its key."""
+        from rich.text import Text
+
+        text = Text()
+        for number, block in enumerate(self.entry.spec.actions.blocks):
+            members = (self.entry.spec.actions.block_of == number) & self.game.legal_mask[0]
+            legal = members.nonzero()[0].tolist()
+            if not legal:
+                continue
+            text.append(f"{block.name}: ", style="dim")
+            for action in legal:
+                label = self.game.describe_action(0, action)
+                sign = _SIGNS.get(label, "")
+                text.append(f"[{self.keymap.token[action]}{' ' + sign if sign else ''}]", style="bold cyan")
+                text.append(f" {label}  ")
+            text.append("\n")
+        text.rstrip()
+        return text
+
+    def help(self) -> str:
+        how = "press its key" if self.interactive and self.keymap.single else "type its key or its name, then Enter"
+        moves = (
+            "Arrow keys or w a s d move. " if any(label in self.entry.spec.actions.labels for label in MOVES) else ""
+        )
+        text = f"Only legal actions are listed; to play one, {how}. {moves}q leaves."
+        if self.keymap.single:
+            tokens = sorted(self.keymap.token.items())
+            text += "\nAll keys: " + ", ".join(f"{key} {self.entry.spec.actions.label(a)}" for a, key in tokens)
+        return text
+
+    def end(self, ended: bool) -> None:
+        if ended:
+            stats = self.game.final_stats[0]
+            cut = bool(self.game.truncated[0])
+            self.console.print(self.message)
+            self.console.print(f"The game is {screen.outcome(self.entry.spec, stats, self.total, self.turns, cut)}.")
+        else:
+            self.console.print(f"Left after {self.turns} turns with a return of {self.total:+.2f}.")
+        self.console.print(f"Play it again: jimbot play {self.entry.spec.id} --seed {self.seed}", style="dim")
+
+
+class _Lines:
+    """Line by line, for pipes and for games with more actions than keys."""
+
+    def __init__(self, prompt: bool) -> None:
+        self.prompt = prompt
+
+    def __enter__(self) -> _Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def read(self) -> str | None:
+        if self.prompt:
+            sys.stdout.write("> ")
+            sys.stdout.flush()
+        while (line := sys.stdin.readline()) and not line.strip():
+            pass
+        return line or None

@@ -1,0 +1,82 @@
+"""The parts of a picture of a game, shared by `watch` and `play`: board, chances, rewards, standing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import RenderableType
+
+    from jimbot.games import BatchGame, GameSpec
+    from jimbot.games.contract import GameEntry
+
+BAR_WIDTH = 20
+
+
+def board(entry: GameEntry, game: BatchGame, row: int = 0) -> RenderableType:
+    """The game as the player sees it: its own drawing, or its words where it has none."""
+    from rich.panel import Panel
+    from rich.text import Text
+
+    if entry.render is not None:
+        return entry.render(game, row)
+    return Panel(Text(game.describe(row)), title=entry.spec.id, expand=False)
+
+
+def chances(
+    game: BatchGame, probabilities: np.ndarray, chosen: int, value: float | None, top: int = 6
+) -> RenderableType:
+    """The likeliest actions of row 0 as bars, the chosen one marked, and what the policy expects."""
+    import numpy as np
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 1))
+    order = np.argsort(-probabilities, kind="stable")
+    shown = [int(action) for action in order[:top] if probabilities[action] > 0]
+    for action in [*shown, *([] if chosen in shown else [chosen])]:
+        share = float(probabilities[action])
+        style = "bold green" if action == chosen else ""
+        table.add_row(
+            Text("▶" if action == chosen else " ", style=style),
+            Text(game.describe_action(0, action), style=style),
+            Text(bar(share), style="green" if action == chosen else "cyan"),
+            Text(f"{share:6.1%}", style=style),
+        )
+    for _ in range(top - len(shown) + (chosen in shown)):
+        table.add_row("", "", "", "")  # keep the height, so that the picture does not jump
+    legal = int(game.legal_mask[0].sum())
+    words = f"{legal} legal action{'s' if legal != 1 else ''}"
+    table.add_row("", Text(words + (f", value {value:+.2f}" if value is not None else ""), style="dim"), "", "")
+    return table
+
+
+def bar(share: float, width: int = BAR_WIDTH) -> str:
+    """A bar of eighth blocks.
+
+    >>> bar(0.5, 4), bar(1.0, 4), bar(0.0, 4)
+    ('██  ', '████', '    ')
+    """
+    eighths = round(max(0.0, min(1.0, share)) * width * 8)
+    text = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+    return text.ljust(width)
+
+
+def rewards(spec: GameSpec, terms: np.ndarray) -> Any:
+    """The reward terms of a step that were not zero, with signs and colours."""
+    from rich.text import Text
+
+    text = Text()
+    for name, amount in zip(spec.reward_terms, terms.tolist(), strict=True):
+        if amount:
+            text.append(f"{name} ", style="dim")
+            text.append(f"{amount:+.2f}  ", style="green" if amount > 0 else "red")
+    return text if text else Text("no reward", style="dim")
+
+
+def outcome(spec: GameSpec, stats: np.ndarray, total: float, turns: int, truncated: bool) -> str:
+    """How an ended game went, in one line."""
+    measured = ", ".join(f"{name} {value:g}" for name, value in zip(spec.episode_stats, stats.tolist(), strict=True))
+    cut = " (cut off by the step limit)" if truncated else ""
+    return f"over after {turns} turns{cut}: return {total:+.2f}{', ' + measured if measured else ''}"

@@ -1,0 +1,228 @@
+"""`jimbot watch`: looks over a policy's shoulder: the board, its chances, what it expects and what it gets."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jimbot.cli import screen, terminal
+from jimbot.cli.keys import Keyboard
+from jimbot.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from jimbot.cli.choice import Choice
+    from jimbot.games import BatchGame
+    from jimbot.policies import Decision
+
+DEFAULT_GAME = "hackmatrix"
+FASTEST, SLOWEST = 1000.0, 0.1  # steps per second that + and − can reach
+KEYS = "space pause and step · enter go on · + − speed · q quit"
+EPILOG = """Examples:
+
+jimbot watch hackmatrix   (the policy that comes with JimBot)
+
+jimbot watch --latest   (the run that is training now, newest checkpoint for each game)
+
+jimbot watch my-run --stochastic --speed 8 --seed 42
+
+jimbot watch heuristic --game hackmatrix --episodes 3"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=EPILOG)(watch)
+
+
+def watch(
+    policy: Annotated[
+        str | None,
+        typer.Argument(
+            help="A run, checkpoint, params_<step>.npz, .onnx or scripted policy; or a game, for the policy shipped "
+            f"with it. Without one: {DEFAULT_GAME}.",
+        ),
+    ] = None,
+    game: Annotated[str | None, typer.Option(help="The game, for scripted policies.")] = None,
+    latest: Annotated[bool, typer.Option("--latest", help="The newest checkpoint of the newest run.")] = False,
+    episodes: Annotated[
+        int | None, typer.Option(help="How many games; without it until q (one, if not on a terminal).")
+    ] = None,
+    speed: Annotated[float, typer.Option(help="Steps per second, on a terminal.")] = 4.0,
+    seed: Annotated[int | None, typer.Option(help="Seed of the first game; without it held-out seeds.")] = None,
+    stochastic: Annotated[bool, typer.Option("--stochastic", help="Draw actions instead of taking the best.")] = False,
+    pause: Annotated[bool, typer.Option("--pause", help="Start paused.")] = False,
+    option: Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")] = None,
+    runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
+) -> None:
+    """Watch a policy play: the board, its likeliest actions, the return it expects and the rewards it gets."""
+    from jimbot.cli.choice import choose, newest_checkpoint
+
+    terminal.require_positive(episodes=episodes, speed=speed)
+    terminal.require_seed(seed)
+    if latest and policy is not None:
+        raise UsageError(f"Both --latest and '{policy}' say what to watch; give one of them.")
+    options = terminal.pairs(option or [])
+
+    def load() -> Choice:
+        reference = str(newest_checkpoint(runs_dir)) if latest else policy or game or DEFAULT_GAME
+        return choose(reference, game, options, runs_dir)
+
+    on_terminal = sys.stdout.isatty()
+    Watcher(load, latest, Pace(speed, pause, on_terminal), stochastic).watch(
+        _seeds(seed), episodes or (None if on_terminal else 1)
+    )
+
+
+def _seeds(first: int | None) -> Iterator[int]:
+    """The seeds to show: from `first` on, or held-out ones from a random place."""
+    from jimbot.games.seeds import HELD_OUT, bank_seeds
+
+    if first is not None:
+        yield from (seed % 2**64 for seed in count(first))
+    place = secrets.randbelow(2**32)
+    while True:
+        seed = int(bank_seeds(HELD_OUT, 1, start=place)[0])
+        yield seed
+        place = seed + 1
+
+
+class QuitError(Exception):
+    """The watcher pressed q."""
+
+
+@dataclass
+class Pace:
+    """When the next step may happen: by the clock, or by hand while paused. Off a terminal: at once."""
+
+    speed: float
+    paused: bool
+    on_terminal: bool
+
+    def wait(self, keys: Keyboard) -> None:
+        if not self.on_terminal:
+            return
+        while True:
+            key = keys.read(None if self.paused and keys.active else 1.0 / self.speed)
+            if key in ("q", "end", "escape"):
+                raise QuitError
+            if key == "space":
+                stepping, self.paused = self.paused, True
+                if stepping:
+                    return
+            elif key == "enter":
+                self.paused = False
+            elif key in ("+", "="):
+                self.speed = min(FASTEST, self.speed * 1.5)
+            elif key in ("-", "_"):
+                self.speed = max(SLOWEST, self.speed / 1.5)
+            elif key is None:
+                return
+
+    def __str__(self) -> str:
+        return "paused" if self.paused else f"{self.speed:.3g} steps/s"
+
+
+class Watcher:
+    """Plays game after game and shows each step before it is taken."""
+
+    def __init__(self, load: Callable[[], Choice], reload: bool, pace: Pace, stochastic: bool) -> None:
+        import numpy as np
+
+        self.load, self.reload, self.pace, self.stochastic = load, reload, pace, stochastic
+        self.choice: Choice = load()
+        self.console = terminal.console()
+        self._draw: Callable[[RenderableType], None] = self.console.print
+        self.luck = np.random.default_rng(0)
+        self.episode = self.turns = 0
+        self.total = 0.0
+        self.last: RenderableType = ""
+        self.returns: list[float] = []
+
+    def watch(self, seeds: Iterator[int], episodes: int | None) -> None:
+        from rich.live import Live
+
+        with ExitStack() as stack:
+            keys = stack.enter_context(Keyboard(wanted=self.pace.on_terminal))
+            if self.pace.on_terminal:
+                live = stack.enter_context(Live(console=self.console, auto_refresh=False))
+                self._draw = partial(live.update, refresh=True)
+            try:
+                for seed in seeds:
+                    self._game(seed, keys)
+                    if episodes is not None and self.episode >= episodes:
+                        break
+                    if self.reload:
+                        self.choice = self.load()
+            except QuitError:
+                pass
+        if len(self.returns) > 1:
+            mean = sum(self.returns) / len(self.returns)
+            self.console.print(f"{len(self.returns)} games, mean return {mean:+.2f}.")
+
+    def _game(self, seed: int, keys: Keyboard) -> None:
+        import numpy as np
+
+        from jimbot.games import make
+
+        self.episode += 1
+        self.turns, self.total, self.last = 0, 0.0, ""
+        with closing(make(self.choice.game, 1, options=self.choice.options, checked=True)) as game:
+            game.reset(np.array([seed], np.uint64))
+            while True:
+                decision = self.choice.policy.act(game.observation, game.legal_mask, not self.stochastic, self.luck)
+                self._draw(self.picture(game, decision, seed))
+                self.pace.wait(keys)
+                words = game.describe_action(0, int(decision.actions[0]))
+                game.step(decision.actions)
+                self._after(game, words)
+                if game.terminated[0] or game.truncated[0]:
+                    break
+            self.returns.append(self.total)
+            spec, stats = self.choice.entry.spec, game.final_stats[0]
+            result = screen.outcome(spec, stats, self.total, self.turns, bool(game.truncated[0]))
+            self.console.print(f"Game {self.episode} (seed {seed}) was {result}.")
+
+    def _after(self, game: BatchGame, words: str) -> None:
+        from rich.text import Text
+
+        self.turns += 1
+        self.total += float(game.reward[0])
+        self.last = Text.assemble(
+            ("last  ", "dim"), f"{words}  ", screen.rewards(self.choice.entry.spec, game.reward_terms[0])
+        )
+
+    def picture(self, game: BatchGame, decision: Decision, seed: int) -> RenderableType:
+        """Everything about the moment before an action, as one picture."""
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        head = Text.assemble(
+            (self.choice.name, "bold"),
+            (f"  {self.choice.game}  seed {seed}  game {self.episode}  turn {self.turns}  ", "dim"),
+            (f"return {self.total:+.2f}", "bold"),
+        )
+        has_value = self.choice.manifest is not None  # scripted policies have no opinion
+        chances = screen.chances(
+            game,
+            decision.probabilities[0],
+            int(decision.actions[0]),
+            float(decision.values[0]) if has_value else None,
+        )
+        board = screen.board(self.choice.entry, game)
+        if self.console.width >= 100:
+            body: RenderableType = Table.grid(padding=(0, 3))
+            body.add_row(board, chances)
+        else:
+            body = Group(board, chances)
+        foot = [Text(f"{self.pace} · {KEYS}", style="dim")] if self.pace.on_terminal else []
+        return Group(head, body, self.last, *foot)
