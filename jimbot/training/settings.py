@@ -110,9 +110,11 @@ class TrainSettings(BaseModel):
 
 # What may change between two calls of the same run; everything else fixes what is being learned.
 CHANGEABLE = frozenset(
-    "total_timesteps minutes log_interval save_interval_minutes save_interval checkpoint_dir keep_last keep_every "
-    "eval_games stop_on_collapse run_name run_suffix resume rewind no_wandb project entity no_artifact "
-    "auto_tune autoscale".split()
+    {
+        *("total_timesteps", "minutes", "log_interval", "eval_games", "stop_on_collapse", "auto_tune", "autoscale"),
+        *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
+        *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact"),
+    }
 )
 
 
@@ -137,7 +139,9 @@ def load_settings(*layers: Mapping[str, Any]) -> TrainSettings:
     except ValidationError as problem:
         first = problem.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"Setting {name} is {first.get('input')!r}: {first['msg']}. Give a fitting value.") from problem
+        raise SettingsError(
+            f"Setting {name} is {first.get('input')!r}: {first['msg']}. Give a fitting value."
+        ) from problem
     settings = scaled(settings, chosen=frozenset(merged))
     check_batch(settings)
     return settings

@@ -65,7 +65,6 @@ def run_key(seed: int) -> np.ndarray:
 
 def initial_state(settings: TrainSettings, network: JaxNetwork, game: FunctionalGame | BatchGame) -> TrainState:
     """Fresh parameters and, for a JAX game, freshly started games (one compiled program: eager JAX is slow)."""
-    fused = isinstance(game, FunctionalGame)
     rows = settings.num_envs * game.spec.players
 
     @jax.jit
@@ -77,7 +76,7 @@ def initial_state(settings: TrainSettings, network: JaxNetwork, game: Functional
             key=key,
             update=jnp.int32(0),
             tally=Tally(jnp.zeros(rows), jnp.zeros(rows, jnp.int32)),
-            rows=functional.start(game, streams) if fused else (),
+            rows=functional.start(game, streams) if isinstance(game, FunctionalGame) else (),
         )
 
     return build(run_key(settings.seed), functional.row_streams(settings.seed, rows))

@@ -19,7 +19,7 @@ from jimbot.games.contract import BatchGame, FunctionalGame
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
 
-Array = jax.Array
+Array = Any  # jax.Array, or np.ndarray where a game is stepped from Python
 COLLECT, SHUFFLE = 0, 1  # what a per-update key is used for
 
 

@@ -1,0 +1,71 @@
+"""`jimbot bench`: how fast this machine plays and learns, with a baseline from the same process beside every figure."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from jimbot.cli import terminal
+from jimbot.errors import UnknownNameError
+
+JAX_GAMES = ("hackmatrix",)
+TARGETS = (*JAX_GAMES, "learner", "all")
+EPILOG = """Examples:
+
+jimbot bench hackmatrix
+
+jimbot bench learner --json
+
+jimbot bench all --seconds 20"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=EPILOG)(bench)
+
+
+def bench(
+    what: Annotated[str, typer.Argument(help="hackmatrix (random play), learner (PPO), or all.")] = "all",
+    seconds: Annotated[float, typer.Option(help="How long each measurement runs.")] = 10.0,
+    num_envs: Annotated[int | None, typer.Option(help="Games at once; default 1,024 to play, 256 to learn.")] = None,
+    cold: Annotated[bool, typer.Option("--cold", help="Ignore the compile cache: times a first start.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
+) -> None:
+    """Measure speed: steps per second, per CPU-second, against the roofline, and compile times."""
+    if what not in TARGETS:
+        raise UnknownNameError("benchmark", what, TARGETS)
+    terminal.require_positive(seconds=seconds, num_envs=num_envs)
+    from jimbot.training.compile_cache import use_compile_cache
+    from jimbot.training.jax_ppo.benchmarks import bench_game, bench_learner
+
+    if not cold:
+        use_compile_cache()
+    results: dict[str, Any] = {}
+    for game in JAX_GAMES:
+        if what in (game, "all"):
+            terminal.note(f"Random legal play of {game}…")
+            results[game] = bench_game(game, num_envs or 1024, seconds)
+    if what in ("learner", "all"):
+        for name, network, width in (("plain", "mlp", 256), ("default", "auto", 0)):
+            terminal.note(f"PPO on hackmatrix with the {name} net…")
+            results[f"learner_{name}"] = bench_learner("hackmatrix", network, width, num_envs or 256, seconds)
+    if as_json:
+        terminal.print_json(results)
+        return
+    for name, figures in results.items():
+        _print(name, figures)
+
+
+def _print(name: str, figures: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    table = Table(title=name, show_header=False, title_justify="left", title_style="bold")
+    for key, value in figures.items():
+        if key.endswith("fraction"):
+            text = f"{value:.0%}"
+        elif isinstance(value, float):
+            text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.2f}"
+        else:
+            text = str(value)
+        table.add_row(key.replace("_", " "), text)
+    terminal.console().print(table)

@@ -1,0 +1,61 @@
+"""The health watch: notices from the metrics when learning has gone wrong, and says what to try."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+HIGH_KL = 0.06
+HIGH_CLIP_FRACTION = 0.30
+COLLAPSE_ROWS = 5  # log rows in a row that must look dead
+DEAD_ENTROPY = 0.02  # nats
+DEAD_KL = 1e-4
+DEAD_CLIP_FRACTION = 1e-3
+FLAT_RETURN = 0.02  # relative spread of the mean return
+
+
+class Finding(NamedTuple):
+    metric: str  # under health/
+    sentence: str
+
+
+class HealthWatch:
+    """Looks at each log row; remembers the last few."""
+
+    def __init__(self) -> None:
+        self._rows: deque[dict[str, float]] = deque(maxlen=COLLAPSE_ROWS)
+
+    def look(self, metrics: dict[str, float]) -> list[Finding]:
+        """What is wrong as of this row."""
+        findings = []
+        kl, clip = metrics.get("train/approx_kl", 0.0), metrics.get("train/clip_frac", 0.0)
+        if kl > HIGH_KL:
+            findings.append(Finding("high_kl", f"approx_kl is {kl:.3f} (above {HIGH_KL}): lower lr or update-epochs."))
+        if clip > HIGH_CLIP_FRACTION:
+            sentence = f"clip_frac is {clip:.2f} (above {HIGH_CLIP_FRACTION}): lower lr or update-epochs."
+            findings.append(Finding("high_clip_frac", sentence))
+        self._rows.append(metrics)
+        if self._collapsed():
+            entropy = metrics["train/entropy"]
+            sentence = (
+                f"Entropy has collapsed to {entropy:.4f} and nothing moves any more (approx_kl and clip_frac near 0, "
+                f"return flat over {COLLAPSE_ROWS} rows): unless the game is solved, raise ent-coef and start over."
+            )
+            findings.append(Finding("entropy_collapse", sentence))
+        return findings
+
+    def _collapsed(self) -> bool:
+        rows = self._rows
+        if len(rows) < COLLAPSE_ROWS or any("train/mean_episode_return" not in row for row in rows):
+            return False
+        still = all(
+            row["train/entropy"] < DEAD_ENTROPY
+            and row["train/approx_kl"] < DEAD_KL
+            and row["train/clip_frac"] < DEAD_CLIP_FRACTION
+            for row in rows
+        )
+        returns = [row["train/mean_episode_return"] for row in rows]
+        return still and max(returns) - min(returns) <= FLAT_RETURN * max(1.0, abs(sum(returns) / len(returns)))
+
+
+HEALTH_METRICS = ("high_kl", "high_clip_frac", "entropy_collapse")

@@ -1,0 +1,74 @@
+"""`--auto-tune`: how many games to play at once on this machine, found by short measured trials.
+
+Minibatches, epochs and learning rate follow from the number of games by the large-batch rule of `settings`, so every
+candidate is a setting one would really train with. The fewest games within a tenth of the best speed win: more games
+mean fewer updates from the same experience.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import jax
+from rich.console import Console
+
+from jimbot.errors import SettingsError
+from jimbot.games.contract import functional_game, make
+from jimbot.training.compile_cache import use_compile_cache
+from jimbot.training.jax_ppo.program import HostUpdate, fused_update, initial_state, network_for
+from jimbot.training.settings import LARGE_BATCH_GAMES, TrainSettings, load_settings
+
+TUNED = ("num_envs", "num_minibatches", "update_epochs", "lr", "autoscale")
+CANDIDATES = {"cpu": (128, 256, 512, 1024), "gpu": (1024, 2048, 4096, 8192), "tpu": (1024, 2048, 4096, 8192)}
+GOOD_ENOUGH = 0.9
+TIMED_UPDATES = 2
+
+
+def tune(settings: TrainSettings, candidates: tuple[int, ...] | None = None) -> TrainSettings:
+    """The settings with the number of games (and what follows from it) that runs best here."""
+    use_compile_cache()
+    device = jax.devices()[0].platform
+    candidates = candidates or CANDIDATES.get(device, CANDIDATES["gpu"])
+    console = Console(stderr=True)
+    console.print(f"Trying {', '.join(map(str, candidates))} games on {device}…", style="dim")
+    speeds: dict[int, float] = {}
+    tried: dict[int, TrainSettings] = {}
+    base = settings.model_dump(exclude=set(TUNED) | {"minutes"})
+    for games in candidates:
+        trial = load_settings(base, _lr(settings), {"num_envs": games})
+        tried[games], speeds[games] = trial, _steps_per_second(trial)
+        console.print(
+            f"  {games:>5} games: {speeds[games]:,.0f} steps/s with {trial.num_minibatches} minibatches, "
+            f"{trial.update_epochs} epochs, lr {trial.lr:.3g}",
+            style="dim",
+            highlight=False,
+        )
+    best = max(speeds.values())
+    chosen = tried[min(games for games, speed in speeds.items() if speed >= GOOD_ENOUGH * best)]
+    return settings.model_copy(update={name: getattr(chosen, name) for name in TUNED})
+
+
+def _lr(settings: TrainSettings) -> dict[str, Any]:
+    """The learning rate before any scaling."""
+    if settings.num_envs > LARGE_BATCH_GAMES and not settings.autoscale:
+        raise SettingsError("auto_tune chooses num_envs itself; leave num-envs out, or leave auto-tune out.")
+    return {"lr": settings.lr}
+
+
+def _steps_per_second(settings: TrainSettings) -> float:
+    game: Any = functional_game(settings.game, settings.game_options) if settings.stepping != "host" else None
+    if game is None:
+        game = make(settings.game, settings.num_envs, settings.seed, settings.game_options)
+        game.reset()
+        network = network_for(settings, game.spec)
+        update: Any = HostUpdate(settings, network, game)
+    else:
+        network = network_for(settings, game.spec)
+        update = fused_update(settings, network, game)
+    state = initial_state(settings, network, game)
+    state = jax.block_until_ready(update(state, settings.lr)).state
+    began = time.perf_counter()
+    for _ in range(TIMED_UPDATES):
+        state = jax.block_until_ready(update(state, settings.lr)).state
+    return TIMED_UPDATES * settings.batch_size / (time.perf_counter() - began)

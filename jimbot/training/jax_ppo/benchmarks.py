@@ -1,0 +1,205 @@
+"""Benchmarks of JAX games and the learner: what `jimbot bench` prints.
+
+Machines are shared and noisy, so each figure comes with work per CPU-second and with a baseline measured in the same
+process: one game at a time for a game, the matrix-product roofline of the very same network for the learner.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import psutil
+
+from jimbot.errors import UsageError
+from jimbot.games import functional
+from jimbot.games.checker import random_legal
+from jimbot.games.contract import FunctionalGame, functional_game, make
+from jimbot.policies.jax_networks import make_network
+from jimbot.policies.networks import describe_network, forward_flops, train_flops
+from jimbot.training.jax_ppo.program import fused_update, initial_state, loss_settings
+from jimbot.training.jax_ppo.rollout import Rollout
+from jimbot.training.jax_ppo.update import learn, make_optimiser
+from jimbot.training.settings import TrainSettings, load_settings
+
+SCAN_STEPS = 64
+
+
+def bench_game(game_id: str, num_envs: int = 1024, seconds: float = 5.0) -> dict[str, Any]:
+    """Random legal play with observation and mask, all games in one compiled scan."""
+    game = _functional(game_id)
+
+    @jax.jit
+    def play(rows: functional.Rows, key: Any) -> Any:
+        def step(carry: Any, turn: Any) -> Any:
+            rows, total = carry
+            observation = game.observe_batch(rows.state)
+            legal_mask = game.legal_mask_batch(rows.state)
+            noise = jax.random.bits(jax.random.fold_in(key, turn), legal_mask.shape) >> 1
+            action = jnp.argmax(jnp.where(legal_mask, noise.astype(jnp.int32), -1), axis=1)
+            rows, advanced = functional.advance(game, rows, action)
+            # The observation is used, so the compiler cannot drop it.
+            return (rows, total + jnp.sum(observation)), jnp.sum(advanced.ended)
+
+        return jax.lax.scan(step, (rows, jnp.float32(0)), jnp.arange(SCAN_STEPS))
+
+    streams = jnp.asarray(functional.row_streams(0, num_envs))
+    began = time.perf_counter()
+    rows = jax.jit(lambda streams: functional.start(game, streams))(streams)
+    (rows, _), _ = jax.block_until_ready(play(rows, jax.random.key(0)))
+    compile_seconds = time.perf_counter() - began
+    episodes = 0
+
+    def once(repeat: int) -> None:
+        nonlocal rows, episodes
+        (rows, _), ended = jax.block_until_ready(play(rows, jax.random.key(1 + repeat)))
+        episodes += int(ended.sum())
+
+    wall, cpu, repeats = _timed(once, seconds)
+    steps = repeats * SCAN_STEPS * num_envs
+    single = _one_at_a_time(game_id, seconds / 2)
+    return {
+        "game": game_id,
+        "num_envs": num_envs,
+        "steps_per_second": steps / wall,
+        "steps_per_cpu_second": steps / cpu,
+        "episodes_per_hour": 3600 * episodes / wall,
+        "baseline": "one game stepped from Python",
+        "baseline_steps_per_second": single,
+        "ratio_to_baseline": steps / wall / single,
+        "compile_seconds": compile_seconds,
+        "rss_mb": psutil.Process().memory_info().rss / 2**20,
+    }
+
+
+def bench_learner(
+    game_id: str, network: str = "auto", hidden_dim: int = 0, num_envs: int = 256, seconds: float = 10.0
+) -> dict[str, Any]:
+    """PPO: roofline of the network, the learning phase alone, and whole updates."""
+    game = _functional(game_id)
+    settings = load_settings(
+        {"game": game_id, "network": network, "hidden_dim": hidden_dim, "num_envs": num_envs, "minutes": None}
+    )
+    described = describe_network(game.spec, network, hidden_dim, settings.num_layers)
+    flops = forward_flops(described) + settings.update_epochs * train_flops(described)
+    peak = peak_flops_per_second()
+    learning = _learning_phase(settings, described, seconds / 2)
+    compile_seconds, wall_rate, cpu_rate = _end_to_end(settings, described, game, seconds)
+    peak = max(peak, peak_flops_per_second())
+    learning_flops = settings.update_epochs * train_flops(described)
+    return {
+        "game": game_id,
+        "network": described["kind"],
+        "hidden": described["hidden"],
+        "num_envs": num_envs,
+        "mflop_per_step": flops / 1e6,
+        "peak_gflop_per_second": peak / 1e9,
+        "roofline_steps_per_second": peak / flops,
+        "learning_steps_per_second": learning,
+        "roofline_fraction": learning * learning_flops / peak,
+        "steps_per_second": wall_rate,
+        "steps_per_cpu_second": cpu_rate,
+        "end_to_end_roofline_fraction": wall_rate * flops / peak,
+        "compile_seconds": compile_seconds,
+        "rss_mb": psutil.Process().memory_info().rss / 2**20,
+    }
+
+
+def peak_flops_per_second(size: int = 2048) -> float:
+    """The best float32 matrix product this machine does just now."""
+    a = jnp.ones((size, size))
+    product = jax.jit(lambda a: a @ a)
+    jax.block_until_ready(product(a))
+    best = float("inf")
+    for _ in range(8):
+        began = time.perf_counter()
+        jax.block_until_ready(product(a))
+        best = min(best, time.perf_counter() - began)
+    return 2 * size**3 / best
+
+
+def _functional(game_id: str) -> FunctionalGame:
+    game = functional_game(game_id)
+    if game is None:
+        raise UsageError(f"Game '{game_id}' is not written in JAX; this benchmark is for those that are.")
+    return game
+
+
+def _timed(once: Callable[[int], None], seconds: float) -> tuple[float, float, int]:
+    """(wall seconds, CPU seconds, repeats) of calling `once` for about so long."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    repeats = 0
+    while time.perf_counter() - wall < seconds or repeats < 2:
+        once(repeats)
+        repeats += 1
+    return time.perf_counter() - wall, time.process_time() - cpu, repeats
+
+
+def _one_at_a_time(game_id: str, seconds: float) -> float:
+    game = make(game_id, 1)
+    game.reset()
+    rng = np.random.default_rng(0)
+    game.step(random_legal(rng, game.legal_mask))
+    wall, _, repeats = _timed(lambda _: game.step(random_legal(rng, game.legal_mask)), seconds)
+    return repeats / wall
+
+
+def _learning_phase(settings: TrainSettings, described: dict[str, Any], seconds: float) -> float:
+    """Steps per second of the update alone, on a made-up rollout of the real shapes."""
+    network = make_network(described)
+    shape = (settings.num_steps, settings.num_envs)
+
+    @jax.jit
+    def build(key: Any) -> Any:
+        observation = jax.random.uniform(key, (*shape, described["observation_size"]))
+        zeros = jnp.zeros(shape)
+        never = jnp.zeros(shape, bool)
+        legal_mask = jnp.ones((*shape, described["num_actions"]), bool)
+        log_probability = zeros - jnp.log(described["num_actions"])
+        reward = jax.random.normal(key, shape)
+        rollout = Rollout(
+            network.prepare(observation),
+            legal_mask,
+            jnp.zeros(shape, jnp.int32),
+            log_probability,
+            *(zeros, reward, never, never, zeros, zeros[0]),
+        )
+        params = network.init(key)
+        return params, make_optimiser(settings.max_grad_norm).init(params), rollout
+
+    params, optimiser, rollout = build(jax.random.key(0))
+    losses = loss_settings(settings)
+    program = jax.jit(lambda *arguments: learn(network, losses, *arguments), donate_argnums=(0, 1))
+
+    def once(repeat: int) -> None:
+        nonlocal params, optimiser
+        answer = program(params, optimiser, rollout, settings.lr, jax.random.key(repeat))
+        params, optimiser, _ = jax.block_until_ready(answer)
+
+    once(0)
+    wall, _, repeats = _timed(once, seconds)
+    return repeats * settings.batch_size / wall
+
+
+def _end_to_end(
+    settings: TrainSettings, described: dict[str, Any], game: FunctionalGame, seconds: float
+) -> tuple[float, float, float]:
+    """(compile seconds, steps per second, steps per CPU-second) of whole updates."""
+    network = make_network(described)
+    update = fused_update(settings, network, game)
+    began = time.perf_counter()
+    state = initial_state(settings, network, game)
+    state = jax.block_until_ready(update(state, settings.lr)).state
+    compile_seconds = time.perf_counter() - began
+
+    def once(_: int) -> None:
+        nonlocal state
+        state = jax.block_until_ready(update(state, settings.lr)).state
+
+    wall, cpu, repeats = _timed(once, seconds)
+    steps = repeats * settings.batch_size
+    return compile_seconds, steps / wall, steps / cpu

@@ -1,0 +1,193 @@
+"""`--learner jax`: the RLTrainer around the compiled programs."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from jimbot.errors import CheckpointError, SettingsError
+from jimbot.games.contract import BatchGame, FunctionalGame, functional_game, make
+from jimbot.games.functional import from_named_leaves, named_leaves
+from jimbot.policies.onnx_form import onnx_from_params
+from jimbot.policies.portable import OnnxPolicy
+from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
+from jimbot.training.compile_cache import use_compile_cache
+from jimbot.training.framework import Callback, RLTrainer
+from jimbot.training.jax_ppo.phases import fused_phase_seconds
+from jimbot.training.jax_ppo.program import HostUpdate, TrainState, fused_update, initial_state, network_for
+from jimbot.training.measures import Measures
+from jimbot.training.session import Session
+from jimbot.training.settings import TrainSettings
+
+LEARNER, ALGORITHM = "jax", "PPO"
+_GAME_PREFIX = "game/"  # of a host-stepped game's snapshot inside a checkpoint's state
+
+
+class JaxPPOTrainer(RLTrainer):
+    """PPO on one machine; fused with JAX games."""
+
+    algorithms = (ALGORITHM,)
+
+    def __init__(self, settings: TrainSettings, session: Session, game: BatchGame | None = None) -> None:
+        super().__init__(settings, session)
+        use_compile_cache()
+        self.network = network_for(settings, self.spec)
+        self.game: FunctionalGame | BatchGame = game if game is not None else self._build_game()
+        self.state: TrainState | None = None
+        self._update: Any
+        if isinstance(self.game, BatchGame):
+            self._update = HostUpdate(settings, self.network, self.game)
+        else:
+            self._update = fused_update(settings, self.network, self.game)
+        self._fused_seconds: dict[str, float] | None = None
+
+    @property
+    def step(self) -> int:
+        """Environment steps learned from."""
+        return int(self._live().update) * self.settings.batch_size
+
+    def create_model(self) -> None:
+        self.state = initial_state(self.settings, self.network, self.game)
+        if isinstance(self.game, BatchGame):
+            self.game.reset()
+
+    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> None:
+        if self.state is None:
+            self.create_model()
+        total = total_timesteps or self.settings.total_timesteps
+        measures = Measures(self.spec)
+        session, batch = self.session, self.settings.batch_size
+        with session.running(self.step, total):
+            row_began = time.perf_counter()
+            while not (reason := session.stop_reason(self.step, total)):
+                result = self._update(self._live(), self._learning_rate(total))
+                self.state = jax.block_until_ready(result.state)
+                update = int(self.state.update)
+                session.check_finite(result.losses, update, self.step)
+                measures.add(result.losses, result.measured, batch)
+                session.view.tick(self.step)
+                if update % self.settings.log_interval == 0:
+                    spent = self._phase_seconds(time.perf_counter() - row_began)
+                    metrics = session.log(self.step, measures.take(), spent)
+                    row_began = time.perf_counter()
+                    if callback and callback(self.step, metrics) is False:
+                        session.end("the callback asked to stop")
+                if session.checkpoint_due(self.step):
+                    self.save_model()
+            if rest := measures.take():
+                session.log(self.step, rest)
+            path = self.save_model()
+        session.view.note(f"Training stopped: {reason}. Checkpoint: {path}", style="green")
+
+    def evaluate(self, n_episodes: int, deterministic: bool = True) -> tuple[float, float]:
+        from jimbot.evaluation import play_games
+        from jimbot.games.seeds import HELD_OUT, bank_seeds
+
+        games = play_games(
+            OnnxPolicy.from_bytes(self.policy_onnx(), name=self.session.run.name),
+            self.settings.game,
+            bank_seeds(HELD_OUT, n_episodes),
+            options=self.settings.game_options,
+            deterministic=deterministic,
+        )
+        return float(np.mean(games.returns)), float(np.std(games.returns))
+
+    def policy_onnx(self) -> bytes:
+        """The policy as it is now, in its portable form."""
+        manifest = self._manifest()
+        metadata = {
+            "game": manifest.game,
+            "game_version": str(manifest.game_version),
+            "observation_fingerprint": manifest.observation_fingerprint,
+            "action_fingerprint": manifest.action_fingerprint,
+        }
+        sizes = self.spec.observation.size, self.spec.actions.size
+        return onnx_from_params(self.network.description, self._params(), *sizes, metadata)
+
+    def save_model(self) -> Path:
+        state = named_leaves(self._live())
+        if isinstance(self.game, BatchGame):
+            state |= {_GAME_PREFIX + name: value for name, value in self.game.snapshot().items()}
+        path = self.session.store.save(self._manifest(), self.policy_onnx(), self._params(), state)
+        self.session.saved(self.step, path)
+        return path
+
+    def load_model(self, path: str | Path) -> None:
+        checkpoint = load_checkpoint(path)
+        manifest = checkpoint.manifest
+        check_matches(manifest, self.spec, learner=LEARNER)
+        if manifest.network != dict(self.network.description):
+            theirs, ours = manifest.network, self.network.description
+            raise CheckpointError(
+                f"Checkpoint {path} is of network {theirs.get('kind')} {theirs.get('hidden')}; this run uses "
+                f"{ours['kind']} {ours['hidden']}. Give the same --network, --hidden-dim and --num-layers."
+            )
+        if self.state is None:
+            self.create_model()
+        stored = checkpoint.state()
+        self.state = from_named_leaves(self._live(), stored, f"checkpoint {path}")
+        if isinstance(self.game, BatchGame):
+            skip = len(_GAME_PREFIX)
+            self.game.restore({n[skip:]: v for n, v in stored.items() if n.startswith(_GAME_PREFIX)})
+        self.session.latest_metrics = dict(manifest.metrics)
+
+    def close(self) -> None:
+        if isinstance(self.game, BatchGame):
+            self.game.close()
+        self.session.close()
+
+    def _build_game(self) -> FunctionalGame | BatchGame:
+        settings = self.settings
+        pure = functional_game(settings.game, settings.game_options) if settings.stepping != "host" else None
+        if pure is not None:
+            return pure
+        if settings.stepping == "fused":
+            raise SettingsError(
+                f"Game '{settings.game}' is not written in JAX; it cannot be fused. Use --stepping host."
+            )
+        return make(settings.game, settings.num_envs, settings.seed, settings.game_options)
+
+    def _learning_rate(self, total: int) -> float:
+        if not self.settings.anneal_lr:
+            return self.settings.lr
+        return self.settings.lr * max(0.0, 1.0 - self.step / total)
+
+    def _phase_seconds(self, elapsed: float) -> dict[str, float]:
+        """Seconds of the last log interval by phase."""
+        if isinstance(self.game, BatchGame):
+            spent = dict(self._update.collector.seconds)
+            self._update.collector.seconds = dict.fromkeys(spent, 0.0)
+        else:
+            if self._fused_seconds is None:
+                self._fused_seconds = fused_phase_seconds(self.settings, self.network, self.game, self._live())
+            updates = self.settings.log_interval
+            spent = {phase: seconds * updates for phase, seconds in self._fused_seconds.items()}
+        return {**spent, "learn": max(0.0, elapsed - sum(spent.values()))}
+
+    def _params(self) -> dict[str, np.ndarray]:
+        return {name: np.asarray(value) for name, value in self._live().params.items()}
+
+    def _live(self) -> TrainState:
+        if self.state is None:
+            raise SettingsError("The trainer has no model yet. Call create_model() or load_model() first.")
+        return self.state
+
+    def _manifest(self) -> Manifest:
+        return Manifest(
+            game=self.spec.id,
+            game_version=self.spec.version,
+            game_options=self.settings.game_options,
+            observation_fingerprint=self.spec.observation.fingerprint,
+            action_fingerprint=self.spec.actions.fingerprint,
+            learner=LEARNER,
+            algorithm=ALGORITHM,
+            network=dict(self.network.description),
+            step=self.step,
+            update=int(self._live().update),
+            config=self.settings.model_dump(mode="json"),
+            metrics={name: value for name, value in self.session.latest_metrics.items() if value == value},
+        )

@@ -1,0 +1,94 @@
+"""One training run from settings to verdict: open or continue the run, learn, judge on held-out seeds.
+
+`jimbot train`, `jimbot resume` and `python -m jimbot.training.run` are all this function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jimbot.errors import CheckpointError
+from jimbot.runs.checkpoint import run_names
+from jimbot.runs.directory import RunDirectory
+from jimbot.training.framework import learner_class, learner_name
+from jimbot.training.presets import preset
+from jimbot.training.session import Session, run_name
+from jimbot.training.settings import TrainSettings, load_settings, read_yaml
+
+if TYPE_CHECKING:
+    from jimbot.evaluation import Evaluation
+
+
+class Outcome(NamedTuple):
+    """What a call of `run_training` leaves behind."""
+
+    run: str
+    step: int
+    checkpoint: Path
+    metrics: dict[str, float]
+    evaluation: Evaluation | None
+
+
+def resolve_settings(config: Path | None, given: Mapping[str, Any]) -> TrainSettings:
+    """Field defaults < preset of the game and learner < YAML < what was given on the command line."""
+    from_file = read_yaml(config) if config else {}
+    draft = load_settings(from_file, given, {"num_minibatches": 1})  # only to learn which game and learner it will be
+    return load_settings(preset(draft.game, learner_name(draft)), from_file, given)
+
+
+def stored_settings(run: str, given: Mapping[str, Any], root: Path = Path("runs")) -> TrainSettings:
+    """The settings a run was started with, for `jimbot resume`; `given` may change what may change."""
+    directory = RunDirectory(root, run)
+    config = directory.read_config() if directory.path.is_dir() else None
+    if config is None:
+        known = ", ".join(run_names(root)) or "none"
+        raise CheckpointError(
+            f"There is no run '{run}' under {root} (runs there: {known}). Check the name or --runs-dir."
+        )
+    return load_settings({**config, "resume": None}, {"run_name": run, "run_suffix": None}, given)
+
+
+def run_training(
+    settings: TrainSettings, root: Path = Path("runs"), fresh: bool = False, quiet: bool = False
+) -> Outcome:
+    """Trains (or goes on training) a run and evaluates what came out."""
+    trainer_class = learner_class(settings)
+    if settings.auto_tune:
+        settings = _tuned(settings, None if fresh else RunDirectory(root, run_name(settings)).read_config())
+    session = Session.open(settings, root, fresh=fresh, quiet=quiet)
+    with session:
+        trainer = trainer_class(settings, session)
+        trainer.create_model()
+        if start := session.resume_point():
+            trainer.load_model(start)
+            session.resumed(load_step(start))
+            session.view.note(f"Continuing from {start}.", style="cyan")
+        trainer.train()
+        checkpoint = session.store.latest()
+        assert checkpoint is not None, "train() always saves"
+        evaluation = judge(settings, checkpoint) if settings.eval_games else None
+        return Outcome(session.run.name, load_step(checkpoint), checkpoint, session.latest_metrics, evaluation)
+
+
+def judge(settings: TrainSettings, checkpoint: Path) -> Evaluation:
+    """The finished policy on held-out seeds, from its checkpoint, as any user would judge it."""
+    from jimbot.evaluation import evaluate
+
+    return evaluate(str(checkpoint), games=settings.eval_games, options=settings.game_options)
+
+
+def load_step(checkpoint: Path) -> int:
+    from jimbot.runs.checkpoint import load_checkpoint
+
+    return load_checkpoint(checkpoint).manifest.step
+
+
+def _tuned(settings: TrainSettings, stored: Mapping[str, Any] | None) -> TrainSettings:
+    """Measured once per run; a run that goes on keeps what was chosen at its start."""
+    from jimbot.training.jax_ppo.autotune import TUNED, tune
+
+    if stored is not None:
+        return settings.model_copy(update={name: stored[name] for name in TUNED})
+    return tune(settings)

@@ -1,0 +1,139 @@
+"""The one configuration: defaults, precedence, scaling, and sentences for what cannot be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jimbot.errors import SettingsError, UnknownNameError
+from jimbot.training.presets import PRESETS, preset
+from jimbot.training.run import resolve_settings
+from jimbot.training.settings import CHANGEABLE, TrainSettings, load_settings, parse_assignments, read_yaml
+
+
+def test_defaults_are_those_documented() -> None:
+    settings = load_settings()
+    expected = {
+        "num_envs": 256,
+        "num_steps": 128,
+        "total_timesteps": 10_000_000,
+        "lr": 2.5e-4,
+        "gamma": 0.99,
+        "gae_lambda": 0.95,
+        "num_minibatches": 4,
+        "update_epochs": 4,
+        "clip_eps": 0.2,
+        "vf_coef": 0.5,
+        "ent_coef": 0.15,
+        "max_grad_norm": 0.5,
+        "num_layers": 2,
+        "log_interval": 10,
+        "save_interval_minutes": 10,
+    }
+    assert {name: getattr(settings, name) for name in expected} == expected
+
+
+def test_2048_games_scale_to_32_minibatches_2_epochs_and_a_quarter_of_the_learning_rate() -> None:
+    settings = load_settings({"num_envs": 2048, "num_steps": 128})
+    assert (settings.num_minibatches, settings.update_epochs) == (32, 2)
+    assert settings.gradient_steps == 64
+    assert settings.lr == pytest.approx(6.25e-5)
+
+
+def test_twice_the_epochs_halve_the_learning_rate_of_a_large_batch() -> None:
+    once = load_settings({"num_envs": 2048, "update_epochs": 2})
+    twice = load_settings({"num_envs": 2048, "update_epochs": 4})
+    assert twice.lr == pytest.approx(once.lr / 2)
+
+
+def test_up_to_256_games_nothing_is_scaled() -> None:
+    settings = load_settings({"num_envs": 256, "update_epochs": 8})
+    assert (settings.lr, settings.num_minibatches, settings.update_epochs) == (2.5e-4, 4, 8)
+
+
+def test_scaled_settings_survive_being_stored_and_loaded() -> None:
+    settings = load_settings({"num_envs": 1024})
+    assert load_settings(settings.model_dump(mode="json")) == settings
+
+
+def test_scaling_can_be_turned_off() -> None:
+    settings = load_settings({"num_envs": 2048, "autoscale": False})
+    assert (settings.lr, settings.num_minibatches, settings.update_epochs) == (2.5e-4, 4, 4)
+
+
+def test_flags_win_over_the_file_and_the_file_over_the_preset(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("game: probe\nlr: 1e-3\ngamma: 0.9\n")
+    settings = resolve_settings(file, {"gamma": 0.5})
+    assert (settings.game, settings.lr, settings.gamma) == ("probe", 1e-3, 0.5)
+
+
+@pytest.mark.parametrize("path", sorted(PRESETS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_preset_loads_and_names_its_game(path: Path) -> None:
+    game, learner = path.stem.split("_")
+    settings = load_settings(preset(game, learner), {"game": game})
+    assert settings.game == game
+
+
+def test_rllib_names_are_mapped() -> None:
+    values = {
+        "num_workers": 2,
+        "num_envs_per_worker": 4,
+        "train_batch_size": 4000,
+        "sgd_minibatch_size": 125,
+        "num_sgd_iter": 30,
+        "clip_param": 0.1,
+        "entropy_coeff": 0.01,
+        "lambda": 0.9,
+    }
+    settings = load_settings(values)
+    assert (settings.num_envs, settings.num_steps, settings.num_minibatches) == (8, 500, 32)
+    assert (settings.update_epochs, settings.clip_eps, settings.ent_coef, settings.gae_lambda) == (30, 0.1, 0.01, 0.9)
+
+
+def test_an_unknown_setting_names_the_nearest_known_one() -> None:
+    with pytest.raises(UnknownNameError, match="'num_env'.*Did you mean 'num_envs'"):
+        load_settings({"num_env": 4})
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"num_envs": 0}, "num_envs is 0"),
+        ({"num_steps": -1}, "num_steps is -1"),
+        ({"lr": 0}, "lr is 0"),
+        ({"gamma": 1.5}, "gamma is 1.5"),
+        ({"minutes": -1}, "minutes is -1"),
+        ({"reward_transform": "cube"}, "reward_transform is 'cube'"),
+        ({"lr": "fast"}, "lr is 'fast'"),
+        ({"num_envs": 10, "num_steps": 10, "num_minibatches": 3}, "does not divide.*Use for instance 2"),
+    ],
+)
+def test_unusable_values_are_one_sentence(values: dict, words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        load_settings(values)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("- 1\n- 2\n", "holds a list"), ("a: [", "cannot be read"), ("\x00", "cannot be read")]
+)
+def test_a_broken_settings_file_is_one_sentence(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "broken.yaml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=words):
+        read_yaml(file)
+
+
+def test_a_missing_settings_file_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="There is no settings file"):
+        read_yaml(tmp_path / "none.yaml")
+
+
+def test_assignments_without_a_value_are_refused() -> None:
+    with pytest.raises(SettingsError, match="expected name=value"):
+        parse_assignments(["lr"])
+
+
+def test_only_real_settings_are_listed_as_changeable() -> None:
+    assert set(TrainSettings.model_fields) >= CHANGEABLE
