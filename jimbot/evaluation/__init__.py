@@ -1,0 +1,28 @@
+"""Judging policies: seeds never trained on, figures with intervals, paired comparison.
+
+Importing this package loads no game engine and no inference library; playing does.
+"""
+
+from jimbot.evaluation.compare import Comparison, Difference, compare, compare_evaluations
+from jimbot.evaluation.intervals import Interval, mean_interval, paired_interval, wilson_interval
+from jimbot.evaluation.judge import evaluate
+from jimbot.evaluation.play import Games, play_games
+from jimbot.evaluation.seeds import choose_seeds, read_seeds_file
+from jimbot.evaluation.summary import Evaluation
+
+__all__ = [
+    "Comparison",
+    "Difference",
+    "Evaluation",
+    "Games",
+    "Interval",
+    "choose_seeds",
+    "compare",
+    "compare_evaluations",
+    "evaluate",
+    "mean_interval",
+    "paired_interval",
+    "play_games",
+    "read_seeds_file",
+    "wilson_interval",
+]

@@ -1,0 +1,132 @@
+"""Plays exactly the games asked for: every seed once, from its first move to its end.
+
+A batch restarts ended games by itself and can only be seeded as a whole, so games run in waves: all rows start from
+given seeds, a row whose game is over is held, and the next wave begins when all are. The last wave is filled up with
+repeated seeds whose results are thrown away, so that a compiled game sees one batch size only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jimbot.errors import UsageError
+from jimbot.games.contract import BatchGame, game_entry, make
+from jimbot.policies.contract import Policy
+
+Progress = Callable[[int, int], None]
+"""Called now and then with (games over, games in all)."""
+
+
+@dataclass(frozen=True)
+class Games:
+    """What happened in n games, in the order of their seeds."""
+
+    game: str
+    policy: str
+    seeds: np.ndarray  # (n,) uint64
+    returns: np.ndarray  # (n,) float64, sum of rewards
+    lengths: np.ndarray  # (n,) int64, steps
+    reward_terms: np.ndarray  # (n, K) float64, sums
+    stats: np.ndarray  # (n, S) float64, episode statistics; not a number where unfinished
+    truncated: np.ndarray  # (n,) bool, cut off by the game's own limit
+    unfinished: np.ndarray  # (n,) bool, given up after `max_steps`
+    illegal_actions: int
+    seconds: float
+
+    def stat(self, name: str) -> np.ndarray:
+        """One episode statistic, (n,) float64."""
+        return self.stats[:, game_entry(self.game).spec.episode_stats.index(name)]
+
+
+def play_games(
+    policy: Policy,
+    game_id: str,
+    seeds: np.ndarray,
+    options: Mapping[str, Any] | None = None,
+    deterministic: bool = True,
+    num_envs: int = 256,
+    progress: Progress | None = None,
+    luck_seed: int = 0,
+    max_steps: int = 100_000,
+) -> Games:
+    """Plays each seed once. Equal arguments give equal games.
+
+    `luck_seed` is the luck of policies that draw their actions. `max_steps` ends games that a policy would never
+    bring to an end; they are counted as unfinished.
+    """
+    seeds = np.asarray(seeds, np.uint64)
+    spec = game_entry(game_id).spec
+    if spec.players != 1:
+        raise UsageError(f"Game '{game_id}' has {spec.players} players; games of one player can be played alone.")
+    if seeds.ndim != 1 or len(seeds) == 0:
+        raise UsageError(f"Got seeds of shape {seeds.shape}; expected a list of at least one seed.")
+    if num_envs < 1 or max_steps < 1:
+        raise UsageError(f"num_envs is {num_envs} and max_steps {max_steps}; expected at least 1 of each.")
+    count = len(seeds)
+    luck = np.random.default_rng(luck_seed)
+    began = time.perf_counter()
+    game = make(game_id, min(num_envs, count), options=options)
+    try:
+        waves = []
+        for first in range(0, count, game.num_envs):
+            wave = seeds[first : first + game.num_envs]
+            waves.append(_play_wave(game, policy, wave, deterministic, luck, max_steps))
+            if progress is not None:
+                progress(min(first + game.num_envs, count), count)
+        illegal_actions = game.illegal_actions
+    finally:
+        game.close()
+    together = {name: np.concatenate([wave[name] for wave in waves]) for name in waves[0]}
+    return Games(
+        game=game_id,
+        policy=policy.name,
+        seeds=seeds,
+        illegal_actions=illegal_actions,
+        seconds=time.perf_counter() - began,
+        **together,
+    )
+
+
+def _play_wave(
+    game: BatchGame,
+    policy: Policy,
+    seeds: np.ndarray,
+    deterministic: bool,
+    luck: np.random.Generator,
+    max_steps: int,
+) -> dict[str, np.ndarray]:
+    rows, used = game.num_rows, len(seeds)
+    over = np.zeros(rows, bool)
+    over[used:] = True  # fillers
+    lengths = np.zeros(rows, np.int64)
+    reward_terms = np.zeros((rows, len(game.spec.reward_terms)))
+    returns = np.zeros(rows)
+    stats = np.full((rows, len(game.spec.episode_stats)), np.nan)
+    truncated = np.zeros(rows, bool)
+    game.reset(np.resize(seeds, rows))
+    for _ in range(max_steps):
+        decision = policy.act(game.observation, game.legal_mask, deterministic, luck)
+        live = ~over
+        game.step(decision.actions, hold=over)
+        lengths += live
+        returns[live] += game.reward[live]
+        reward_terms[live] += game.reward_terms[live]
+        ended = (game.terminated | game.truncated) & live
+        stats[ended] = game.final_stats[ended]
+        truncated |= game.truncated & live
+        over = over | ended
+        if over.all():
+            break
+    return {
+        "returns": returns[:used],
+        "lengths": lengths[:used],
+        "reward_terms": reward_terms[:used],
+        "stats": stats[:used],
+        "truncated": truncated[:used],
+        "unfinished": ~over[:used],
+    }
