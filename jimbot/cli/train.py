@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, Union, get_args, get_origin
 
 import typer
 
@@ -99,7 +99,10 @@ def _with_settings_flags(function: Any) -> Any:
         positive_only = kind is bool and name.startswith("no_")
         spelling = flag if kind is not bool or positive_only else f"{flag}/--no-{flag[2:]}"
         help_text = f"{field.description}{shown}"
-        own[name] = Annotated[kind | None, typer.Option(spelling, help=help_text, show_default=False)]
+        # Values arrive as text and are checked by the settings record, whose sentences name value and expectation.
+        read_as: Any = Optional[bool] if kind is bool else Optional[str]  # noqa: UP045 - Typer reads it at run time
+        option = typer.Option(spelling, help=help_text, show_default=False, metavar=kind.__name__.upper())
+        own[name] = Annotated[read_as, option]
         defaults[name] = None
     parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=defaults[name])

@@ -140,7 +140,7 @@ def load_settings(*layers: Mapping[str, Any]) -> TrainSettings:
         first = problem.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         raise SettingsError(
-            f"Setting {name} is {first.get('input')!r}: {first['msg']}. Give a fitting value."
+            f"Setting {name} is {first.get('input')}: {first['msg']}. Give a fitting value."
         ) from problem
     settings = scaled(settings, chosen=frozenset(merged))
     check_batch(settings)
