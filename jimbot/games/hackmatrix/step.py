@@ -1,0 +1,174 @@
+"""One step of HackMatrix, for one game and for a whole batch with automatic restarts.
+
+`_play` is the step itself, written batch-last and shared by both. New boards (a completed stage or a restarted game)
+are needed by few games at a time: `play_batch` generates them for a small group of games per trip of a loop that does
+not run at all when nobody needs one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jimbot.games.contract import FunctionalGame, Transition
+from jimbot.games.hackmatrix import history as past
+from jimbot.games.hackmatrix import spec
+from jimbot.games.hackmatrix.actions import aim, legal_mask, walk
+from jimbot.games.hackmatrix.board import bit, from_mask, steps_between
+from jimbot.games.hackmatrix.draws import Draws, draw_step, next_key
+from jimbot.games.hackmatrix.enemies import enemy_turn
+from jimbot.games.hackmatrix.hidden import redraw_hidden
+from jimbot.games.hackmatrix.observe import observe
+from jimbot.games.hackmatrix.programs import run_programs
+from jimbot.games.hackmatrix.rewards import Events, reward_terms
+from jimbot.games.hackmatrix.siphon import missed_by, siphon
+from jimbot.games.hackmatrix.spec import Options
+from jimbot.games.hackmatrix.stages import FIRST_INTERVAL, generate, opening, start_game
+from jimbot.games.hackmatrix.state import Cell, State, batch_first, batch_last, boards, column, pack, unpack
+from jimbot.games.hackmatrix.words import describe
+
+GROUP = 32
+"""Boards generated together in one trip of the loop in `play_batch`."""
+
+
+class HackMatrix(FunctionalGame[State]):
+    """The game as pure functions; see `jimbot.games.contract.FunctionalGame`."""
+
+    spec = spec.SPEC
+
+    def __init__(self, options: Options = Options()) -> None:
+        self.options = options
+        self.settings = options.settings
+
+    def init(self, seed: Any) -> State:
+        return start_game(seed)._replace(history=self._no_history())
+
+    def init_batch(self, seeds: Any) -> State:
+        return batch_first(start_game(jnp.moveaxis(seeds, 0, -1)), self._no_history(len(seeds)))
+
+    def step(self, state: State, action: Any, draws: Draws | None = None) -> tuple[State, Transition]:
+        """One action. `draws` replaces the luck of everything but stage generation (see `draws`)."""
+        after, history, transition, advances = self._play(state._replace(history=None), state.history, action, draws)
+        after = jax.lax.cond(advances, generate, lambda state: state, after)
+        return after._replace(history=history), transition
+
+    def play_batch(self, state: State, actions: Any, restart_seeds: Any) -> tuple[State, Transition, State]:
+        after, history, transition, advances = self._play(batch_last(state), state.history, actions, None)
+        transition = transition._replace(
+            reward_terms=jnp.moveaxis(transition.reward_terms, -1, 0), stats=jnp.moveaxis(transition.stats, -1, 0)
+        )
+        ended = transition.terminated | transition.truncated
+        after, final = renew(after, advances, ended, jnp.moveaxis(restart_seeds, 0, -1))
+        return batch_first(after, history), transition, batch_first(final, history)
+
+    def observe(self, state: State) -> Any:
+        return observe(state)
+
+    def observe_batch(self, state: State) -> Any:
+        return observe(state)
+
+    def legal_mask(self, state: State) -> Any:
+        return legal_mask(state, boards(state))
+
+    def legal_mask_batch(self, state: State) -> Any:
+        return jnp.moveaxis(self.legal_mask(batch_last(state)), -1, 0)
+
+    def redraw_hidden(self, state: State, seed: Any) -> State:
+        return redraw_hidden(state, seed)
+
+    def describe(self, state: State) -> str:
+        return describe(state)
+
+    def _no_history(self, *batch: int) -> Any:
+        return jnp.zeros((*batch, self.settings.history_length, past.SNAPSHOT), jnp.int32)
+
+    def _play(self, state: State, history: Any, action: Any, draws: Draws | None) -> tuple[State, Any, Transition, Any]:
+        """The step up to, but not including, the new board of a completed stage.
+
+        Takes the state batch last and the history batch first; also returns which games need that board.
+        """
+        settings = self.settings
+        before, around = state, boards(state)
+        allowed = legal_mask(state, around)
+        legal = (allowed & (column(np.arange(len(allowed)), allowed) == action)).any(0)
+        action = jnp.where(legal, action, -1)
+        draws = draw_step(state.key) if draws is None else draws
+
+        state = past.undo(state, history, action == spec.UNDO)
+        shoots_or_walks = (action >= spec.UP) & (action <= spec.RIGHT)
+        target = aim(state, action, shoots_or_walks, around)
+        missed = missed_by(state, action == spec.SIPHON, around)
+        state = siphon(state, action == spec.SIPHON, around)
+        state, effect = run_programs(state, action, target, around, draws)
+        state, picked_up, on_exit = walk(state, action, target.walks)
+        completed = on_exit | (effect.warped & (state.player == state.exit))
+        old_distance, new_distance = exit_distance(before), exit_distance(state)
+
+        ends_turn = shoots_or_walks | (action == spec.SIPHON) | (action == spec.WAIT)
+        state, turned = enemy_turn(state, ends_turn & ~completed, draws)
+        history, top, size = past.push(
+            history, state.history_top, state.history_size, turned, jnp.moveaxis(past.snapshot(state), 0, -1)
+        )
+        won = completed & (state.stage == spec.STAGES)
+        advances = completed & ~won
+        stage = state.stage + advances
+        if not settings.history_crosses_stages:
+            size = jnp.where(advances, 0, size)
+        state = state._replace(
+            key=jnp.where(legal, next_key(state.key), state.key),
+            hp=jnp.where(completed, jnp.minimum(spec.MAX_HP, state.hp + 1), state.hp),
+            stage=stage,
+            interval=jnp.where(advances, FIRST_INTERVAL + 1 - stage, state.interval),
+            steps=state.steps + legal,
+            history_top=top,
+            history_size=size,
+        )
+        died = legal & (state.hp <= 0)
+        events = Events(
+            legal, action, effect.kills, picked_up, completed, won, died, old_distance, new_distance, missed
+        )
+        terminated = won | died | (~legal & settings.illegal_action_ends)
+        truncated = ~terminated & legal & (settings.step_limit > 0) & (state.steps >= settings.step_limit)
+        stats = jnp.stack([state.stage, state.score, won.astype(jnp.int32), state.stage]).astype(jnp.float32)
+        terms = reward_terms(before, state, events, settings)
+        return state, history, Transition(terms, terminated, truncated, stats), advances
+
+
+def exit_distance(state: State) -> Any:
+    """Steps from the player to the exit coordinates around blocks, 0 if there is no way."""
+    return steps_between(bit(state.player), bit(state.exit), from_mask(~Cell.is_block(state.cells)))
+
+
+def renew(state: State, advances: Any, ended: Any, seeds: Any) -> tuple[State, State]:
+    """New boards where a stage was completed, new games where one ended (all batch last, seeds (2, N)).
+
+    Also returns the state before restarts. A game that was cut off in the very step that completed a stage needs
+    both: the board of the next stage for its last observation, then a new game.
+    """
+    (games,) = jnp.shape(ended)
+    group = min(GROUP, games)
+    numbers = np.arange(games)
+
+    def pending(carry: Any) -> Any:
+        return jnp.any(carry[0] | carry[1])
+
+    def renew_some(carry: Any) -> Any:
+        advancing, restarting, words, final = carry
+        waiting = advancing | restarting
+        rank = jnp.cumsum(waiting) - 1
+        chosen = waiting & (rank < group)
+        index = jnp.where((rank == np.arange(group)[:, None]) & chosen, numbers, 0).sum(1)
+        restart = ~advancing[index]
+        old, new = unpack(words[:, index]), opening(seeds[:, index])
+        made = pack(generate(jax.tree.map(lambda a, b: jnp.where(restart, a, b), new, old)))
+        words = jnp.where(chosen, made[:, jnp.clip(rank, 0, group - 1)], words)
+        advanced = chosen & advancing
+        final = jnp.where(advanced & restarting, words, final)
+        return advancing & ~chosen, restarting & (advanced | ~chosen), words, final
+
+    words = pack(state)
+    _, _, words, final = jax.lax.while_loop(pending, renew_some, (advances, ended, words, words))
+    return unpack(words), unpack(final)
