@@ -18,11 +18,14 @@ from hypothesis import settings
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 os.environ["JAX_COMPILATION_CACHE_DIR"] = str(REPOSITORY / ".jimbot-cache" / "tests")
-os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.1"
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 os.environ["JAX_PLATFORMS"] = "cpu"  # bit-exactness is promised on CPU
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # idle threads sleep: two workers share the cores
-os.environ["WANDB_MODE"] = "offline"  # no test may speak to a server
+os.environ["JIMBOT_CACHE_DIR"] = str(REPOSITORY / ".jimbot-cache" / "tests")
+for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE"):
+    os.environ.pop(name, None)  # no test may speak to a server
+os.environ["NETRC"] = os.devnull
 
 # Random examples are the same in every run, and no example is judged by its time.
 settings.register_profile("jimbot", derandomize=True, deadline=None, database=None)

@@ -50,7 +50,10 @@ def doctor(
     runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Check what works on this machine: packages, devices, storage, games. Exits with 1 if something is broken."""
+    """Check what works on this machine.
+
+    Looks at packages, devices, storage and games, and says what to do. Exits with 1 if something needed is broken.
+    """
     findings = list(examine(runs_dir))
     works = all(finding.state != "broken" for finding in findings)
     if as_json:
@@ -197,7 +200,7 @@ def _compile_cache() -> Finding:
     from jimbot.training.compile_cache import use_compile_cache
 
     use_compile_cache()
-    chosen = jax.config.read("jax_compilation_cache_dir")
+    chosen = jax.config.values["jax_compilation_cache_dir"]
     if chosen is None:
         return Finding(
             "compile cache", "note", "off", "Each start compiles anew; set JIMBOT_CACHE_DIR to keep programs."

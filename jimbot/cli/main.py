@@ -7,7 +7,6 @@ command, so that `jimbot --help` answers at once. Exit codes: 0 success, 1 failu
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
 from typing import Annotated
 
@@ -48,8 +47,7 @@ def jimbot_command(
 
 
 for _name in COMMANDS:
-    if importlib.util.find_spec(f"jimbot.cli.{_name}"):
-        importlib.import_module(f"jimbot.cli.{_name}").register(app)
+    importlib.import_module(f"jimbot.cli.{_name}").register(app)
 
 
 def run(arguments: list[str]) -> int:
@@ -60,7 +58,7 @@ def run(arguments: list[str]) -> int:
         terminal.complain(str(problem))
         return problem.exit_code
     except typer.TyperException as problem:
-        terminal.complain(f"{problem.format_message()} See: jimbot {_command(arguments)}--help")
+        terminal.complain(f"{problem.format_message().rstrip('.')}. See: jimbot {_command(arguments)}--help")
         return problem.exit_code
     except (KeyboardInterrupt, typer.Abort):
         answer = INTERRUPTED

@@ -21,29 +21,36 @@ if TYPE_CHECKING:
 MOVES = {"up": "w", "down": "s", "left": "a", "right": "d"}
 _SIGNS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
 _CHARACTERS = "1234567890bcefgijklmnoprtuvxyzwasd"  # all but q (leave) and h (help)
+EPILOG = """Examples:
+
+jimbot play hackmatrix
+
+jimbot play hackmatrix --seed 42 --option profile=reference
+
+printf 'up\\nup\\nq\\n' | jimbot play hackmatrix   (lines instead of keys)"""
 QUIT, HELP = ("q", "quit", "end"), ("?", "h", "help")
 
 
 def register(app: typer.Typer) -> None:
-    app.command(
-        epilog="Examples:  [bold]jimbot play hackmatrix[/]    [bold]jimbot play hackmatrix --seed 42[/]    "
-        "[bold]printf 'up\\nup\\nq\\n' | jimbot play hackmatrix[/]"
-    )(play)
+    app.command(epilog=EPILOG)(play)
 
 
 def play(
     game: Annotated[str, typer.Argument(help="The game, for instance hackmatrix.")],
     seed: Annotated[int | None, typer.Option(help="Play this seed; without it a fresh one is drawn.")] = None,
-    option: Annotated[list[str], typer.Option(help="A game option as name=value; may be given often.")] = [],  # noqa: B006
+    option: Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")] = None,
 ) -> None:
-    """Play a game yourself: arrows or wasd to move, the shown key for anything else, ? for help, q to leave."""
+    """Play a game yourself.
+
+    Arrows or w a s d move, the shown keys do everything else, ? helps, q leaves.
+    """
     import numpy as np
 
     from jimbot.games import game_entry, make
 
     terminal.require_seed(seed)
     entry = game_entry(game)
-    with closing(make(game, 1, options=terminal.pairs(option), checked=True)) as batch:
+    with closing(make(game, 1, options=terminal.pairs(option or []), checked=True)) as batch:
         batch.reset(np.array([secrets.randbelow(2**32) if seed is None else seed], np.uint64))
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         Table(entry, batch, interactive).play()

@@ -63,7 +63,10 @@ def watch(
     option: Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")] = None,
     runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
 ) -> None:
-    """Watch a policy play: the board, its likeliest actions, the return it expects and the rewards it gets."""
+    """Watch a policy play.
+
+    Shows the board, its likeliest actions, the return it expects and the rewards it gets.
+    """
     from jimbot.cli.choice import choose, newest_checkpoint
 
     terminal.require_positive(episodes=episodes, speed=speed)

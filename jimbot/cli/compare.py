@@ -1,0 +1,73 @@
+"""`jimbot compare`: which of several policies is better, on the very same games."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jimbot.cli import terminal
+from jimbot.cli.evaluate import showing_progress
+
+EPILOG = """Examples:
+
+jimbot compare my-run other-run --games 1000
+
+jimbot compare my-run heuristic random
+
+jimbot compare runs/a/checkpoints/000000032768 runs/a/checkpoints/000000065536 --json
+
+jimbot compare hackmatrix my-run --metric stage   (against the policy that comes with JimBot)"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=EPILOG)(compare)
+
+
+def compare(
+    policies: Annotated[
+        list[str], typer.Argument(help="Two or more runs, checkpoints, .npz, .onnx, scripted players or games.")
+    ],
+    game: Annotated[str | None, typer.Option(help="The game, if none of the policies says it.")] = None,
+    games: Annotated[int | None, typer.Option(help="Games per policy; 256, or all seeds of the file.")] = None,
+    metric: Annotated[str, typer.Option(help="What to compare: return, length or a statistic of the game.")] = "return",
+    seeds: Annotated[
+        str, typer.Option(help="Seed bank: held-out (never trained on), validation or train.")
+    ] = "held-out",
+    seeds_file: Annotated[Path | None, typer.Option(help="Play the seeds in this file instead.")] = None,
+    stochastic: Annotated[bool, typer.Option("--stochastic", help="Draw actions instead of taking the best.")] = False,
+    option: Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")] = None,
+    num_envs: Annotated[int, typer.Option(help="Games played at the same time.")] = 256,
+    best: Annotated[bool, typer.Option("--best", help="Of runs, the best checkpoint instead of the newest.")] = False,
+    runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Compare policies on the very same games.
+
+    Shows the difference of each pair, seed by seed, with an interval that says whether it is luck.
+    """
+    terminal.require_positive(games=games, num_envs=num_envs)
+    from jimbot.cli.choice import shipped
+    from jimbot.evaluation import compare as judge
+    from jimbot.games import available_games
+
+    with showing_progress(f"Playing {len(policies)} policies", quiet=as_json) as progress:
+        comparison = judge(
+            [shipped(reference) if reference in available_games() else reference for reference in policies],
+            game,
+            games,
+            metric=metric,
+            bank=seeds,
+            seeds_file=seeds_file,
+            options=terminal.pairs(option) if option else None,
+            deterministic=not stochastic,
+            num_envs=num_envs,
+            progress=progress,
+            runs_root=runs_dir,
+            which="best" if best else "latest",
+        )
+    if as_json:
+        terminal.print_json(comparison.to_dict())
+    else:
+        terminal.console().print(comparison)

@@ -1,0 +1,118 @@
+"""`jimbot evaluate` and `jimbot compare`: known results, figures as JSON, and wrong use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jimbot.games.seeds import bank_seeds
+from tests.cli.making import save_perfect
+
+
+def test_a_perfect_policy_is_judged_perfect(jimbot) -> None:
+    code, out, err = jimbot("evaluate", "perfect", "--games", 40)
+    assert (code, err) == (0, "")
+    assert "perfect/1000 on probe: 40 games, held-out seeds" in out
+    assert "8.000" in out
+    assert "illegal actions" in out
+    assert "matches" in out
+
+
+def test_json_carries_the_figures_and_nothing_else(jimbot) -> None:
+    code, out, err = jimbot("evaluate", "perfect", "--games", 40, "--json")
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert report["games"] == 40
+    assert report["mean_return"]["mean"] == 8
+    assert report["mean_return"]["low"] == report["mean_return"]["high"] == 8
+    assert report["distributions"]["matches"] == {"8": 40}
+    assert report["illegal_actions"] == 0
+    assert report["win_rate"] is None, "nobody wins the probe game"
+
+
+def test_random_play_has_an_interval_around_a_quarter(jimbot) -> None:
+    report = json.loads(jimbot("evaluate", "random", "--game", "probe", "--games", 256, "--json")[1])
+    interval = report["mean_return"]
+    assert interval["low"] < 2.0 < interval["high"]
+    assert interval["low"] < interval["mean"] < interval["high"]
+
+
+def test_a_seeds_file_is_played_as_it_stands(jimbot, home: Path) -> None:
+    seeds = bank_seeds("validation", 5).tolist()
+    (home / "seeds.txt").write_text("# mine\n" + "\n".join(map(str, seeds)) + "\n")
+    report = json.loads(jimbot("evaluate", "perfect", "--seeds-file", "seeds.txt", "--json")[1])
+    assert report["games"] == 5
+    assert report["seeds"] == "seeds.txt"
+
+
+def test_options_change_the_game_that_is_judged(jimbot) -> None:
+    out = jimbot("evaluate", "perfect", "--games", 10, "--option", "horizon=3", "--json")[1]
+    assert json.loads(out)["mean_return"]["mean"] == 3
+
+
+def test_a_policy_is_judged_with_the_options_it_was_trained_with(jimbot, home: Path) -> None:
+    save_perfect(home / "runs" / "short", game_options={"horizon": 2})
+    assert json.loads(jimbot("evaluate", "short", "--games", 10, "--json")[1])["mean_return"]["mean"] == 2
+
+
+def test_few_games_at_a_time_give_the_same_figures(jimbot) -> None:
+    def figures(*arguments: object) -> dict:
+        report = json.loads(jimbot("evaluate", "perfect", "--games", 30, "--json", *arguments)[1])
+        return {name: report[name] for name in ("mean_return", "mean_length", "distributions", "reward_terms")}
+
+    assert figures("--num-envs", 7) == figures()
+
+
+def test_compare_tells_the_better_one(jimbot) -> None:
+    code, out, err = jimbot("compare", "perfect", "random", "--games", 40)
+    assert (code, err) == (0, "")
+    assert "perfect/1000 is better than random" in out
+
+
+def test_compare_as_json_pairs_everybody(jimbot, home: Path) -> None:
+    save_perfect(home / "runs" / "twin")
+    report = json.loads(jimbot("compare", "perfect", "random", "twin", "--games", 40, "--json")[1])
+    verdicts = {(pair["one"], pair["other"]): pair["significant"] for pair in report["differences"]}
+    assert verdicts == {
+        ("perfect/1000", "random"): True,
+        ("perfect/1000", "twin/1000"): False,
+        ("random", "twin/1000"): True,
+    }
+    assert report["policies"][0]["mean_return"]["mean"] == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("evaluate", "random"), "add --game"),
+        (("evaluate", "random", "--game", "chess"), "Unknown game 'chess'"),
+        (("evaluate", "perfect", "--games", "0"), "--games is 0; expected a number above 0"),
+        (("evaluate", "perfect", "--num-envs", "-3"), "--num-envs is -3; expected a number above 0"),
+        (("evaluate", "perfect", "--seeds", "held_out"), "Did you mean 'held-out'?"),
+        (("evaluate", "perfect", "--seeds-file", "nowhere.txt"), "nowhere.txt cannot be read"),
+        (("evaluate", "perfect", "--seeds-file", "letters.txt"), "line 2: 'abc' is not a seed"),
+        (("evaluate", "perfect", "--option", "horizn=3"), "Did you mean 'horizon'?"),
+        (("evaluate", "perfect", "--option", "horizon=many"), "do not fit game 'probe'"),
+        (("evaluate", "perfect", "--game", "hackmatrix"), "'hackmatrix' is needed here"),
+        (("compare", "perfect"), "give at least two"),
+        (("compare", "perfect", "random", "--metric", "matchs"), "Did you mean 'matches'?"),
+        (("compare", "random", "random"), "which game"),
+        (("compare", "perfect", "missing"), "missing"),
+        (("compare", "perfect", "random", "--games", "-1"), "--games is -1"),
+    ],
+)
+def test_wrong_use_is_one_sentence(jimbot, home: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    (home / "letters.txt").write_text("17\nabc\n")
+    code, out, err = jimbot(*arguments)
+    assert (code, out) == (2, ""), err
+    assert sentence in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_the_real_command_pipes_clean_json(run_jimbot, home: Path) -> None:
+    done = run_jimbot("evaluate", "perfect", "--games", 8, "--json", cwd=home)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["games"] == 8
+    assert done.stderr == ""

@@ -1,0 +1,132 @@
+"""The frame of the command line: help, version, exit codes, sentences instead of tracebacks."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer
+
+from jimbot import __version__
+from jimbot.cli import main
+from jimbot.errors import StorageError, UsageError
+
+
+def test_help_names_every_command(run_jimbot) -> None:
+    done = run_jimbot("--help")
+    assert done.returncode == 0
+    for command in main.COMMANDS:
+        assert f" {command} " in done.stdout
+
+
+@pytest.mark.parametrize("command", main.COMMANDS)
+def test_every_command_has_help_with_examples(jimbot, command: str) -> None:
+    code, out, _ = jimbot(command, "--help")
+    assert code == 0
+    assert f"jimbot {command}" in out.split("Examples", 1)[1]
+
+
+def test_version(jimbot) -> None:
+    assert jimbot("--version")[:2] == (0, f"jimbot {__version__}\n")
+
+
+def test_without_a_command_help_is_shown(run_jimbot) -> None:
+    done = run_jimbot()
+    assert "Usage: jimbot" in done.stdout + done.stderr
+
+
+def test_an_unknown_command_is_answered_with_the_nearest(jimbot) -> None:
+    code, out, err = jimbot("evalute", "x")
+    assert (code, out) == (2, "")
+    assert "No such command 'evalute'" in err
+    assert "evaluate" in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_an_unknown_flag_is_wrong_use(jimbot) -> None:
+    code, _, err = jimbot("play", "probe", "--sed", "3")
+    assert code == 2
+    assert "--sed" in err
+    assert "jimbot play --help" in err
+
+
+def test_a_flag_that_is_no_number_is_wrong_use(jimbot) -> None:
+    code, _, err = jimbot("play", "probe", "--seed", "seven")
+    assert code == 2
+    assert "--seed" in err
+    assert "integer" in err
+
+
+@pytest.mark.parametrize(("problem", "code"), [(UsageError("No such thing."), 2), (StorageError("Disk full."), 1)])
+def test_known_errors_become_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], problem: Exception, code: int
+) -> None:
+    app = typer.Typer()
+
+    @app.command()
+    def fail() -> None:
+        raise problem
+
+    monkeypatch.setattr(main, "app", app)
+    assert main.run([]) == code
+    assert capsys.readouterr().err == f"{problem}\n"
+
+
+def test_an_unexpected_error_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = typer.Typer()
+
+    @app.command()
+    def fail() -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(main, "app", app)
+    with pytest.raises(ZeroDivisionError):
+        main.run([])
+
+
+def test_an_interrupt_is_one_line_and_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    app = typer.Typer()
+
+    @app.command()
+    def fail() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "app", app)
+    assert main.run([]) == 130
+    assert capsys.readouterr().err == "Interrupted.\n"
+
+
+def test_the_error_sentence_is_red_on_a_terminal_only(tmp_path: Path) -> None:
+    """A real pseudo-terminal on stderr: colour there, none in a pipe (above)."""
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "PYTHONPATH": os.getcwd()}
+    environment.pop("NO_COLOR", None)
+    command = [sys.executable, "-m", "jimbot.cli.main", "play", "prob"]
+    subprocess.run(command, cwd=tmp_path, stderr=follower, stdout=subprocess.DEVNULL, env=environment, timeout=60)
+    os.close(follower)
+    text = os.read(leader, 10_000).decode()
+    os.close(leader)
+    assert text.startswith("\x1b[31m")
+    assert "Did you mean 'probe'" in text
+
+
+def test_ctrl_c_leaves_a_real_command_with_130(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "jimbot.cli.main", "play", "probe", "--seed", "1"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": os.getcwd()},
+    )  # fmt: skip
+    assert process.stdout is not None
+    while "Type the key" not in process.stdout.readline():
+        assert process.poll() is None
+    time.sleep(0.1)  # let it reach the read it is interrupted in
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == "Interrupted.\n"

@@ -1,0 +1,124 @@
+"""`jimbot play`, driven through a pipe like a person who types lines, and through a pseudo-terminal by keys."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jimbot.cli.play import Keymap
+from jimbot.games import make
+from jimbot.games.spec import ActionBlock, ActionSpec
+
+
+def paying_actions(seed: int) -> list[str]:
+    """The eight actions that pay in the probe game of this seed, by label."""
+    game = make("probe", 1)
+    game.reset(np.array([seed], np.uint64))
+    labels = []
+    for _ in range(8):
+        action = int(game.legal_mask[0].argmax() + game.observation[0, :4].argmax())
+        labels.append(game.spec.actions.label(action))
+        game.step(np.array([action]))
+    return labels
+
+
+def test_a_whole_game_is_played_by_names(run_jimbot) -> None:
+    done = run_jimbot("play", "probe", "--seed", 5, stdin="\n".join(paying_actions(5)) + "\n")
+    assert done.returncode == 0, done.stderr
+    assert "over after 8 turns: return +8.00, matches 8" in done.stdout
+    assert "jimbot play probe --seed 5" in done.stdout
+    assert "\x1b" not in done.stdout, "no control codes in a pipe"
+
+
+def test_wrong_lines_are_answered_and_change_nothing(run_jimbot) -> None:
+    done = run_jimbot("play", "probe", "--seed", 5, stdin="?\nfly\nCLOSED\nq\n".replace("CLOSED", closed_door(5)))
+    assert done.returncode == 0
+    assert "type its key or its name, then Enter" in done.stdout
+    assert "'fly' is no action here" in done.stdout
+    assert "is not possible now" in done.stdout
+    assert "Left after 0 turns" in done.stdout
+
+
+def closed_door(seed: int) -> str:
+    game = make("probe", 1)
+    game.reset(np.array([seed], np.uint64))
+    return game.spec.actions.label(int(game.legal_mask[0].argmin()))
+
+
+def test_the_end_of_the_input_leaves_the_game(run_jimbot) -> None:
+    done = run_jimbot("play", "probe", "--seed", 5, stdin=paying_actions(5)[0])
+    assert done.returncode == 0
+    assert "Left after 1 turns with a return of +1.00" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("play", "hakmatrix"), "Did you mean 'hackmatrix'?"),
+        (("play", "probe", "--seed", "-1"), "--seed is -1; expected a whole number from 0"),
+        (("play", "probe", "--seed", str(2**64)), "expected a whole number from 0"),
+        (("play", "probe", "--option", "horizn=3"), "Did you mean 'horizon'?"),
+        (("play", "probe", "--option", "horizon=0"), "horizon is 0"),
+        (("play", "probe", "--option", "horizon"), "expected --option name=value"),
+    ],
+)
+def test_wrong_use_is_one_sentence(jimbot, arguments: tuple[str, ...], sentence: str) -> None:
+    code, out, err = jimbot(*arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_moves_get_arrows_and_wasd_and_the_rest_stable_keys() -> None:
+    spec = ActionSpec(
+        (
+            ActionBlock("move", ("up", "down", "left", "right")),
+            ActionBlock("do", ("wait", *(f"PROGRAM {i}" for i in range(23)))),
+        )
+    )
+    keymap = Keymap(spec)
+    assert keymap.single
+    assert [keymap.find(key) for key in ("up", "w", "down", "s", "left", "a", "right", "d")] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert keymap.find("1") == spec.index("wait")
+    assert len({*keymap.token.values()}) == spec.size
+    assert not {"q", "h", "?"} & {*keymap.token.values()}
+    assert keymap.find("program 7") == spec.index("PROGRAM 7")
+    assert keymap.find("wa") == spec.index("wait")
+    assert keymap.find("program") is None, "the beginning of many is none"
+
+
+def test_many_actions_are_typed_by_number() -> None:
+    spec = ActionSpec((ActionBlock("play", tuple(f"card {i}" for i in range(300))),))
+    keymap = Keymap(spec)
+    assert not keymap.single
+    assert keymap.find("299") == 299
+
+
+def test_on_a_terminal_single_keys_play_and_the_terminal_is_restored(tmp_path: Path) -> None:
+    """A pseudo-terminal as a person has it: the game leaves on q, and echo and line mode are back."""
+    leader, follower = pty.openpty()
+    before = termios.tcgetattr(follower)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jimbot.cli.main", "play", "probe", "--seed", "5"],
+        cwd=tmp_path, stdin=follower, stdout=follower, stderr=follower,
+        env={**os.environ, "TERM": "xterm", "PYTHONPATH": os.getcwd(), "COLUMNS": "100", "LINES": "40"},
+    )  # fmt: skip
+    seen = b""
+    while b"Type the key" not in seen:
+        seen += os.read(leader, 10_000)
+    os.write(leader, f"{paying_actions(5)[0]}\nq\n".encode())
+    while b"Left after" not in seen:
+        seen += os.read(leader, 10_000)
+    assert process.wait(timeout=60) == 0
+    assert b"match" in seen
+    assert b"Left after 1 turns" in seen
+    assert termios.tcgetattr(follower) == before
+    os.close(leader)
+    os.close(follower)

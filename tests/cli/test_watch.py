@@ -1,0 +1,231 @@
+"""`jimbot watch`: what the frames say, where the policy comes from, and the keys."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import termios
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from jimbot.cli import screen
+from jimbot.cli.choice import newest_checkpoint
+from jimbot.cli.watch import _seeds
+from jimbot.errors import CheckpointError
+from jimbot.games.seeds import bank_of
+from jimbot.runs import find_checkpoint
+from tests.cli.making import save_perfect
+
+
+def test_frames_show_board_chances_value_and_rewards(jimbot) -> None:
+    code, out, err = jimbot("watch", "perfect", "--seed", 7)
+    assert (code, err) == (0, "")
+    assert "\x1b" not in out, "no control codes in a pipe"
+    assert out.count("seed 7") == 9, "eight frames and the result"
+    assert "perfect/1000  probe  seed 7  game 1  turn 0  return +0.00" in out
+    assert "4 legal actions, value +8.00" in out
+    assert "4 legal actions, value +1.00" in out
+    assert "100.0%" in out
+    assert "match +1.00" in out
+    assert "▶ door" in out
+    assert "over after 8 turns: return +8.00, matches 8" in out
+
+
+def test_the_same_seed_shows_the_same_game(jimbot) -> None:
+    assert jimbot("watch", "perfect", "--seed", 7)[1] == jimbot("watch", "perfect", "--seed", 7)[1]
+    assert jimbot("watch", "perfect", "--seed", 8)[1] != jimbot("watch", "perfect", "--seed", 7)[1]
+
+
+def test_several_episodes_end_with_their_mean(jimbot) -> None:
+    code, out, _ = jimbot("watch", "perfect", "--episodes", 3, "--seed", 7)
+    assert code == 0
+    assert [f"(seed {seed}) was over" in out for seed in (7, 8, 9)] == [True] * 3
+    assert "3 games, mean return +8.00" in out
+
+
+def test_checkpoint_npz_and_onnx_show_the_same_policy(jimbot, home: Path) -> None:
+    checkpoint = find_checkpoint("perfect", home / "runs")
+    assert jimbot("export", "perfect", "--output", "policy.onnx")[0] == 0
+    shown = []
+    for reference in ("perfect", checkpoint, checkpoint / "params_1000.npz", "policy.onnx"):
+        code, out, err = jimbot("watch", reference, "--seed", 3)
+        assert (code, err) == (0, "")
+        shown.append([line for line in out.splitlines() if "seed 3" not in line])
+    assert shown[0] == shown[1] == shown[2] == shown[3]
+
+
+def test_scripted_players_need_only_the_game(jimbot) -> None:
+    code, out, _ = jimbot("watch", "random", "--game", "probe", "--seed", 7)
+    assert code == 0
+    assert "25.0%" in out
+    assert "value" not in out, "a scripted player expects nothing"
+
+
+def test_options_of_the_game_can_be_changed(jimbot) -> None:
+    _, out, _ = jimbot("watch", "perfect", "--seed", 7, "--option", "horizon=3")
+    assert "over after 3 turns: return +3.00" in out
+
+
+def test_latest_takes_the_run_saved_last(home: Path, jimbot) -> None:
+    second = save_perfect(home / "runs" / "second", step=2000)
+    assert newest_checkpoint(home / "runs").name == second.name
+    os.utime(home / "runs" / "perfect" / "checkpoints", (2e9, 2e9))
+    assert "perfect/1000" in jimbot("watch", "--latest", "--seed", 1)[1]
+    newer = save_perfect(home / "runs" / "second", step=3000)
+    os.utime(home / "runs" / "second" / "checkpoints", (2.1e9, 2.1e9))
+    assert newest_checkpoint(home / "runs").name == newer.name
+
+
+def test_latest_takes_up_a_newer_checkpoint_between_games(home: Path, jimbot, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = screen.outcome
+
+    def save_meanwhile(*arguments):
+        save_perfect(home / "runs" / "perfect", step=4000)
+        return told(*arguments)
+
+    monkeypatch.setattr(screen, "outcome", save_meanwhile)
+    out = jimbot("watch", "--latest", "--episodes", 2, "--seed", 1)[1]
+    assert "perfect/1000  probe  seed 1  game 1" in out
+    assert "perfect/4000  probe  seed 2  game 2" in out
+
+
+def test_without_a_seed_held_out_games_are_shown() -> None:
+    seeds = list(islice(_seeds(None), 5))
+    assert {bank_of(seed) for seed in seeds} == {"held-out"}
+    assert len(set(seeds)) == 5
+
+
+def damaged(home: Path) -> str:
+    checkpoint = find_checkpoint("perfect", home / "runs")
+    data = bytearray((checkpoint / "policy.onnx").read_bytes())
+    data[len(data) // 2] ^= 255
+    (checkpoint / "policy.onnx").write_bytes(bytes(data))
+    return str(checkpoint)
+
+
+def foreign(home: Path) -> str:
+    return str(save_perfect(home / "runs" / "other", game="chess"))
+
+
+def other_tables(home: Path) -> str:
+    return str(save_perfect(home / "runs" / "other", observation_fingerprint="0123456789abcdef"))
+
+
+def other_version(home: Path) -> str:
+    return str(save_perfect(home / "runs" / "other", game_version=99))
+
+
+def not_onnx(home: Path) -> str:
+    (home / "x.onnx").write_bytes(b"not a model")
+    return "x.onnx"
+
+
+def not_npz(home: Path) -> str:
+    (home / "x.npz").write_bytes(b"not an archive")
+    return "x.npz"
+
+
+def not_a_run(home: Path) -> str:
+    (home / "empty").mkdir()
+    return "empty"
+
+
+@pytest.mark.parametrize("command", ["watch", "evaluate", "export"])
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda home: "perfct", "Did you mean the run 'perfect'?"),
+        (lambda home: "nowhere.npz", "nowhere.npz"),
+        (damaged, "damaged"),
+        (foreign, "'chess'"),
+        (other_tables, "observation table"),
+        (other_version, "version of the game"),
+        (not_npz, "x.npz"),
+        (not_a_run, "neither a checkpoint nor a run"),
+    ],
+    ids=["missing", "missing file", "damaged", "foreign game", "other tables", "other version", "no npz", "no run"],
+)
+def test_a_policy_that_cannot_be_used_is_one_sentence(jimbot, home: Path, command: str, make, sentence: str) -> None:
+    rest = ("--output", "out.onnx") if command == "export" else ()
+    code, out, err = jimbot(command, make(home), *rest)
+    if command == "export" and make in (foreign, other_tables, other_version):
+        assert code == 0, "a policy of another game or version is still its own file"
+        return
+    assert (code, out) == (2, ""), err
+    assert sentence in err
+    assert len(err.strip().splitlines()) == 1
+    assert not (home / "out.onnx").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("watch", "random"), "add --game"),
+        (("watch", "perfect", "--game", "chess"), "Unknown game 'chess'"),
+        (("watch", "perfect", "--latest"), "give one of them"),
+        (("watch", "probe", "--game", "hackmatrix"), "name two games"),
+        (("watch", "perfect", "--episodes", "0"), "--episodes is 0; expected a number above 0"),
+        (("watch", "perfect", "--speed", "-2"), "--speed is -2.0; expected a number above 0"),
+        (("watch", "perfect", "--seed", "-2"), "--seed is -2"),
+        (("watch", "perfect", "--option", "horizn=2"), "Did you mean 'horizon'?"),
+        (("watch", "--latest", "--runs-dir", "elsewhere"), "There is no checkpoint under elsewhere yet"),
+        (("watch", "broken.onnx"), "broken.onnx"),
+    ],
+)
+def test_wrong_use_is_one_sentence(jimbot, arguments: tuple[str, ...], sentence: str) -> None:
+    code, out, err = jimbot(*arguments)
+    assert (code, out) == (2, ""), err
+    assert sentence in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_a_file_that_is_no_model_is_one_sentence(jimbot, home: Path) -> None:
+    code, _, err = jimbot("watch", not_onnx(home), "--game", "probe")
+    assert code == 2
+    assert "damaged or not ONNX" in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_no_checkpoint_yet_is_said(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="train first"):
+        newest_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize(("share", "bar"), [(0.0, ""), (1.0, "█" * 20), (0.5, "█" * 10), (0.02, "▍")])
+def test_bars_are_to_scale(share: float, bar: str) -> None:
+    assert screen.bar(share).rstrip() == bar
+
+
+def test_keys_pause_step_change_speed_and_quit_and_the_terminal_is_restored(home: Path) -> None:
+    """On a pseudo-terminal: started paused, a step by space, faster by +, on by enter, out by q."""
+    leader, follower = pty.openpty()
+    before = termios.tcgetattr(follower)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jimbot.cli.main", "watch", "perfect", "--seed", "7", "--pause"],
+        cwd=home, stdin=follower, stdout=follower, stderr=follower,
+        env={**os.environ, "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parents[2]), "LINES": "40"},
+    )  # fmt: skip
+    seen = b""
+
+    def until(text: bytes) -> None:
+        nonlocal seen
+        while text not in seen:
+            seen += os.read(leader, 10_000)
+
+    until(b"turn 0")
+    until(b"paused")
+    os.write(leader, b" ")
+    until(b"turn 1")
+    assert b"turn 2" not in seen, "paused: one step for one press"
+    os.write(leader, b"+\n")
+    until(b"6 steps/s")
+    until(b"turn 3")
+    os.write(leader, b"q")
+    assert process.wait(timeout=60) == 0
+    assert termios.tcgetattr(follower) == before
+    os.close(leader)
+    os.close(follower)
