@@ -219,14 +219,25 @@ def _from_rllib(layer: Mapping[str, Any]) -> dict[str, Any]:
     for old, new in RLLIB_NAMES.items():
         if new and old in layer:
             values[new] = layer[old]
+    try:
+        return values | _batch_from_rllib(layer, values)
+    except (TypeError, ValueError) as problem:
+        raise SettingsError(f"A batch size of the RLlib-style settings is not a whole number: {problem}.") from problem
+
+
+def _batch_from_rllib(layer: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Games, steps and minibatches from RLlib's way of giving batch sizes."""
+    derived: dict[str, Any] = {}
+
+    def known(name: str) -> int:
+        return int(derived.get(name, values.get(name, TrainSettings.model_fields[name].default)))
+
     workers, per_worker = layer.get("num_workers"), layer.get("num_envs_per_worker")
     if workers is not None or per_worker is not None:
-        values.setdefault("num_envs", max(1, int(workers or 1)) * int(per_worker or 1))
-    batch = layer.get("train_batch_size")
-    games = int(values.get("num_envs", TrainSettings.model_fields["num_envs"].default))
-    if batch is not None:
-        values["num_steps"] = max(1, int(batch) // games)
+        derived["num_envs"] = max(1, int(workers or 1)) * int(per_worker or 1)
+    if (batch := layer.get("train_batch_size")) is not None:
+        derived["num_steps"] = max(1, int(batch) // known("num_envs"))
     if (minibatch := layer.get("sgd_minibatch_size")) is not None:
-        total = games * int(values.get("num_steps", TrainSettings.model_fields["num_steps"].default))
-        values["num_minibatches"] = _nearest_divisor(total, max(1, round(total / int(minibatch))))
-    return values
+        total = known("num_envs") * known("num_steps")
+        derived["num_minibatches"] = _nearest_divisor(total, max(1, round(total / int(minibatch))))
+    return derived

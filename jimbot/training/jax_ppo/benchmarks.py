@@ -143,7 +143,10 @@ def _one_at_a_time(game_id: str, seconds: float) -> float:
     game = make(game_id, 1)
     game.reset()
     rng = np.random.default_rng(0)
-    game.step(random_legal(rng, game.legal_mask))
+    ended = False
+    while not ended:  # everything that will be timed has been compiled once a game has ended
+        game.step(random_legal(rng, game.legal_mask))
+        ended = bool(game.terminated[0] | game.truncated[0])
     wall, _, repeats = _timed(lambda _: game.step(random_legal(rng, game.legal_mask)), seconds)
     return repeats / wall
 
