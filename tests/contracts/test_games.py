@@ -1,0 +1,13 @@
+"""Every registered game keeps the contract; a new game gets this test for free."""
+
+from __future__ import annotations
+
+import pytest
+
+from jimbot.games import available_games
+from jimbot.games.checker import check_game
+
+
+@pytest.mark.parametrize("game_id", available_games())
+def test_the_game_keeps_the_contract(game_id: str) -> None:
+    check_game(game_id)
