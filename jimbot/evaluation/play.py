@@ -19,7 +19,7 @@ from jimbot.games.contract import BatchGame, game_entry, make
 from jimbot.policies.contract import Policy
 
 Progress = Callable[[int, int], None]
-"""Called now and then with (games over, games in all)."""
+"""Called whenever games end, with (games over, games in all)."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,13 @@ def play_games(
     try:
         waves = []
         for first in range(0, count, game.num_envs):
+
+            def report(over: int, before: int = first) -> None:
+                if progress is not None:
+                    progress(before + over, count)
+
             wave = seeds[first : first + game.num_envs]
-            waves.append(_play_wave(game, policy, wave, deterministic, luck, max_steps))
-            if progress is not None:
-                progress(min(first + game.num_envs, count), count)
+            waves.append(_play_wave(game, policy, wave, deterministic, luck, max_steps, report))
         illegal_actions = game.illegal_actions
     finally:
         game.close()
@@ -99,6 +102,7 @@ def _play_wave(
     deterministic: bool,
     luck: np.random.Generator,
     max_steps: int,
+    report: Callable[[int], None],
 ) -> dict[str, np.ndarray]:
     rows, used = game.num_rows, len(seeds)
     over = np.zeros(rows, bool)
@@ -119,9 +123,11 @@ def _play_wave(
         ended = (game.terminated | game.truncated) & live
         stats[ended] = game.final_stats[ended]
         truncated |= game.truncated & live
-        over = over | ended
-        if over.all():
-            break
+        if ended.any():
+            over = over | ended
+            report(int(over[:used].sum()))
+            if over.all():
+                break
     return {
         "returns": returns[:used],
         "lengths": lengths[:used],

@@ -16,7 +16,7 @@ import yaml
 
 from jimbot.errors import SettingsError, StorageError, UsageError
 from jimbot.runs.checkpoint import CHECKPOINTS, CheckpointStore
-from jimbot.runs.files import make_directory, storing, sync_directory, write_atomically
+from jimbot.runs.files import make_directory, storing, sweep, sync_directory, write_atomically
 
 
 def default_name(game: str, learner: str, algorithm: str) -> str:
@@ -62,6 +62,8 @@ class RunDirectory:
                 self._move_aside()
                 make_directory(self.path)
                 self._take_lock()
+            with storing(self.path):
+                sweep(self.path)
             if checkpoint_dir is not None:
                 self._link_checkpoints(Path(checkpoint_dir) / self.name)
             make_directory(self.checkpoints_path)

@@ -26,6 +26,7 @@ from jimbot.runs.checkpoint import CheckpointStore, load_checkpoint
 from jimbot.runs.files import TEMPORARY
 
 STEP = 100
+SIZE = 50_000
 
 
 def keep_saving(root: Path, acknowledge: int) -> None:
@@ -33,10 +34,11 @@ def keep_saving(root: Path, acknowledge: int) -> None:
     store = CheckpointStore(root, keep_last=2)
     newest = store.latest()
     step = load_checkpoint(newest).manifest.step if newest else 0
+    os.write(acknowledge, bytes(8))  # the loop begins
     while True:
         step += STEP
         for _ in range(2):
-            save(store, step, is_best=step % (3 * STEP) == 0, size=50_000)
+            save(store, step, is_best=step % (3 * STEP) == 0, size=SIZE)
         os.write(acknowledge, step.to_bytes(8, "little"))
 
 
@@ -51,6 +53,7 @@ def last_acknowledged(pipe: int) -> int:
 def main(root: Path, kills: int, seed: int) -> None:
     rng = random.Random(seed)
     struck_inside = promised = 0
+    longest = 0.1  # seconds a life may last; follows the speed of the machine so that most end inside a save
     for _ in range(kills):
         reading, writing = os.pipe()
         child = os.fork()
@@ -62,11 +65,14 @@ def main(root: Path, kills: int, seed: int) -> None:
             finally:
                 os._exit(1)
         os.close(writing)
-        time.sleep(rng.uniform(0.0, 0.12))
+        os.read(reading, 8)
+        time.sleep(rng.uniform(0.0, longest))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         assert os.WIFSIGNALED(status), "the saving process ended by itself"
-        promised = max(promised, last_acknowledged(reading))
+        acknowledged = last_acknowledged(reading)
+        longest *= 0.9 if acknowledged else 1.2
+        promised = max(promised, acknowledged)
         os.close(reading)
         if root.is_dir():
             struck_inside += any(entry.name.startswith(TEMPORARY) for entry in root.iterdir())
@@ -80,7 +86,7 @@ def main(root: Path, kills: int, seed: int) -> None:
             if path is not None:
                 checkpoint = load_checkpoint(path)
                 for found in (checkpoint.params(), checkpoint.state()):
-                    for name, expected in arrays(checkpoint.manifest.step, size=50_000).items():
+                    for name, expected in arrays(checkpoint.manifest.step, size=SIZE).items():
                         assert np.array_equal(found[name], expected), f"{path}: {name} is of another step"
         assert load_checkpoint(newest).manifest.step >= promised, f"step {promised} was saved but is lost"
         assert promised < 3 * STEP or store.best() is not None, "the best checkpoint is lost"

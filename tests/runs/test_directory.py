@@ -14,6 +14,7 @@ from checkpoint_making import save
 from jimbot.errors import SettingsError, StorageError, UsageError
 from jimbot.runs import find_checkpoint
 from jimbot.runs.directory import RunDirectory
+from jimbot.runs.files import TEMPORARY
 
 HOLD = "import sys, time; from jimbot.runs.directory import RunDirectory\n"
 HOLD += "run = RunDirectory(sys.argv[1], 'mine').open_or_create(); print('held', flush=True); time.sleep(600)"
@@ -94,6 +95,15 @@ def test_checkpoints_kept_elsewhere_are_found_through_the_run(tmp_path: Path) ->
     with RunDirectory(runs, "mine").open_or_create(fresh=True, checkpoint_dir=elsewhere) as run:
         assert run.checkpoints().latest() is None
     assert find_checkpoint("mine.old-1", runs).name == "000000000200"
+
+
+def test_leftovers_of_killed_writers_are_swept_when_the_run_is_taken(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path, "mine").open_or_create()
+    run.close()
+    leftover = run.path / f"{TEMPORARY}999999999-aabbccdd-0-config.yaml"
+    leftover.write_text("half")
+    run.open_or_create().close()
+    assert not leftover.exists()
 
 
 @pytest.mark.parametrize("name", ["", ".hidden", "a/b", "..", "a\\b"])

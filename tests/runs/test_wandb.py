@@ -6,6 +6,7 @@ import importlib.util
 import json
 import logging
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,15 +40,27 @@ def records(path: Path) -> Iterator[Any]:
     while at + 7 <= len(data):
         length, kind = struct.unpack_from("<HB", data, at + 4)
         assert kind == 1
+        if at + 7 + length > len(data):
+            return  # still being written
         yield Record.FromString(data[at + 7 : at + 7 + length])
         at += 7 + length
+
+
+def finished(path: Path) -> list[Any]:
+    """All messages of a run that was closed. W&B's own process may write the last ones after `finish` returned."""
+    for _ in range(600):
+        found = list(records(path))
+        if found and found[-1].HasField("exit"):
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"W&B never finished {path}")
 
 
 def written(folder: Path) -> tuple[list[dict[str, Any]], list[Any]]:
     """History rows and artifacts of all offline runs, in order."""
     rows, artifacts = [], []
     for path in sorted(folder.glob("wandb/offline-run-*/*.wandb")):
-        for record in records(path):
+        for record in finished(path):
             if record.HasField("history"):
                 items = record.history.item
                 rows.append({"/".join(i.nested_key) or i.key: json.loads(i.value_json) for i in items})

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jimbot.runs.files import write_atomically
+from jimbot.runs.files import sweep, write_atomically
 from jimbot.runs.sinks.contract import Sink
 
 CLASSIC_NAMES = {
@@ -53,8 +53,10 @@ class TensorBoardSink(Sink):
     def trim(self, step: int) -> None:
         """Rewrites the event files without later rows, and tells viewers that have read those to drop them."""
         self.close()
-        for path in sorted(self.folder.glob("*tfevents*")) if self.folder.is_dir() else []:
-            _trim_file(path, step)
+        if self.folder.is_dir():
+            sweep(self.folder)  # half-rewritten files of a trim that was killed
+            for path in sorted(self.folder.glob("events.*")):
+                _trim_file(path, step)
         self._purge_from = step + 1
 
     def close(self) -> None:
