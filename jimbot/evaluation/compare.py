@@ -213,14 +213,18 @@ def _distinct_names(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
 
 def _common_game(policies: Sequence[Policy | str | Path], runs_root: str | Path, which: Any) -> str:
     """The game of the first policy that names one; the others are then checked against it."""
+    not_found: CheckpointError | None = None
     for policy in policies:
         if isinstance(policy, str | Path):
             try:
                 manifest = load_policy(policy, None, runs_root, which)[1]
-            except CheckpointError:
-                continue  # perhaps a scripted player, which only the game knows; told apart when the game is known
+            except CheckpointError as problem:  # perhaps a scripted player, which only its game knows
+                not_found = not_found or problem
+                continue
             if manifest is not None:
                 return manifest.game
+    if not_found is not None:
+        raise not_found
     raise UsageError("None of the policies says which game it plays; give the game as well.")
 
 

@@ -181,6 +181,8 @@ def test_wrong_comparisons_are_one_sentence(countdown, always) -> None:
         compare([taker, taker], "countdown", metric="takn")
     with pytest.raises(UsageError, match="None of the policies says"):
         compare([taker, "random"])
+    with pytest.raises(CheckpointError, match="no checkpoint or run 'mispelled'"):
+        compare(["mispelled", "random"], runs_root="no-such-folder")
     with pytest.raises(UsageError, match="same seeds"):
         compare_evaluations([evaluate(taker, "countdown", games=n) for n in (2, 3)])
 

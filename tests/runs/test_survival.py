@@ -144,3 +144,34 @@ def test_a_directory_whose_filling_fails_never_appears(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         write_directory_atomically(tmp_path / "whole", fill)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_everything_is_synced_before_it_becomes_visible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill cannot show what a power cut would: that the data reach the disk before the name does."""
+    happened: list[tuple[str, str]] = []
+
+    def watched(name: str) -> None:
+        real = getattr(os, name)
+
+        def call(what, *rest, **more):
+            path = os.readlink(f"/proc/self/fd/{what}") if name == "fsync" else str(what)
+            happened.append((name, path))
+            return real(what, *rest, **more)
+
+        monkeypatch.setattr(os, name, call)
+
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("needs /proc to tell which file is synced")
+    for name in ("fsync", "rename", "replace"):
+        watched(name)
+    save(CheckpointStore(tmp_path), 100)
+    renamed = next(i for i, (name, _) in enumerate(happened) if name == "rename")
+    temporary = happened[renamed][1]
+    synced = {path.removeprefix(temporary) for name, path in happened[:renamed] if name == "fsync"}
+    assert synced == {
+        "", "/manifest.json", "/policy.onnx", "/params_100.npz", "/state", "/state/state.npz",
+    }  # fmt: skip
+    assert happened[renamed + 1] == ("fsync", str(tmp_path))
+    pointer = next(i for i, (name, _) in enumerate(happened) if name == "replace")
+    assert ("fsync", happened[pointer][1]) in happened[renamed + 1 : pointer]
+    assert happened[pointer + 1] == ("fsync", str(tmp_path))
