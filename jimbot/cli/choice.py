@@ -16,6 +16,7 @@ from jimbot.runs import Manifest, run_names
 from jimbot.runs.checkpoint import CHECKPOINTS, CheckpointStore
 
 Which = Literal["latest", "best"]
+LONGEST_NAME = 40  # characters in a headline; a longer one is a path, of which the file name will do
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def choose(
         name = f"{reference} (shipped)"
     else:
         policy, manifest = _load(reference, game, runs_dir, which)
-        name = policy.name
+        name = policy.name if len(policy.name) <= LONGEST_NAME else Path(policy.name).name
     game = manifest.game if manifest is not None else game
     if game is None:
         raise UsageError(

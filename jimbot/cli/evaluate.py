@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from jimbot.cli import terminal
+from jimbot.cli.start import keep_compiled
 
 EPILOG = """Examples:
 
@@ -56,6 +57,7 @@ def evaluate(
 
     choose_seeds(seeds, games, seeds_file)  # wrong seeds are told before anything is loaded
     choice = choose(policy, game, terminal.pairs(option or []), runs_dir, "best" if best else "latest")
+    keep_compiled(choice.entry)
     with showing_progress(f"Playing {choice.name}", quiet=as_json) as progress:
         evaluation = judge(
             choice.policy,

@@ -11,6 +11,7 @@ import typer
 
 from jimbot.cli import screen, terminal
 from jimbot.cli.keys import Keyboard
+from jimbot.cli.start import start_game
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -44,14 +45,12 @@ def play(
 
     Arrows or w a s d move, the shown keys do everything else, ? helps, q leaves.
     """
-    import numpy as np
-
-    from jimbot.games import game_entry, make
+    from jimbot.games import game_entry
 
     terminal.require_seed(seed)
     entry = game_entry(game)
-    with closing(make(game, 1, options=terminal.pairs(option or []), checked=True)) as batch:
-        batch.reset(np.array([secrets.randbelow(2**32) if seed is None else seed], np.uint64))
+    chosen = secrets.randbelow(2**32) if seed is None else seed
+    with closing(start_game(entry, chosen, terminal.pairs(option or []))) as batch:
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         Table(entry, batch, interactive).play()
 
@@ -170,7 +169,8 @@ class Table:
             stats = self.game.final_stats[0]
             cut = bool(self.game.truncated[0])
             self.console.print(self.message)
-            self.console.print(f"The game is {screen.outcome(self.entry.spec, stats, self.total, self.turns, cut)}.")
+            result = screen.outcome(self.entry.spec, stats, self.total, self.turns, cut)
+            self.console.print(f"The game is {result}.", soft_wrap=True)
         else:
             self.console.print(f"Left after {self.turns} turns with a return of {self.total:+.2f}.")
         self.console.print(f"Play it again: jimbot play {self.entry.spec.id} --seed {self.seed}", style="dim")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ from jimbot.errors import SettingsError, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+
+PAGE = 120  # columns
 
 
 def complain(sentence: str) -> None:
@@ -31,10 +34,11 @@ def note(sentence: str) -> None:
 
 
 def console() -> Console:
-    """The console for figures: colours only on a terminal, lines never cut when piped."""
+    """The console for figures: colours only on a terminal; in a pipe as wide as COLUMNS says, or a page."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    fixed = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PAGE
+    return Console(highlight=False, width=fixed)
 
 
 def progress(quiet: bool = False) -> Progress:

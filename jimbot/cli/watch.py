@@ -16,6 +16,7 @@ import typer
 
 from jimbot.cli import screen, terminal
 from jimbot.cli.keys import Keyboard
+from jimbot.cli.start import start_game
 from jimbot.errors import UsageError
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ class Watcher:
     def watch(self, seeds: Iterator[int], episodes: int | None) -> None:
         from rich.live import Live
 
+        start_game(self.choice.entry, 0, self.choice.options).close()  # compiles, before the picture is on the screen
         with ExitStack() as stack:
             keys = stack.enter_context(Keyboard(wanted=self.pace.on_terminal))
             if self.pace.on_terminal:
@@ -172,14 +174,9 @@ class Watcher:
             self.console.print(f"{len(self.returns)} games, mean return {mean:+.2f}.")
 
     def _game(self, seed: int, keys: Keyboard) -> None:
-        import numpy as np
-
-        from jimbot.games import make
-
         self.episode += 1
         self.turns, self.total, self.last = 0, 0.0, ""
-        with closing(make(self.choice.game, 1, options=self.choice.options, checked=True)) as game:
-            game.reset(np.array([seed], np.uint64))
+        with closing(start_game(self.choice.entry, seed, self.choice.options, quiet=True)) as game:
             while True:
                 decision = self.choice.policy.act(game.observation, game.legal_mask, not self.stochastic, self.luck)
                 self._draw(self.picture(game, decision, seed))
@@ -192,7 +189,7 @@ class Watcher:
             self.returns.append(self.total)
             spec, stats = self.choice.entry.spec, game.final_stats[0]
             result = screen.outcome(spec, stats, self.total, self.turns, bool(game.truncated[0]))
-            self.console.print(f"Game {self.episode} (seed {seed}) was {result}.")
+            self.console.print(f"Game {self.episode} (seed {seed}) was {result}.", soft_wrap=True)
 
     def _after(self, game: BatchGame, words: str) -> None:
         from rich.text import Text
