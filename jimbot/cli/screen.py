@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from jimbot.games import BatchGame, GameSpec
     from jimbot.games.contract import GameEntry
 
-BAR_WIDTH = 20
+BAR_WIDTH, LABEL_WIDTH = 20, 14
 
 
 def board(entry: GameEntry, game: BatchGame, row: int = 0) -> RenderableType:
@@ -25,17 +25,24 @@ def board(entry: GameEntry, game: BatchGame, row: int = 0) -> RenderableType:
 
 
 def chances(
-    game: BatchGame, probabilities: np.ndarray, chosen: int, value: float | None, top: int = 6
+    game: BatchGame, probabilities: np.ndarray, chosen: int, value: float | None, steady: bool, top: int = 6
 ) -> RenderableType:
-    """The likeliest actions of row 0 as bars, the chosen one marked, and what the policy expects."""
+    """The likeliest actions of row 0 as bars, the chosen one marked, and what the policy expects.
+
+    `steady` keeps the height whatever is legal, so that a live picture does not jump.
+    """
     import numpy as np
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
     table = Table.grid(padding=(0, 1))
+    table.add_column()
+    table.add_column(min_width=LABEL_WIDTH)
     order = np.argsort(-probabilities, kind="stable")
     shown = [int(action) for action in order[:top] if probabilities[action] > 0]
-    for action in [*shown, *([] if chosen in shown else [chosen])]:
+    shown += [] if chosen in shown else [chosen]
+    for action in shown:
         share = float(probabilities[action])
         style = "bold green" if action == chosen else ""
         table.add_row(
@@ -44,12 +51,11 @@ def chances(
             Text(bar(share), style="green" if action == chosen else "cyan"),
             Text(f"{share:6.1%}", style=style),
         )
-    for _ in range(top - len(shown) + (chosen in shown)):
-        table.add_row("", "", "", "")  # keep the height, so that the picture does not jump
+    for _ in range(top + 1 - len(shown) if steady else 0):
+        table.add_row("", "", "", "")
     legal = int(game.legal_mask[0].sum())
     words = f"{legal} legal action{'s' if legal != 1 else ''}"
-    table.add_row("", Text(words + (f", value {value:+.2f}" if value is not None else ""), style="dim"), "", "")
-    return table
+    return Group(table, Text(f"  {words}" + (f", value {value:+.2f}" if value is not None else ""), style="dim"))
 
 
 def bar(share: float, width: int = BAR_WIDTH) -> str:

@@ -217,6 +217,7 @@ class Watcher:
             decision.probabilities[0],
             int(decision.actions[0]),
             float(decision.values[0]) if has_value else None,
+            steady=self.pace.on_terminal,
         )
         board = screen.board(self.choice.entry, game)
         if self.console.width >= 100:
@@ -224,5 +225,5 @@ class Watcher:
             body.add_row(board, chances)
         else:
             body = Group(board, chances)
-        foot = [Text(f"{self.pace} · {KEYS}", style="dim")] if self.pace.on_terminal else []
-        return Group(head, body, self.last, *foot)
+        foot = Text(f"{self.pace} · {KEYS}" if self.pace.on_terminal else "", style="dim")
+        return Group(head, body, self.last, foot)
