@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
     from jimbot.games import BatchGame, GameSpec
     from jimbot.games.contract import GameEntry
@@ -56,6 +56,20 @@ def chances(
     legal = int(game.legal_mask[0].sum())
     words = f"{legal} legal action{'s' if legal != 1 else ''}"
     return Group(table, Text(f"  {words}" + (f", value {value:+.2f}" if value is not None else ""), style="dim"))
+
+
+def beside(console: Console, left: RenderableType, right: RenderableType, gap: int = 3) -> RenderableType:
+    """Two pictures next to each other where the console is wide enough, else one above the other."""
+    from rich.console import Group
+    from rich.measure import Measurement
+    from rich.table import Table
+
+    widths = [Measurement.get(console, console.options, part).maximum for part in (left, right)]
+    if sum(widths) + gap > console.width:
+        return Group(left, right)
+    table = Table.grid(padding=(0, gap))
+    table.add_row(left, right)
+    return table
 
 
 def bar(share: float, width: int = BAR_WIDTH) -> str:

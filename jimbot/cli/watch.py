@@ -203,7 +203,6 @@ class Watcher:
     def picture(self, game: BatchGame, decision: Decision, seed: int) -> RenderableType:
         """Everything about the moment before an action, as one picture."""
         from rich.console import Group
-        from rich.table import Table
         from rich.text import Text
 
         head = Text.assemble(
@@ -220,10 +219,6 @@ class Watcher:
             steady=self.pace.on_terminal,
         )
         board = screen.board(self.choice.entry, game)
-        if self.console.width >= 100:
-            body: RenderableType = Table.grid(padding=(0, 3))
-            body.add_row(board, chances)
-        else:
-            body = Group(board, chances)
+        body = screen.beside(self.console, board, chances)
         foot = Text(f"{self.pace} · {KEYS}" if self.pace.on_terminal else "", style="dim")
         return Group(head, body, self.last, foot)
