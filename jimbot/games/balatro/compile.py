@@ -1,9 +1,16 @@
-"""The one way this package compiles: decorator options, and a disk cache that cannot go stale.
+"""The one way this package compiles: decorator options, fast linking, and a disk cache that cannot go stale.
 
-Numba's own cache notices a change in the file of a function, but not a change in another module's constant, in a JSON
-table or in the compile options; all of these end up inside the machine code here. So the cache lives in a directory
-named by a hash of every source, every table and every option: any change means a new directory, and old ones are
-swept away when nobody has used them for a month.
+**Kernels.** Plain `numba.njit` optimises and emits machine code for every function together with everything below it,
+again and again at each level of the call graph: a hundred small functions took 80 s. A kernel made by `njit` here is
+lowered once to unoptimised LLVM code when another kernel calls it. Only a kernel that is called from Python becomes
+machine code: it links each kernel below it once, and the whole is optimised once. Rules can then be cut into as many
+small functions as reads well. This uses three inner classes of Numba (its version is pinned); with
+`JIMBOT_PLAIN_NUMBA=1`, or if they change, the same code compiles the slow way.
+
+**Cache.** Numba notices a change in the file of a function, but not a change in another module's constant, in a JSON
+table or in the options; all of these end up inside the machine code here. So the cache lives in a directory named by a
+hash of every source, every table and every option: any change means a new directory, and old ones are swept away when
+nobody has used them for a month.
 
 Environment:
 - `NUMBA_DISABLE_JIT=1` runs the same functions as plain Python (debugger, tests).
@@ -13,6 +20,7 @@ Environment:
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import shutil
@@ -24,23 +32,33 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import types
+from numba.core.imputils import lower_constant
+from numba.extending import models, register_model, typeof_impl
+
+linking: Any
+try:
+    from jimbot.games.balatro import linking
+except ImportError:  # another Numba: its inner classes moved
+    linking = None
 
 _numba_settings: Any = numba.config  # its members are made at run time
 PACKAGE = Path(__file__).resolve().parent
 _UNUSED_AFTER_SECONDS = 30 * 24 * 3600
 
 JIT_DISABLED = bool(_numba_settings.DISABLE_JIT)
-BOUNDSCHECK = os.environ.get("JIMBOT_BOUNDSCHECK", "0") not in ("", "0")
+
+
+def _switched_on(variable: str) -> bool:
+    return os.environ.get(variable, "0") not in ("", "0")
+
+
+BOUNDSCHECK = _switched_on("JIMBOT_BOUNDSCHECK")
+FAST_LINKING = linking is not None and not _switched_on("JIMBOT_PLAIN_NUMBA")
 
 # fastmath stays off for ever: draws must be bit-exact and scores must overflow to inf, not to garbage.
 # error_model "numpy": a division by zero gives inf or nan as in the original game instead of raising.
-OPTIONS: dict[str, Any] = {
-    "cache": True,
-    "nogil": True,
-    "fastmath": False,
-    "error_model": "numpy",
-    "boundscheck": BOUNDSCHECK,
-}
+OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "boundscheck": BOUNDSCHECK}
 
 
 def source_fingerprint(package: Path = PACKAGE, options: dict[str, Any] = OPTIONS) -> str:
@@ -50,7 +68,7 @@ def source_fingerprint(package: Path = PACKAGE, options: dict[str, Any] = OPTION
         digest.update(str(path.relative_to(package)).encode() + b"\0")
         digest.update(path.read_bytes())
     digest.update(repr(sorted(options.items())).encode())
-    digest.update(f"{numba.__version__} {sys.version_info[:3]}".encode())
+    digest.update(f"{numba.__version__} {sys.version_info[:3]} {FAST_LINKING}".encode())
     return digest.hexdigest()[:20]
 
 
@@ -82,7 +100,7 @@ def _sweep(root: Path, keep: Path) -> None:
 
 
 def prepare_cache() -> Path:
-    """Points Numba at the cache of exactly this code and returns the directory."""
+    """The cache directory of exactly this code, made if need be."""
     directory = cache_root() / source_fingerprint()
     if not _usable(directory):  # a read-only home: compile anew per user and boot rather than fail
         directory = Path(tempfile.gettempdir()) / f"jimbot-{os.getuid()}" / "balatro" / directory.name
@@ -93,20 +111,73 @@ def prepare_cache() -> Path:
 
 CACHE_DIRECTORY = None if JIT_DISABLED else prepare_cache()
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 
-
-def njit(function: Function) -> Function:
-    """Compiles a function with the package's options into the package's own cache directory.
+def _cached_njit(function: Callable[..., Any], **options: Any) -> Any:
+    """numba.njit with the disk cache in the package's own directory.
 
     Numba reads its cache directory once, when a function is decorated, so it is set for that moment only: other
     packages that use Numba in the same process keep theirs.
     """
-    if JIT_DISABLED:
-        return function
     previous = _numba_settings.CACHE_DIR
     _numba_settings.CACHE_DIR = str(CACHE_DIRECTORY)
     try:
-        return numba.njit(**OPTIONS)(function)
+        return numba.njit(cache=True, **OPTIONS, **options)(function)
     finally:
         _numba_settings.CACHE_DIR = previous
+
+
+class Kernel:
+    """A function of the engine: callable from other kernels without machine code of its own, and from Python."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.inner = numba.njit(pipeline_class=linking.InnerCompiler, **OPTIONS)(function)
+        self._outer: Any = None
+
+    @property
+    def outer(self) -> Any:
+        """The dispatcher of the machine code, for use from Python; compiled or loaded on the first call."""
+        if self._outer is None:
+            self._outer = _cached_njit(self.py_func, pipeline_class=linking.OuterCompiler)
+        return self._outer
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.outer(*arguments)
+
+
+class _KernelType(types.Dispatcher):
+    """The type of a kernel seen inside another one.
+
+    Numba would compile a copy of the callee for every constant it is called with (`roll(g, BOSS)`, `roll(g, TAG)`, …);
+    forgetting that an argument is a constant leaves one copy per kind of argument. The optimiser still sees constants.
+    """
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        plain = {name: types.unliteral(argument) for name, argument in kws.items()}
+        return super().get_call_type(context, tuple(types.unliteral(argument) for argument in args), plain)
+
+
+@typeof_impl.register(Kernel)
+def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
+    return _KernelType(kernel.inner)
+
+
+@lower_constant(_KernelType)
+def _kernel_constant(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return context.get_dummy_value()
+
+
+register_model(_KernelType)(models.OpaqueModel)
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def njit(function: Function) -> Function:
+    """Makes a kernel of a function (or leaves it plain Python when compiling is switched off)."""
+    if JIT_DISABLED:
+        return function
+    if not FAST_LINKING:
+        return _cached_njit(function)
+    return Kernel(function)  # ty: ignore[invalid-return-type]

@@ -70,7 +70,6 @@ _FIELDS = [
     ("ectoplasm_uses", np.int16),  # each use costs one more hand size than the last
     ("michel_extinct", np.bool_),  # gates Gros Michel and Cavendish
     ("first_booster_given", np.bool_),  # the first booster of a run is a Buffoon pack without a draw
-    ("enhancement_seen", np.int16, (9,)),  # owned playing cards by enhancement: joker gates, Stone/Steel Joker, License
     # --- limits and rates (deck, stake, challenge, vouchers; jokers apply their own as they come and go) --------------
     ("hands_per_round", np.int16),
     ("discards_per_round", np.int16),
@@ -93,9 +92,10 @@ _FIELDS = [
     ("hand_played_round", np.int32, (len(HANDS),)),
     ("last_hand", np.int8),  # last poker hand played (Blue Seal), -1 before the first
     ("most_played_hand", np.int8),  # stored after each boss for The Ox; High Card before the first
-    # --- playing cards, by slot; slots are reused, `card_serial` tells the creation order --------------------------
-    ("card_count", np.int16),  # cards owned
-    ("card_slots", np.int16),  # slots in use or freed: all slots from here on are untouched
+    # --- playing cards, by slot; slots are reused ------------------------------------------------------------------
+    ("card_count", np.int16),  # cards owned: the full deck
+    ("cards", np.uint8, (MAX_CARDS,)),  # their slots in creation order
+    ("enhancement_count", np.int16, (9,)),  # owned cards by enhancement: joker gates, Stone and Steel Joker, License
     ("card_place", np.uint8, (MAX_CARDS,)),
     ("card_rank", np.uint8, (MAX_CARDS,)),  # 2..14; kept under Stone Cards, which do not show it
     ("card_suit", np.uint8, (MAX_CARDS,)),

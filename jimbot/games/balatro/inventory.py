@@ -1,0 +1,218 @@
+"""Jokers and consumables held: adding, removing, slots, and what a joker gives merely by being there.
+
+Passive bonuses (hand size, hands, discards, interest, a free reroll) are applied when a joker comes or is revived and
+withdrawn when it goes or is debuffed. What a passive joker changes about other rules (odds, debt floor, prices, hand
+detection) is asked where it matters through `count_active`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jimbot.games.balatro.cards import new_serial
+from jimbot.games.balatro.compile import njit
+from jimbot.games.balatro.content import JOKERS, NEGATIVE
+from jimbot.games.balatro.pools import count_active
+from jimbot.games.balatro.state import (
+    DEBUFFED,
+    FIRST_CONSUMABLE_KEY,
+    MAX_CONSUMABLES,
+    MAX_JOKERS,
+    PERISHABLE,
+)
+
+_PERISH_ROUNDS = 5
+_DEBT_PER_CREDIT_CARD = JOKERS.row("j_credit_card")["config"]["extra"]
+_CREDIT_CARD = JOKERS.id("j_credit_card")
+_OOPS = JOKERS.id("j_oops")
+_CHAOS = JOKERS.id("j_chaos")
+_TURTLE_BEAN = JOKERS.id("j_turtle_bean")
+
+
+def _passive(**amounts: int) -> np.ndarray:
+    """(joker,) a bonus while held."""
+    out = np.zeros(len(JOKERS), np.int64)
+    for key, amount in amounts.items():
+        out[JOKERS.id(key)] = amount
+    return out
+
+
+_HAND_SIZE = _passive(
+    j_juggler=JOKERS.row("j_juggler")["config"]["h_size"],
+    j_troubadour=JOKERS.row("j_troubadour")["config"]["extra"]["h_size"],
+    j_merry_andy=JOKERS.row("j_merry_andy")["config"]["h_size"],
+    j_stuntman=-JOKERS.row("j_stuntman")["config"]["extra"]["h_size"],
+)
+_HANDS = _passive(j_troubadour=JOKERS.row("j_troubadour")["config"]["extra"]["h_plays"])
+_DISCARDS = _passive(
+    j_drunkard=JOKERS.row("j_drunkard")["config"]["d_size"],
+    j_merry_andy=JOKERS.row("j_merry_andy")["config"]["d_size"],
+)
+_INTEREST = _passive(j_to_the_moon=JOKERS.row("j_to_the_moon")["config"]["extra"])
+
+# What a joker starts with: the number it grows or shrinks (`joker_value`) and its second counter (`joker_counter`).
+_VALUE_NAMES = ("mult", "x_mult", "chips", "dollars", "h_size", "uses", "caino_xmult")
+_COUNTER_NAMES = ("yorick_discards", "invis_rounds")
+
+
+def _start(names: tuple[str, ...]) -> np.ndarray:
+    def value(row: dict) -> float:
+        return next((row["start"][name] for name in names if name in row.get("start", {})), 0)
+
+    return JOKERS.column(value, np.float64)
+
+
+START_VALUE = _start(_VALUE_NAMES)
+START_COUNTER = _start(_COUNTER_NAMES).astype(np.int64)
+
+
+@njit
+def _apply_passives(g, index, sign):
+    joker = g.joker_id[index]
+    size = _HAND_SIZE[joker]
+    if joker == _TURTLE_BEAN:
+        size = np.int64(g.joker_value[index])
+    g.hand_size += sign * size
+    g.hands_per_round += sign * _HANDS[joker]
+    g.discards_per_round += sign * _DISCARDS[joker]
+    g.discards_left = max(0, g.discards_left + sign * _DISCARDS[joker])
+    g.interest_per_five += sign * _INTEREST[joker]
+    if joker == _CHAOS:
+        g.free_rerolls = max(0, g.free_rerolls + sign)
+
+
+@njit
+def has_joker_room(g):
+    """Whether a joker without Negative edition may be added."""
+    return g.joker_count < g.joker_slots and g.joker_count < MAX_JOKERS
+
+
+@njit
+def has_consumable_room(g):
+    """Whether a consumable without Negative edition may be added."""
+    return g.consumable_count < g.consumable_slots and g.consumable_count < MAX_CONSUMABLES
+
+
+@njit
+def add_joker(g, joker, edition, flags, counter, serial):
+    """Puts a joker at the right end; the caller has checked for room. Returns its place, or -1 at the cap."""
+    if g.joker_count >= MAX_JOKERS:
+        return -1
+    index = g.joker_count
+    g.joker_id[index] = joker
+    g.joker_edition[index] = edition
+    g.joker_flags[index] = flags
+    g.joker_perish[index] = _PERISH_ROUNDS if flags & PERISHABLE else 0
+    g.joker_extra_value[index] = 0
+    g.joker_serial[index] = serial
+    g.joker_value[index] = START_VALUE[joker]
+    g.joker_counter[index] = counter
+    g.joker_count += 1
+    g.used[joker] = 1
+    if edition == NEGATIVE:
+        g.joker_slots += 1
+    if not flags & DEBUFFED:
+        _apply_passives(g, index, 1)
+    return index
+
+
+@njit
+def set_joker_debuff(g, index, debuffed):
+    """Debuffs or revives a joker; its passive bonuses go and come with it."""
+    if debuffed and not g.joker_flags[index] & DEBUFFED:
+        _apply_passives(g, index, -1)
+        g.joker_flags[index] |= DEBUFFED
+    elif not debuffed and g.joker_flags[index] & DEBUFFED:
+        g.joker_flags[index] &= ~DEBUFFED & 0xFF
+        _apply_passives(g, index, 1)
+
+
+@njit
+def release_key(g, key):
+    """Frees a joker or consumable key for the pools when no copy of it is held any more."""
+    if key < FIRST_CONSUMABLE_KEY:
+        for index in range(g.joker_count):
+            if g.joker_id[index] == key:
+                return
+    else:
+        for index in range(g.consumable_count):
+            if g.consumable_id[index] == key - FIRST_CONSUMABLE_KEY:
+                return
+    g.used[key] = 0
+
+
+@njit
+def move_joker(g, source, target):
+    """Copies all fields of one joker place to another."""
+    g.joker_id[target] = g.joker_id[source]
+    g.joker_edition[target] = g.joker_edition[source]
+    g.joker_flags[target] = g.joker_flags[source]
+    g.joker_perish[target] = g.joker_perish[source]
+    g.joker_extra_value[target] = g.joker_extra_value[source]
+    g.joker_serial[target] = g.joker_serial[source]
+    g.joker_value[target] = g.joker_value[source]
+    g.joker_counter[target] = g.joker_counter[source]
+
+
+@njit
+def remove_joker(g, index):
+    """Takes a joker away (sold or destroyed); those to its right move up."""
+    joker = g.joker_id[index]
+    if not g.joker_flags[index] & DEBUFFED:
+        _apply_passives(g, index, -1)
+    if g.joker_edition[index] == NEGATIVE:
+        g.joker_slots -= 1
+    g.joker_count -= 1
+    for place in range(index, g.joker_count):
+        move_joker(g, place + 1, place)
+    release_key(g, joker)
+
+
+@njit
+def add_consumable(g, consumable, edition, serial):
+    """Puts a consumable at the right end; the caller has checked for room. Returns its place, or -1 at the cap."""
+    if g.consumable_count >= MAX_CONSUMABLES:
+        return -1
+    index = g.consumable_count
+    g.consumable_id[index] = consumable
+    g.consumable_edition[index] = edition
+    g.consumable_extra_value[index] = 0
+    g.consumable_serial[index] = serial
+    g.consumable_count += 1
+    g.used[FIRST_CONSUMABLE_KEY + consumable] = 1
+    if edition == NEGATIVE:
+        g.consumable_slots += 1
+    return index
+
+
+@njit
+def remove_consumable(g, index):
+    """Takes a consumable away (used or sold); those to its right move up."""
+    consumable = g.consumable_id[index]
+    if g.consumable_edition[index] == NEGATIVE:
+        g.consumable_slots -= 1
+    g.consumable_count -= 1
+    for place in range(index, g.consumable_count):
+        g.consumable_id[place] = g.consumable_id[place + 1]
+        g.consumable_edition[place] = g.consumable_edition[place + 1]
+        g.consumable_extra_value[place] = g.consumable_extra_value[place + 1]
+        g.consumable_serial[place] = g.consumable_serial[place + 1]
+    release_key(g, FIRST_CONSUMABLE_KEY + consumable)
+
+
+@njit
+def give_consumable(g, consumable):
+    """A new copy of a consumable with no edition (start of run, Blue Seal, The Fool, created Tarots)."""
+    return add_consumable(g, consumable, 0, new_serial(g))
+
+
+@njit
+def odds_numerator(g):
+    """1, doubled by every active Oops! All 6s: a chance of 1 in N succeeds when roll < numerator / N."""
+    return 2.0 ** count_active(g, _OOPS)
+
+
+@njit
+def debt_floor(g):
+    """The balance purchases may go down to."""
+    return -_DEBT_PER_CREDIT_CARD * count_active(g, _CREDIT_CARD)

@@ -1,0 +1,218 @@
+"""Shops, packs, bosses, tags, vouchers, targets and deck orders against recorded seeds: every list equal."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jimbot.games.balatro import blinds, cards, packs, seeds, setup, shop, streams
+from jimbot.games.balatro.compile import njit
+from jimbot.games.balatro.content import (
+    BLINDS,
+    DECKS,
+    LETTER_OF_RANK,
+    PACKS,
+    STAKES,
+    SUITS,
+    TAGS,
+    card_code,
+)
+from jimbot.games.balatro.preview import offer_code
+from jimbot.games.balatro.state import FIRST_PACK_OFFER, new_games
+
+FOLDER = Path(__file__).parents[2] / "golden" / "balatro"
+WHITE = json.loads((FOLDER / "seeds_white.json").read_text())["seeds"]
+GOLD = json.loads((FOLDER / "seeds_gold.json").read_text())["seeds"]
+REAL = json.loads((FOLDER / "real_game.json").read_text())
+
+
+def start(seed: str, deck: str = "b_red", stake: str = "stake_white"):
+    g = new_games(1)[0]
+    g.seed, g.seed_length = streams.seed_bytes(seed)
+    g.deck, g.stake = DECKS.id(deck), STAKES.id(stake)
+    setup.start_run(g)
+    return g
+
+
+def codes(g, slots) -> list[str]:
+    return [card_code(int(g.card_rank[slot]), int(g.card_suit[slot])) for slot in slots]
+
+
+def pile(g) -> list[str]:
+    return codes(g, g.pile[: g.pile_count])
+
+
+def as_dicts(items) -> list[dict]:
+    return [item.as_dict() for item in items]
+
+
+def packs_as_dicts(rows) -> list[dict]:
+    return [{"pack": pack.key, "cards": as_dicts(pack.cards)} for pack in rows]
+
+
+@pytest.mark.parametrize("recorded", WHITE, ids=lambda entry: entry["seed"])
+def test_eight_antes_of_a_recorded_seed(recorded):
+    for got, expected in zip(seeds.preview(recorded["seed"]).antes, recorded["antes"], strict=True):
+        assert got.ante == expected["ante"]
+        assert got.boss == expected["boss"]
+        assert got.voucher == expected["voucher"]
+        assert list(got.tags) == expected["tags"]
+        assert as_dicts(got.shop) == expected["queue"]
+        assert packs_as_dicts(got.packs) == expected["packs"]
+
+
+@pytest.mark.parametrize("recorded", GOLD, ids=lambda entry: entry["seed"])
+def test_stickers_of_a_recorded_seed_at_gold_stake(recorded):
+    for got, expected in zip(seeds.preview(recorded["seed"], stake="stake_gold").antes, recorded["antes"], strict=True):
+        assert as_dicts(got.shop) == expected["queue"]
+        assert packs_as_dicts(got.packs) == expected["packs"]
+
+
+@pytest.mark.parametrize("recorded", WHITE, ids=lambda entry: entry["seed"])
+def test_deck_orders_of_a_recorded_seed(recorded):
+    g = start(recorded["seed"])
+    assert pile(g) == recorded["initial_shuffle"]
+    for entry in recorded["rounds"]:
+        g.ante = entry["ante"]
+        cards.shuffle_pile(g, streams.stream_id("nr{ante}"))
+        assert pile(g) == entry["deck"]
+        assert pile(g)[::-1][:8] == entry["first8_draw_order"]
+
+
+@pytest.mark.parametrize("recorded", WHITE, ids=lambda entry: entry["seed"])
+def test_round_targets_of_a_recorded_seed(recorded):
+    g = start(recorded["seed"])
+    for number, entry in enumerate(recorded["targets"]):
+        if number > 0:
+            g.ante = entry["ante_key"]
+            blinds.draw_targets(g)
+        assert card_code(int(g.idol_rank), int(g.idol_suit)) == entry["idol"]
+        assert LETTER_OF_RANK[int(g.mail_rank)] == entry["mail_rank"]
+        assert SUITS[g.ancient_suit] == entry["ancient_suit"]
+        assert SUITS[g.castle_suit] == entry["castle_suit"]
+
+
+@njit
+def visit(g, slots, boosters, contents):
+    """A shop as recorded: stock it, open and skip both boosters with the slots on display, reroll four times."""
+    shop.stock_shop(g)
+    slots[0, 0] = offer_code(g, 0)
+    slots[0, 1] = offer_code(g, 1)
+    for number in range(2):
+        boosters[number] = g.booster_id[number]
+        packs.open_pack(g, boosters[number])
+        for card in range(5):
+            contents[number, card] = offer_code(g, FIRST_PACK_OFFER + card) if card < g.pack_count else 0
+        packs.close_pack(g)
+    for reroll in range(1, 5):
+        shop.reroll_cards(g)
+        slots[reroll, 0] = offer_code(g, 0)
+        slots[reroll, 1] = offer_code(g, 1)
+    shop.clear_shop(g)
+
+
+@pytest.mark.parametrize("recorded", WHITE, ids=lambda entry: entry["seed"])
+def test_sixteen_shop_visits_of_a_recorded_seed_with_real_availability(recorded):
+    g = start(recorded["seed"])
+    slots, boosters = np.zeros((5, 2), np.int64), np.zeros(2, np.int64)
+    contents = np.zeros((2, 5), np.int64)
+    for entry in recorded["visits"]:
+        g.ante = entry["ante"]
+        visit(g, slots, boosters, contents)
+        assert [as_dicts(map(seeds.decode_item, row)) for row in slots.tolist()] == entry["slots"]
+        for number, expected in enumerate(entry["packs"]):
+            got = as_dicts(seeds.decode_item(code) for code in contents[number].tolist() if code)
+            assert {"pack": PACKS.key(int(boosters[number])), "cards": got} == expected
+    assert not g.used.any()
+
+
+# --- recorded from the running game ---
+
+
+def test_first_hand_of_the_recorded_seven_letter_seed():
+    run = next(run for run in REAL["runs"] if run["seed"] == "BBBBBBB")
+    g = start("BBBBBBB")
+    cards.shuffle_pile(g, streams.stream_id("nr{ante}"))
+    assert sorted(pile(g)[-8:]) == run["opening_hands"][0]["hand"]
+
+
+def test_second_ante_of_the_recorded_game_4wax5m4d():
+    run = next(run for run in REAL["runs"] if run["seed"] == "4WAX5M4D")
+    ante = seeds.preview("4WAX5M4D", antes=2).antes[1]
+    assert BLINDS.row(ante.boss)["name"] == run["antes"]["2"]["boss"]
+    assert [TAGS.row(tag)["name"] for tag in ante.tags] == run["antes"]["2"]["tags"]
+    # What the player owned then blocked nothing that was drawn, so the queue is what was seen.
+    assert ante.voucher == run["shops"][0]["voucher"][0]
+    assert as_dicts(ante.shop[:2]) == [{"key": "j_swashbuckler"}, {"key": "j_faceless", "edition": "foil"}]
+    assert [pack.key for pack in ante.packs[:2]] == run["shops"][0]["packs"]
+    # In the second shop a Showman was bought before the picture was taken; the tag had made it Negative.
+    assert as_dicts(ante.shop[2:4]) == [{"key": "j_ring_master"}, {"key": "j_wily"}]
+    assert [pack.key for pack in ante.packs[2:4]] == run["shops"][2]["packs"]
+    g = start("4WAX5M4D")
+    g.ante = 2
+    cards.shuffle_pile(g, streams.stream_id("nr{ante}"))
+    assert sorted(pile(g)[-8:]) == run["opening_hands"][0]["hand"]
+
+
+def test_bosses_tags_and_first_hand_of_the_recorded_game_u4cvjvie():
+    antes = seeds.preview("U4CVJVIE", deck="b_abandoned", stake="stake_red").antes
+    bosses = ["Goad", "Window", "Hook", "Head", "Needle", "House", "Club", "Verdant Leaf"]
+    assert [BLINDS.row(ante.boss)["name"].removeprefix("The ") for ante in antes] == bosses
+    tags = [
+        "Juggle/Economy", "D6/Uncommon", "Voucher/Charm", "Speed/Coupon", "Handy/Orbital", "Foil/Economy",
+        "Meteor/Standard", "Polychrome/Handy",
+    ]  # fmt: skip
+    assert ["/".join(TAGS.row(tag)["name"].removesuffix(" Tag") for tag in ante.tags) for ante in antes] == tags
+    g = start("U4CVJVIE", "b_abandoned", "stake_red")
+    cards.shuffle_pile(g, streams.stream_id("nr{ante}"))
+    assert sorted(pile(g)[-8:]) == sorted(["D_A", "S_T", "S_9", "C_9", "D_9", "C_8", "C_6", "C_5"])
+
+
+def test_to_do_list_draws_of_the_recorded_game_u4cvjvie():
+    from jimbot.games.balatro.content import HANDS
+    from jimbot.games.balatro.create import pick_visible_hand
+
+    g = start("U4CVJVIE", "b_abandoned", "stake_red")
+    expected = [
+        "High Card",
+        "Three of a Kind",
+        "Four of a Kind",
+        "Full House",
+        "High Card",
+        "Straight",
+        "Flush",
+        "Straight Flush",
+        "Flush",
+        "Four of a Kind",
+        "Straight",
+        "Pair",
+        "Two Pair",
+    ]
+    current, got = -1, []
+    for _ in expected:
+        current = pick_visible_hand(g, streams.stream_id("to_do"), current)
+        got.append(HANDS.key(int(current)))
+    assert got == expected
+    assert HANDS.key(int(pick_visible_hand(g, streams.stream_id("to_do"), -1))) == "Two Pair"
+
+
+def test_erratic_deck_of_the_known_odd_seed_is_fifty_two_tens_of_spades():
+    g = start("7LB2WVPK", "b_erratic")
+    assert codes(g, g.cards[: g.card_count]) == ["S_T"] * 52
+
+
+def test_a_cashout_shuffle_of_the_recorded_game_with_removed_and_added_cards():
+    """`cashout2` third use and `cashout3` first use, 41 cards (serials 13..52 and 76 as the recording numbers them)."""
+    g = start("U4CVJVIE")
+    for slot in range(12):
+        cards.remove_card(g, slot)
+    cards.add_card(g, 2, 0, 0, 0, 0, 75, 1)
+    serials = []
+    for ante, uses in ((2, 3), (3, 1)):
+        g.ante = ante
+        for _ in range(uses):
+            cards.shuffle_pile(g, streams.stream_id("cashout{ante}"))
+        serials.append([int(g.card_serial[slot]) + 1 for slot in g.pile[: g.pile_count]])
+    assert serials[0][-8:] == [39, 20, 31, 46, 76, 43, 33, 18]
+    assert serials[1][-16:] == [16, 30, 19, 48, 13, 15, 20, 37, 50, 46, 18, 23, 44, 52, 49, 38]
