@@ -94,7 +94,7 @@ def _with_settings_flags(function: Any) -> Any:
         if name in NOT_FLAGS:
             continue
         kind: Any = _plain_type(field.annotation)
-        shown = "" if field.default is None else f" [default: {field.default}]"
+        shown = "" if field.default is None else f" Default: {field.default}."
         flag = "--" + name.replace("_", "-")
         positive_only = kind is bool and name.startswith("no_")
         spelling = flag if kind is not bool or positive_only else f"{flag}/--no-{flag[2:]}"
