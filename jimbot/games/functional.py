@@ -57,13 +57,13 @@ def start(game: FunctionalGame, streams: Array, episode: Array | None = None) ->
     """Every row's first game (or its next, after `episode` (N,) uint32 started ones), from its own stream."""
     episode = jnp.zeros(len(streams), jnp.uint32) if episode is None else episode
     first = jax.vmap(train_seed)(streams, episode)
-    return Rows(game.init_batch(first), streams, episode + 1, first)
+    return Rows(_strong(game.init_batch(first)), streams, episode + 1, first)
 
 
 def start_from(game: FunctionalGame, streams: Array, first: Array, episode: Array | None = None) -> Rows:
     """Every row's first game, from given (N, 2) uint32 seeds."""
     episode = jnp.zeros(len(streams), jnp.uint32) if episode is None else episode
-    return Rows(game.init_batch(first), streams, episode + 1, first)
+    return Rows(_strong(game.init_batch(first)), streams, episode + 1, first)
 
 
 def advance(game: FunctionalGame, rows: Rows, actions: Array) -> tuple[Rows, Advanced]:
@@ -73,7 +73,12 @@ def advance(game: FunctionalGame, rows: Rows, actions: Array) -> tuple[Rows, Adv
     ended = transition.terminated | transition.truncated
     episode = rows.episode + ended.astype(jnp.uint32)
     seed = jnp.where(ended[:, None], following, rows.seed)
-    return Rows(state, rows.stream, episode, seed), Advanced(transition, ended, final_state)
+    return Rows(_strong(state), rows.stream, episode, seed), Advanced(transition, ended, final_state)
+
+
+def _strong(state: Any) -> Any:
+    """The state without weak types: a number written in the rules must not make a program compile twice."""
+    return jax.tree.map(lambda leaf: jax.lax.convert_element_type(leaf, leaf.dtype), state)
 
 
 def select_rows(condition: Array, chosen: Any, otherwise: Any) -> Any:

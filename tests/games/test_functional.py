@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jimbot.errors import IllegalActionError, SnapshotError, UsageError
-from jimbot.games import functional, make
+from jimbot.games import functional, functional_game, make
 from jimbot.games.checker import random_legal
 from jimbot.games.probe import Options, Probe
 from jimbot.games.seeds import FIRST_TRAIN_RESIDUE, residue, split
@@ -265,3 +267,14 @@ def test_wrong_calls_are_answered_with_what_to_do() -> None:
         game.step(np.zeros(3, int))
     with pytest.raises(UsageError, match="num_envs is 0"):
         make("probe", 0)
+
+
+@pytest.mark.parametrize("game_id", ["probe", "hackmatrix"])
+def test_stepped_rows_have_the_very_types_of_started_ones(game_id: str) -> None:
+    """Otherwise every program that steps them would be compiled twice."""
+    game = functional_game(game_id)
+    assert game is not None
+    started = jax.eval_shape(partial(functional.start, game), jnp.asarray(functional.row_streams(0, 4)))
+    stepped, _ = jax.eval_shape(partial(functional.advance, game), started, jnp.zeros(4, jnp.int32))
+    for before, after in zip(jax.tree.leaves(started), jax.tree.leaves(stepped), strict=True):
+        assert (before.shape, before.dtype, before.weak_type) == (after.shape, after.dtype, after.weak_type)
