@@ -10,6 +10,7 @@ import numpy as np
 from jimbot.games.hackmatrix import spec
 from jimbot.games.hackmatrix.board import FULL, at_place, cell_at, column_through, from_mask, place_of, row_through
 from jimbot.games.hackmatrix.enemies import directions
+from jimbot.games.hackmatrix.settle import settle
 from jimbot.games.hackmatrix.state import (
     EMPTY,
     ENEMY,
@@ -26,8 +27,8 @@ from jimbot.games.hackmatrix.state import (
 )
 
 
-def legal_mask(state: State, around: Boards) -> Any:
-    """(28, …) bool, exactly the actions that can be executed."""
+def legal_word(state: State, around: Boards) -> Any:
+    """Bit a of the word is set iff action a can be executed."""
     open_or_enemy = FULL.minus(around.blocks) | around.enemies
     moves = directions(around.player, open_or_enemy)
     kind = Entity.kind.of(state.entities)
@@ -64,7 +65,16 @@ def legal_mask(state: State, around: Boards) -> Any:
         & needs.get(spec.FIRST_PROGRAM + number, always)
         for number, program in enumerate(spec.PROGRAMS)
     ]
-    return jnp.stack([*moves, state.siphons >= 1, *programs])
+    legal = (*moves, state.siphons >= 1, *programs)
+    word = jnp.zeros_like(state.hp)
+    for action, allowed in enumerate(legal):
+        word = word | (allowed.astype(jnp.int32) << action)
+    return settle(word)
+
+
+def legal_mask(word: Any) -> Any:
+    """(…, 28) bool from the words of `legal_word`."""
+    return ((word[..., None] >> np.arange(spec.SPEC.actions.size)) & 1) == 1
 
 
 class Target(NamedTuple):
@@ -89,6 +99,7 @@ def aim(state: State, action: Any, acts: Any, around: Boards) -> Target:
         hit = going & (here & shootable).any()
         found = jnp.where(hit, cell_at(place), found)
         going = going & ~hit & ~(here & around.blocks).any()
+    found = settle(found)
     there = Entity.cell.of(state.entities) == found
     kind = Entity.kind.of(state.entities)
     transmission = there & (kind == TRANSMISSION)

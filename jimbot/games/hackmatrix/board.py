@@ -79,7 +79,7 @@ class Bits(NamedTuple):
         wide = self | self.left() | self.right()
         return (wide | wide.up() | wide.down()).minus(self)
 
-    def count(self) -> Any:
+    def size(self) -> Any:
         return jax.lax.population_count(self.lo) + jax.lax.population_count(self.hi)
 
     def mask(self) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from jimbot.games.hackmatrix.board import FULL, Bits, at_place, cell_at, from_cells, place_of, row_at, row_of
 from jimbot.games.hackmatrix.draws import Draws
 from jimbot.games.hackmatrix.entities import spawn, tick
+from jimbot.games.hackmatrix.settle import settle
 from jimbot.games.hackmatrix.spec import GLITCH, SIDE, VIRUS
 from jimbot.games.hackmatrix.state import ENEMY, SLOTS, Boards, Entity, State, boards, column
 
@@ -25,6 +26,7 @@ _DONE = np.uint32(1 << 31)
 _SECOND_ROUND = np.uint32(1 << 30)
 _PLACE_SHIFT, _SLOT_SHIFT, _RANDOM_SHIFT = np.uint32(2), np.uint32(8), np.uint32(14)
 _SIX_BITS = np.uint32(63)
+_IDENTITY = np.uint32((63 << 8) | 3)  # slot and type
 
 _STEPS = (7, -7, -1, 1)  # places to add for Up, Down, Left, Right
 _LEVELS_PER_TRIP = 4
@@ -67,7 +69,7 @@ def act_in_turn(entities: Any, runs: Any, around: Boards, player: Any, hp: Any, 
     slots = column(np.arange(SLOTS, dtype=np.uint32), entities) << _SLOT_SHIFT
     place_bits = place_of(Entity.cell.of(entities)).astype(jnp.uint32) << _PLACE_SHIFT
     first_round = (order >> np.uint32(16)) << _RANDOM_SHIFT
-    second_round = ((order & np.uint32(0xFFFF)) << _RANDOM_SHIFT) | _SECOND_ROUND
+    second_round = (order & np.uint32(0xFFFF)) << _RANDOM_SHIFT
     exists = entities != 0
     words = first_round | slots | place_bits | kind.astype(jnp.uint32)
     words = jnp.where(acts, words, words | _DONE)
@@ -76,9 +78,12 @@ def act_in_turn(entities: Any, runs: Any, around: Boards, player: Any, hp: Any, 
     beside_player = around.player.beside()
     player_row = row_of(player)
     player_col = player - SIDE * player_row
+    best = settle(best_directions(around.player & open_cells, open_cells))
+    occupied = around.enemies | around.transmissions
+    overlapping = jnp.any(exists.sum(0) != occupied.size())
 
     def waiting(carry: Any) -> Any:
-        return jnp.any(carry[0] < _DONE)
+        return jnp.any(carry[1] < _DONE)
 
     def act_next(carry: Any) -> Any:
         words, next_word, hp, occupied = carry
@@ -88,50 +93,77 @@ def act_in_turn(entities: Any, runs: Any, around: Boards, player: Any, hp: Any, 
         here = at_place(place)
         attacks = active & (here & beside_player).any()
         moves = active & ~attacks
-        passable = open_cells | FULL.when(actor == GLITCH)
+        glitch = actor == GLITCH
         row = row_at(place)
         towards = (player_row - row, player_col - (place - _STEPS[0] * row))
-        step = choose_step(here.when(moves), around.player, towards, passable, passable.minus(occupied))
+        here = here.when(moves)
+        passable = open_cells | FULL.when(glitch)
+        free = passable.minus(occupied)
+        step = first_direction(here, flood_until((around.player & passable).when(moves), here.beside() & free, free))
+        blind = jnp.where(glitch, direct_step(towards), first_true(*((here & cells).any() for cells in best)))
+        step = jnp.where(step != 0, step, blind_or_greedy_step(here, blind, towards, free))
 
-        place = place + step
         again = moves & (actor == VIRUS) & (next_word < _SECOND_ROUND)
-        place_word = place.astype(jnp.uint32) << _PLACE_SHIFT
-        is_actor = (words == next_word) & active
-        kept = words & ~(_SIX_BITS << _PLACE_SHIFT) | place_word
-        requeued = second_round | slots | place_word | np.uint32(VIRUS)
-        words = jnp.where(is_actor, jnp.where(again, requeued, kept | _DONE), words)
+        new_place = place + step
+        replacement = (next_word & _IDENTITY) | (new_place.astype(jnp.uint32) << _PLACE_SHIFT)
+        replacement = jnp.where(again, replacement | _SECOND_ROUND, replacement | _DONE)
+        step, replacement, again = settle((step, replacement, again))
+        words = jnp.where((words == next_word) & active, replacement | jnp.where(again, second_round, 0), words)
 
-        # Enemies may overlap (after PUSH or PULL): a cell that one leaves can still hold another.
-        old_place = next_word & (_SIX_BITS << _PLACE_SHIFT)
-        shared = (((words & (_SIX_BITS << _PLACE_SHIFT)) == old_place) & exists).any(0)
-        occupied = occupied.minus(here.when(moves & ~shared)) | at_place(place).when(moves)
+        def others_stay() -> Any:
+            # Enemies may overlap (after PUSH or PULL): a cell that one leaves can still hold another.
+            old_place = next_word & (_SIX_BITS << _PLACE_SHIFT)
+            return (((words & (_SIX_BITS << _PLACE_SHIFT)) == old_place) & exists).any(0)
+
+        shared = jax.lax.cond(overlapping, others_stay, lambda: jnp.zeros_like(active))
+        occupied = occupied.minus(here.when(~shared)) | at_place(new_place).when(moves)
         return words, words.min(0), jnp.maximum(hp - attacks, 0), occupied
 
-    start = (words, words.min(0), hp, around.enemies | around.transmissions)
+    start = (words, words.min(0), hp, occupied)
     words, _, hp, _ = jax.lax.while_loop(waiting, act_next, start)
     cell = cell_at(((words >> _PLACE_SHIFT) & _SIX_BITS).astype(jnp.int32))
     return jnp.where(exists, Entity.cell.put(entities, cell), entities), hp
 
 
-def choose_step(here: Bits, player: Bits, towards: tuple[Any, Any], passable: Bits, free: Bits) -> Any:
-    """The step (in places) of an enemy at `here` that is not adjacent to the player; 0 where `here` is empty.
+def best_directions(source: Bits, cells: Bits) -> tuple[Bits, Bits, Bits, Bits]:
+    """For Up, Down, Left, Right the cells whose best neighbour lies there: nearest to `source` through `cells`, ties in
+    this order. Occupancy is left out, so one flood serves all movers of a turn."""
+    nothing = Bits(source.lo * 0, source.hi * 0)
 
-    `towards` is how many rows and columns the player is away, `passable` leaves occupancy out, `free` is passable and
-    unoccupied. The three rules in order: the shortest way around the others; the best way as if they were not there,
-    if its first cell is free; the free neighbour nearest to the player. Both floods start at the player and stop at
-    the first level that touches a neighbour of the enemy, so what they touch is exactly the set of best neighbours.
-    """
-    beside = here.beside()
-    source = player & passable
-    source = source.when(here.any())
-    around_others = flood_until(source, beside & free, free)
-    through_others = flood_until(source, beside & passable, passable)
+    def going(carry: Any) -> Any:
+        return jnp.any(carry[2])
 
-    step = first_direction(here, around_others)
-    blind = first_direction(here, through_others)
-    blind_is_free = (shift(here, blind) & free).any()
-    greedy = greedy_step(here, towards, beside & free)
-    return jnp.where(step != 0, step, jnp.where((blind != 0) & blind_is_free, blind, greedy))
+    def spread(carry: Any) -> Any:
+        reached, best, _ = carry
+        open_choice = FULL.minus(best[0] | best[1] | best[2] | best[3])
+        chosen = []
+        for known, opposite in zip(best, (Bits.down, Bits.up, Bits.right, Bits.left), strict=True):
+            here = opposite(reached) & open_choice
+            open_choice = open_choice.minus(here)
+            chosen.append(known | here)
+        wider = reached | (reached.beside() & cells)
+        return wider, tuple(chosen), (wider.lo != reached.lo) | (wider.hi != reached.hi)
+
+    start = (source, (nothing,) * 4, source.any())
+    return jax.lax.while_loop(going, spread, start)[1]
+
+
+def direct_step(towards: tuple[Any, Any]) -> Any:
+    """The first direction that leads nearer on an empty board: what a glitch wants if nobody is in its way."""
+    rows, cols = towards
+    return first_true(rows > 0, rows < 0, cols < 0, cols > 0)
+
+
+def blind_or_greedy_step(here: Bits, blind: Any, towards: tuple[Any, Any], free: Bits) -> Any:
+    """Rules 2 and 3 of movement: the best way as if the others were not there, if its first cell is free; otherwise
+    the free neighbour nearest to the player (Manhattan), where every step leads one nearer or one farther."""
+    rows, cols = towards
+    up, down, left, right = directions(here, free)
+    wants = [blind == step for step in _STEPS]
+    blind_is_free = first_true(up & wants[0], down & wants[1], left & wants[2], right & wants[3])
+    nearer = first_true(up & (rows > 0), down & (rows < 0), left & (cols < 0), right & (cols > 0))
+    greedy = jnp.where(nearer != 0, nearer, first_true(up, down, left, right))
+    return jnp.where(blind_is_free != 0, blind_is_free, greedy)
 
 
 def flood_until(source: Bits, goal: Bits, cells: Bits) -> Bits:
@@ -156,7 +188,8 @@ def flood_until(source: Bits, goal: Bits, cells: Bits) -> Bits:
 
 def directions(here: Bits, cells: Bits) -> tuple[Any, Any, Any, Any]:
     """Whether the Up, Down, Left, Right neighbour of `here` belongs to `cells`."""
-    return tuple((step(here) & cells).any() for step in (Bits.up, Bits.down, Bits.left, Bits.right))  # ty: ignore
+    up, down = (here.up() & cells).any(), (here.down() & cells).any()
+    return up, down, (here.left() & cells).any(), (here.right() & cells).any()
 
 
 def first_true(up: Any, down: Any, left: Any, right: Any) -> Any:
@@ -169,17 +202,3 @@ def first_true(up: Any, down: Any, left: Any, right: Any) -> Any:
 
 def first_direction(here: Bits, cells: Bits) -> Any:
     return first_true(*directions(here, cells))
-
-
-def shift(here: Bits, step: Any) -> Bits:
-    """The neighbour of `here` in the direction of a step."""
-    result = here.up().when(step == _STEPS[0]) | here.down().when(step == _STEPS[1])
-    return result | here.left().when(step == _STEPS[2]) | here.right().when(step == _STEPS[3])
-
-
-def greedy_step(here: Bits, towards: tuple[Any, Any], candidates: Bits) -> Any:
-    """The candidate neighbour nearest to the player (Manhattan): every step leads one nearer or one farther."""
-    rows, cols = towards
-    up, down, left, right = directions(here, candidates)
-    nearer = first_true(up & (rows > 0), down & (rows < 0), left & (cols < 0), right & (cols > 0))
-    return jnp.where(nearer != 0, nearer, first_true(up, down, left, right))

@@ -14,7 +14,8 @@ import numpy as np
 
 from jimbot.games.hackmatrix.board import Bits, bit
 from jimbot.games.hackmatrix.draws import below
-from jimbot.games.hackmatrix.state import ENEMY, NOTHING, SLOTS, TRANSMISSION, Boards, Entity, column, max_hp
+from jimbot.games.hackmatrix.settle import settle
+from jimbot.games.hackmatrix.state import ENEMY, SLOTS, TRANSMISSION, Boards, Entity, column, max_hp
 
 _INDEX = np.arange(SLOTS, dtype=np.int32)
 
@@ -89,7 +90,7 @@ def spawn(entities: Any, count: Any, scheduled: Any, siphon: Any, around: Boards
     """
     entities = tidy(entities, entities < 0, length(entities) + count > SLOTS)
     taken = around.player | around.blocks | around.enemies | around.transmissions
-    hidden = line_of_fire(around.player, around.enemies | around.blocks).complement()
+    hidden = settle(line_of_fire(around.player, around.enemies | around.blocks).complement())
     index = column(_INDEX, entities)
 
     def wanted(carry: Any) -> Any:
@@ -99,9 +100,8 @@ def spawn(entities: Any, count: Any, scheduled: Any, siphon: Any, around: Boards
         number, entities, end, empty = carry
         word = jax.lax.dynamic_index_in_dim(words, number, keepdims=False)
         out_of_fire = empty & hidden
-        lo_hi = out_of_fire.any()
-        choice = out_of_fire | empty.when(~lo_hi)
-        size = choice.count()
+        choice = out_of_fire | empty.when(~out_of_fire.any())
+        size = choice.size()
         cell = choice.nth(below(word, size))
         added = (number < count) & (size > 0) & (end < SLOTS)
         is_scheduled = number < scheduled
@@ -113,15 +113,11 @@ def spawn(entities: Any, count: Any, scheduled: Any, siphon: Any, around: Boards
             | Entity.scheduled.make(is_scheduled)
             | Entity.siphon.make(siphon & ~is_scheduled)
         )
-        entities = jnp.where((index == end) & added, new, entities)
+        slot, new = settle((jnp.where(added, end, SLOTS), new))
+        entities = jnp.where(index == slot, new, entities)
         return number + 1, entities, end + added, empty.minus(bit(cell).when(added))
 
     most = len(words)
     count = jnp.minimum(count, most)
     start = (jnp.int32(0), entities, length(entities), taken.complement())
     return jax.lax.while_loop(wanted, place, start)[1]
-
-
-def clear(entities: Any, gone: Any) -> Any:
-    """Empties the slots marked `gone`."""
-    return jnp.where(gone, NOTHING, entities)

@@ -85,7 +85,7 @@ def _move_cryptogs(state: State, seed: Any) -> Any:
         here = bit(cells[slot])
         free = FULL.minus(taken | seen_from_player | around.blocks | around.player)
         room = moves[slot] & free.any()
-        there = free.nth(below(drawn[slot], free.count()))
+        there = free.nth(below(drawn[slot], free.size()))
         word = jnp.where(room, Entity.cell.put(entities[slot], there), entities[slot])
         return entities.at[slot].set(word), taken.minus(here.when(room)) | bit(there).when(room)
 

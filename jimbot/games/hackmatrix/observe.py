@@ -56,6 +56,7 @@ class _Other:
 
 
 MOST_TURNS = 4
+_GROUP = 8
 
 # One row per feature: (word, field, value that means 1 or None for a number, divisor of a number)
 _FEATURES: list[tuple[type, BitField, int | None, float]] = [
@@ -154,7 +155,7 @@ def _packed(state: State) -> tuple[Any, Any]:
     loose = ~is_block | siphoned
     other = (
         jnp.where(visible, shown, 0)
-        | _Other.turns.make(jnp.minimum(turns, MOST_TURNS))
+        | _Other.turns.make(turns)
         | _Other.credits.make(jnp.where(loose, Cell.credits.of(words), 0))
         | _Other.energy.make(jnp.where(loose, Cell.energy.of(words), 0))
     )
@@ -162,15 +163,34 @@ def _packed(state: State) -> tuple[Any, Any]:
 
 
 def first_on_cells(entities: Any) -> tuple[Any, Any]:
-    """Per cell (…, 36): the word of the first enemy in list order, and the turns of a transmission (0 for none)."""
+    """Per cell (…, 36): the word of the first enemy in list order, and the turns of a transmission (0 for none).
+
+    Runs backwards over the slots, eight per trip, from the last group in use anywhere in the batch.
+    """
     kind, cell = Entity.kind.of(entities), Entity.cell.of(entities)
-    enemy_cell = jnp.where(kind == ENEMY, cell, -1)
-    transmission_cell = jnp.where(kind == TRANSMISSION, cell, -1)
-    turns = Entity.turns.of(entities)
+    is_enemy = kind == ENEMY
+    enemies = jnp.where(is_enemy, entities, 0)
+    turns = jnp.where(kind == TRANSMISSION, jnp.minimum(Entity.turns.of(entities), MOST_TURNS), 0)
+    cell = jnp.where(kind == 0, -1, cell)
     numbers = np.arange(spec.CELLS)
-    first = jnp.zeros((*entities.shape[:-1], spec.CELLS), jnp.int32)
-    waiting = first
-    for slot in reversed(range(SLOTS)):
-        first = jnp.where(enemy_cell[..., slot, None] == numbers, entities[..., slot, None], first)
-        waiting = jnp.where(transmission_cell[..., slot, None] == numbers, turns[..., slot, None], waiting)
+
+    def more(carry: Any) -> Any:
+        return carry[0] > 0
+
+    def lay_group(carry: Any) -> Any:
+        group, first, waiting = carry
+        start = (group - 1) * _GROUP
+        here, words, timers = (
+            jax.lax.dynamic_slice_in_dim(array, start, _GROUP, axis=-1) for array in (cell, enemies, turns)
+        )
+        for slot in reversed(range(_GROUP)):
+            there = here[..., slot, None] == numbers
+            word, timer = words[..., slot, None], timers[..., slot, None]
+            first = jnp.where(there & (word != 0), word, first)
+            waiting = jnp.where(there & (timer != 0), timer, waiting)
+        return group - 1, first, waiting
+
+    used = jnp.max(jnp.where(entities != 0, np.arange(SLOTS) // _GROUP + 1, 0))
+    empty = jnp.zeros((*entities.shape[:-1], spec.CELLS), jnp.int32)
+    _, first, waiting = jax.lax.while_loop(more, lay_group, (used, empty, empty))
     return first, waiting

@@ -16,6 +16,7 @@ from jimbot.games.hackmatrix import spec
 from jimbot.games.hackmatrix.actions import Target, siphoned_cells
 from jimbot.games.hackmatrix.board import FULL, Bits, bit, column_through, row_of, row_through
 from jimbot.games.hackmatrix.draws import Draws, below
+from jimbot.games.hackmatrix.settle import settle
 from jimbot.games.hackmatrix.state import (
     EMPTY,
     ENEMY,
@@ -97,6 +98,7 @@ def strike(state: State, uses: Any, target: Target, around: Boards, draws: Draws
     area = area | around.blocks.when(uses(spec.DEBUG)) | siphoned_cells(state).when(uses(spec.HACK))
     area = area | FULL.when(uses(spec.ANTI_V)) | blast
     cleared = around.player.around().when(uses(spec.CRASH)) | warp_enemy
+    area, cleared = settle((area, cleared))
 
     hurt = enemy & area.has(cell) & (~uses(spec.ANTI_V) | (type_ == spec.VIRUS)) & ~bombed
     hurt = hurt | target.enemy

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jimbot.games.hackmatrix.settle import settle
 from jimbot.games.hackmatrix.spec import SIDE
 from jimbot.games.hackmatrix.state import (
     DATA,
@@ -88,10 +89,14 @@ def missed_by(state: State, acts: Any, around: Boards) -> Missed:
         def at_player(plane: Any) -> Any:
             return content_at(state._replace(cells=plane), state.player)
 
-        data_sum = cross_sum(jnp.where(is_data, one << (3 * value), 0), jnp.add)
-        program_set = cross_sum(jnp.where(unowned, one << value, 0), jnp.bitwise_or)
+        data = jnp.where(is_data, one << (3 * value), 0)
+        programs = jnp.where(unowned, one << value, 0)
+        data, programs, purse, required = settle((data, programs, purse, required))
+        data_sum = cross_sum(data, jnp.add)
+        program_set = cross_sum(programs, jnp.bitwise_or)
         purse_sum = cross_sum(purse, jnp.add)
         required_here = cross_sum(required, jnp.add)
+        data_sum, program_set, purse_sum, required_here = settle((data_sum, program_set, purse_sum, required_here))
 
         on_block = around.blocks.has(state.player)
         own_data = jnp.where(on_block, 0, at_player(data_sum))

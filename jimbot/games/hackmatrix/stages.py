@@ -73,12 +73,12 @@ def generate(state: State) -> State:
     key = state.key
     layout = words(key, luck.LAYOUT, 2)
     corners = Bits(_CORNERS.lo | state.player * 0, _CORNERS.hi | state.player * 0).minus(bit(state.player))
-    exit_cell = corners.nth(below(layout[0], corners.count()))
+    exit_cell = corners.nth(below(layout[0], corners.size()))
     exit_bit = bit(exit_cell)
     around = boards(state)
     occupied = around.enemies | around.transmissions
     free = FULL.minus(_CORNERS).minus(occupied)
-    count = jnp.minimum(FEWEST_BLOCKS + below(layout[1], MOST_BLOCKS - FEWEST_BLOCKS + 1), free.count())
+    count = jnp.minimum(FEWEST_BLOCKS + below(layout[1], MOST_BLOCKS - FEWEST_BLOCKS + 1), free.size())
     blocks = find_layout(key, free, count, exit_bit)
 
     cells = fill_cells(key, blocks, exit_bit, corners.minus(exit_bit))
@@ -132,7 +132,7 @@ def place_blocks(key: Any, attempt: Any, free: Bits, count: Any) -> Bits:
     def place(index: Any, carry: Any) -> Any:
         left, blocks = carry
         word, _ = threefry(key, (attempt * MOST_BLOCKS + index).astype(jnp.uint32), jnp.uint32(luck.PLACEMENT))
-        cell = bit(left.nth(below(word, left.count()))).when(index < count)
+        cell = bit(left.nth(below(word, left.size()))).when(index < count)
         return left.minus(cell), blocks | cell
 
     start = (Bits(free.lo | zero, free.hi | zero), Bits(zero, zero))

@@ -16,18 +16,19 @@ import numpy as np
 from jimbot.games.contract import FunctionalGame, Transition
 from jimbot.games.hackmatrix import history as past
 from jimbot.games.hackmatrix import spec
-from jimbot.games.hackmatrix.actions import aim, legal_mask, walk
-from jimbot.games.hackmatrix.board import bit, from_mask, steps_between
+from jimbot.games.hackmatrix.actions import aim, legal_mask, legal_word, walk
+from jimbot.games.hackmatrix.board import Bits, bit, from_mask, steps_between
 from jimbot.games.hackmatrix.draws import Draws, draw_step, next_key
 from jimbot.games.hackmatrix.enemies import enemy_turn
 from jimbot.games.hackmatrix.hidden import redraw_hidden
 from jimbot.games.hackmatrix.observe import observe
 from jimbot.games.hackmatrix.programs import run_programs
 from jimbot.games.hackmatrix.rewards import Events, reward_terms
+from jimbot.games.hackmatrix.settle import settle
 from jimbot.games.hackmatrix.siphon import missed_by, siphon
 from jimbot.games.hackmatrix.spec import Options
 from jimbot.games.hackmatrix.stages import FIRST_INTERVAL, generate, opening, start_game
-from jimbot.games.hackmatrix.state import Cell, State, batch_first, batch_last, boards, column, pack, unpack
+from jimbot.games.hackmatrix.state import Cell, State, batch_first, batch_last, boards, pack, unpack
 from jimbot.games.hackmatrix.words import describe
 
 GROUP = 32
@@ -71,10 +72,10 @@ class HackMatrix(FunctionalGame[State]):
         return observe(state)
 
     def legal_mask(self, state: State) -> Any:
-        return legal_mask(state, boards(state))
+        return legal_mask(legal_word(state, boards(state)))
 
     def legal_mask_batch(self, state: State) -> Any:
-        return jnp.moveaxis(self.legal_mask(batch_last(state)), -1, 0)
+        return self.legal_mask(batch_last(state))
 
     def redraw_hidden(self, state: State, seed: Any) -> State:
         return redraw_hidden(state, seed)
@@ -92,8 +93,7 @@ class HackMatrix(FunctionalGame[State]):
         """
         settings = self.settings
         before, around = state, boards(state)
-        allowed = legal_mask(state, around)
-        legal = (allowed & (column(np.arange(len(allowed)), allowed) == action)).any(0)
+        legal = ((legal_word(state, around) >> action) & 1) == 1
         action = jnp.where(legal, action, -1)
         draws = draw_step(state.key) if draws is None else draws
 
@@ -105,7 +105,7 @@ class HackMatrix(FunctionalGame[State]):
         state, effect = run_programs(state, action, target, around, draws)
         state, picked_up, on_exit = walk(state, action, target.walks)
         completed = on_exit | (effect.warped & (state.player == state.exit))
-        old_distance, new_distance = exit_distance(before), exit_distance(state)
+        old_distance, new_distance = exit_distances(before, state)
 
         ends_turn = shoots_or_walks | (action == spec.SIPHON) | (action == spec.WAIT)
         state, turned = enemy_turn(state, ends_turn & ~completed, draws)
@@ -126,6 +126,7 @@ class HackMatrix(FunctionalGame[State]):
             history_top=top,
             history_size=size,
         )
+        state = settle(state)
         died = legal & (state.hp <= 0)
         events = Events(
             legal, action, effect.kills, picked_up, completed, won, died, old_distance, new_distance, missed
@@ -137,9 +138,17 @@ class HackMatrix(FunctionalGame[State]):
         return state, history, Transition(terms, terminated, truncated, stats), advances
 
 
-def exit_distance(state: State) -> Any:
-    """Steps from the player to the exit coordinates around blocks, 0 if there is no way."""
-    return steps_between(bit(state.player), bit(state.exit), from_mask(~Cell.is_block(state.cells)))
+def exit_distances(*states: State) -> Any:
+    """Steps from the player to the exit coordinates around blocks, 0 if there is no way; one row per state."""
+
+    def stacked(sets: list[Bits]) -> Bits:
+        return Bits(jnp.stack([one.lo for one in sets]), jnp.stack([one.hi for one in sets]))
+
+    return steps_between(
+        stacked([bit(state.player) for state in states]),
+        stacked([bit(state.exit) for state in states]),
+        stacked([from_mask(~Cell.is_block(state.cells)) for state in states]),
+    )
 
 
 def renew(state: State, advances: Any, ended: Any, seeds: Any) -> tuple[State, State]:
