@@ -134,6 +134,7 @@ SPEC = GameSpec(
                 "per cell: enemy (type, HP, stunned, from siphon), block (kind, points, siphoned, program, spawn "
                 "count), transmission turns, credits, energy, pickup, exit, siphon centre",
                 centre=("player", 0, "player", 1),
+                one_hot=((12, 35),),  # the program of a program block
             ),
         )
     ),
