@@ -51,7 +51,9 @@ def compare(
     from jimbot.cli.choice import shipped
     from jimbot.evaluation import compare as judge
     from jimbot.games import available_games
+    from jimbot.training.compile_cache import use_compile_cache
 
+    use_compile_cache()
     with showing_progress(f"Playing {len(policies)} policies", quiet=as_json) as progress:
         comparison = judge(
             [shipped(reference) if reference in available_games() else reference for reference in policies],

@@ -122,7 +122,7 @@ class FunctionalBatchGame(BatchGame):
         self.rows: Rows | None = None
         self._streams = jnp.asarray(row_streams(seed, num_envs))
         programs = _compiled(game)
-        self._start, self._start_from, self._advance, self._advance_held, self._look, self._observe = programs
+        self._start, self._start_from, self._advance, self._keep_held, self._look, self._observe = programs
 
     def reset(self, seeds: np.ndarray | None = None) -> None:
         # A second reset goes on in the streams, so that it too deals games never seen before.
@@ -145,10 +145,10 @@ class FunctionalBatchGame(BatchGame):
         rows = self._live_rows()
         self.check_actions(actions, hold)
         moves = jnp.asarray(actions, jnp.int32)
-        if hold is None:
-            self.rows, (transition, ended, final_state) = self._advance(rows, moves)
-        else:
-            self.rows, (transition, ended, final_state) = self._advance_held(rows, moves, jnp.asarray(hold, bool))
+        self.rows, advanced = self._advance(rows, moves)
+        if hold is not None:
+            self.rows, advanced = self._keep_held(jnp.asarray(hold, bool), rows, self.rows, advanced)
+        transition, ended, final_state = advanced
         self.reward_terms[:] = transition.reward_terms
         self.reward[:] = self.reward_terms.sum(axis=1)
         self.terminated[:] = transition.terminated
@@ -230,9 +230,9 @@ def _compiled(game: FunctionalGame) -> tuple[Any, ...]:
     """The jitted programs of a game, shared by all batches of the same game and options."""
     key = (type(game), game.options)
     if key not in _programs:
-
-        def held(rows: Rows, actions: Array, hold: Array) -> tuple[Rows, Advanced]:
-            new, (transition, ended, final_state) = advance(game, rows, actions)
+        # A program of its own, so that the rules (most of what there is to compile) are compiled only once.
+        def keep_held(hold: Array, rows: Rows, new: Rows, advanced: Advanced) -> tuple[Rows, Advanced]:
+            transition, ended, final_state = advanced
             quiet = Transition(
                 jnp.where(hold[:, None], 0.0, transition.reward_terms),
                 transition.terminated & ~hold,
@@ -245,7 +245,7 @@ def _compiled(game: FunctionalGame) -> tuple[Any, ...]:
             jax.jit(partial(start, game)),
             jax.jit(partial(start_from, game)),
             jax.jit(partial(advance, game)),
-            jax.jit(held),
+            jax.jit(keep_held),
             jax.jit(lambda state: (game.observe_batch(state), game.legal_mask_batch(state))),
             jax.jit(game.observe_batch),
         )
