@@ -179,5 +179,7 @@ def njit(function: Function) -> Function:
     if JIT_DISABLED:
         return function
     if not FAST_LINKING:
-        return _cached_njit(function)
+        code: Any = getattr(function, "__code__", None)
+        written_out = not os.path.exists(code.co_filename)  # made by a registry: no file to cache by
+        return numba.njit(**OPTIONS)(function) if written_out else _cached_njit(function)
     return Kernel(function)  # ty: ignore[invalid-return-type]

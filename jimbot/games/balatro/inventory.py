@@ -15,6 +15,7 @@ from jimbot.games.balatro.content import JOKERS, NEGATIVE
 from jimbot.games.balatro.pools import count_active
 from jimbot.games.balatro.state import (
     DEBUFFED,
+    DOOMED,
     FIRST_CONSUMABLE_KEY,
     MAX_CONSUMABLES,
     MAX_JOKERS,
@@ -216,3 +217,17 @@ def odds_numerator(g):
 def debt_floor(g):
     """The balance purchases may go down to."""
     return -_DEBT_PER_CREDIT_CARD * count_active(g, _CREDIT_CARD)
+
+
+@njit
+def doom(g, index):
+    """Marks a joker for destruction; it stays in its place until `remove_doomed`, so positions hold during a phase."""
+    g.joker_flags[index] |= DOOMED
+
+
+@njit
+def remove_doomed(g):
+    """Takes all doomed jokers away."""
+    for index in range(g.joker_count - 1, -1, -1):
+        if g.joker_flags[index] & DOOMED:
+            remove_joker(g, index)

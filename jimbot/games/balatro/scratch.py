@@ -1,0 +1,61 @@
+"""The working space of scoring one hand: a small record per thread, passed along with the game record.
+
+Nothing in it outlives the hand; the game record stays free of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jimbot.games.balatro.state import MAX_JOKERS
+
+MAX_PLAYED = 5
+
+SCRATCH_DTYPE = np.dtype(
+    (
+        np.record,
+        np.dtype(
+            [
+                # the cards on the table, left to right, by slot
+                ("played", np.uint8, (MAX_PLAYED,)),
+                ("played_count", np.int64),
+                ("scoring", np.uint8, (MAX_PLAYED,)),  # those that score
+                ("scoring_count", np.int64),
+                # what was found in them
+                ("hand", np.int64),  # poker hand id
+                ("contains", np.int64),  # bit set of all poker hands present
+                ("flush_mask", np.int64),  # bit sets over table positions
+                ("straight_mask", np.int64),
+                ("rank_count", np.int64, (15,)),
+                # jokers that change how cards are read, looked up once per hand
+                ("four_fingers", np.int64),
+                ("shortcut", np.int64),
+                ("smeared", np.int64),
+                ("splash", np.int64),
+                ("pareidolia", np.int64),
+                ("acts_as", np.int64, (MAX_JOKERS,)),  # whose rule each joker runs: its own place, a copied one, or -1
+                ("odds", np.float64),  # numerator of all chances: 1, doubled per Oops! All 6s
+                # the running score
+                ("chips", np.float64),
+                ("mult", np.float64),
+                ("dollars", np.int64),  # earned by this hand so far; paid when it is done
+                ("money_before", np.int64),  # the balance when scoring began
+                ("blocked", np.bool_),  # the boss lets the hand score nothing
+                # of the card being triggered
+                ("lucky_hit", np.bool_),  # one of a Lucky Card's two chances came true
+                ("had_effect", np.bool_),  # the held card did something, so it may be triggered again
+                ("first_face", np.int64),  # slot of the first face card that scores, -1 for none
+                ("lowest_held", np.int64),  # slot Raised Fist looks at, -1 for none
+                # after scoring
+                ("destroyed", np.int64),  # bit set over table positions
+                ("score", np.float64),
+            ],
+            align=True,
+        ),
+    )
+)
+
+
+def new_scratch() -> np.ndarray:
+    """One working space; take element 0."""
+    return np.zeros(1, SCRATCH_DTYPE)

@@ -1,0 +1,81 @@
+"""The registry: every rule in one place, acting in the phases its table row names; copies through Blueprint."""
+
+import pytest
+
+from jimbot.games.balatro import inventory, setup, streams
+from jimbot.games.balatro.content import JOKERS
+from jimbot.games.balatro.jokers import phases, registry
+from jimbot.games.balatro.jokers.copying import acts_as
+from jimbot.games.balatro.state import new_games
+
+# Phases of the table that are settled where the rule they change lives, not by a function of the joker.
+ASKED_ELSEWHERE = {
+    "hand_eval",
+    "on_add",
+    "on_remove",
+    "copy",
+    "pool",
+    "shop_price",
+    "shop",
+    "retrigger_held",
+    "on_create",
+}
+# Phases of the round and of the shop; their functions join with the state machine.
+STATE_MACHINE = {
+    "pre_discard", "discard", "end_of_round", "round_payout", "setting_blind", "first_hand_drawn", "selling_self",
+    "selling_card", "using_consumable", "card_added", "skip_booster", "open_booster", "reroll_shop", "end_shop",
+    "destroy_check",
+}  # fmt: skip
+
+
+def start(*jokers: str):
+    g = new_games(1)[0]
+    g.seed, g.seed_length = streams.seed_bytes("TESTSEED")
+    g.stake = 1
+    setup.clear_run(g)
+    for key in jokers:
+        inventory.add_joker(g, JOKERS.id(key), 0, 0, 0, 0)
+    return g
+
+
+@pytest.mark.parametrize("key", sorted(registry.defined()))
+def test_a_joker_acts_in_the_scoring_phases_of_its_table_row(key):
+    named = set(JOKERS.row(key)["phases"]) - ASKED_ELSEWHERE - STATE_MACHINE
+    written = registry.defined()[key] - STATE_MACHINE
+    assert written >= named
+    assert written & set(registry.PHASES) <= named
+
+
+def test_a_joker_cannot_be_defined_twice():
+    with pytest.raises(ValueError, match="j_joker is defined twice"):
+        registry.define("j_joker", passive="again")
+
+
+@pytest.mark.parametrize(
+    ("jokers", "sources"),
+    [
+        (["j_blueprint", "j_baron"], [1, 1]),
+        (["j_baron", "j_blueprint"], [0, -1]),
+        (["j_baron", "j_brainstorm"], [0, 0]),
+        (["j_brainstorm", "j_baron"], [-1, 1]),
+        (["j_blueprint", "j_blueprint", "j_baron"], [2, 2, 2]),
+        (["j_blueprint", "j_baron", "j_brainstorm"], [1, 1, 1]),
+        (["j_blueprint", "j_brainstorm"], [-1, -1]),
+        (["j_blueprint", "j_splash"], [-1, 1]),
+    ],
+)
+def test_copiers_find_the_rule_they_run(jokers, sources):
+    g = start(*jokers)
+    assert [acts_as(g, place) for place in range(len(jokers))] == sources
+
+
+def test_a_debuffed_joker_is_not_copied():
+    g = start("j_blueprint", "j_baron")
+    inventory.set_joker_debuff(g, 1, True)
+    assert [acts_as(g, 0), acts_as(g, 1)] == [-1, -1]
+
+
+def test_every_phase_has_a_dispatcher_that_ignores_jokers_without_a_rule_there():
+    assert registry.has_function("before").sum() >= 10
+    assert not registry.has_function("before")[JOKERS.id("j_joker")]
+    assert phases.run_main is not None
