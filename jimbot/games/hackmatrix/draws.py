@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from jimbot.games.hackmatrix.settle import settle
 from jimbot.games.hackmatrix.spec import CELLS
 from jimbot.games.hackmatrix.state import SLOTS
 
@@ -44,12 +45,12 @@ def threefry(key: Any, first: Any, second: Any) -> tuple[Any, Any]:
     return left, right
 
 
-def words(key: Any, stream: int, count: int, offset: Any = 0) -> Any:
+def words(key: Any, stream: int, count: int) -> Any:
     """(count, …) uint32 words of a stream."""
     half = (count + 1) // 2
     counter = jnp.arange(half, dtype=jnp.uint32).reshape(-1, *(1,) * (jnp.ndim(key) - 1))
-    left, right = threefry(key, counter + jnp.uint32(offset), jnp.uint32(stream))
-    return jnp.concatenate([left, right])[:count]
+    left, right = threefry(key, counter, jnp.uint32(stream))
+    return jnp.concatenate(settle((left, right)))[:count]
 
 
 def next_key(key: Any) -> Any:

@@ -102,7 +102,7 @@ def spawn(entities: Any, count: Any, scheduled: Any, siphon: Any, around: Boards
         out_of_fire = empty & hidden
         choice = out_of_fire | empty.when(~out_of_fire.any())
         size = choice.size()
-        cell = choice.nth(below(word, size))
+        cell, size = settle((choice.nth(below(word, size)), size))
         added = (number < count) & (size > 0) & (end < SLOTS)
         is_scheduled = number < scheduled
         new = (
@@ -113,8 +113,7 @@ def spawn(entities: Any, count: Any, scheduled: Any, siphon: Any, around: Boards
             | Entity.scheduled.make(is_scheduled)
             | Entity.siphon.make(siphon & ~is_scheduled)
         )
-        slot, new = settle((jnp.where(added, end, SLOTS), new))
-        entities = jnp.where(index == slot, new, entities)
+        entities = jnp.where(index == jnp.where(added, end, SLOTS), new, entities)
         return number + 1, entities, end + added, empty.minus(bit(cell).when(added))
 
     most = len(words)

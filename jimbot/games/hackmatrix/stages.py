@@ -17,6 +17,7 @@ from jimbot.games.hackmatrix import spec
 from jimbot.games.hackmatrix.board import CORNERS, FULL, Bits, bit, constant, nth_bit
 from jimbot.games.hackmatrix.draws import below, threefry, words
 from jimbot.games.hackmatrix.entities import spawn
+from jimbot.games.hackmatrix.settle import settle
 from jimbot.games.hackmatrix.state import (
     DATA,
     EXIT,
@@ -74,6 +75,7 @@ def generate(state: State) -> State:
     layout = words(key, luck.LAYOUT, 2)
     corners = Bits(_CORNERS.lo | state.player * 0, _CORNERS.hi | state.player * 0).minus(bit(state.player))
     exit_cell = corners.nth(below(layout[0], corners.size()))
+    corners, exit_cell = settle((corners, exit_cell))
     exit_bit = bit(exit_cell)
     around = boards(state)
     occupied = around.enemies | around.transmissions
@@ -132,7 +134,7 @@ def place_blocks(key: Any, attempt: Any, free: Bits, count: Any) -> Bits:
     def place(index: Any, carry: Any) -> Any:
         left, blocks = carry
         word, _ = threefry(key, (attempt * MOST_BLOCKS + index).astype(jnp.uint32), jnp.uint32(luck.PLACEMENT))
-        cell = bit(left.nth(below(word, left.size()))).when(index < count)
+        cell = bit(settle(left.nth(below(word, left.size())))).when(index < count)
         return left.minus(cell), blocks | cell
 
     start = (Bits(free.lo | zero, free.hi | zero), Bits(zero, zero))
@@ -198,7 +200,7 @@ def choose_programs(key: Any, is_program: Any) -> tuple[Any, Any]:
     def choose(index: Any, carry: Any) -> Any:
         unused, program = carry
         left = len(spec.PROGRAMS) - index
-        number = nth_bit(unused, below(drawn[index], left))
+        number = settle(nth_bit(unused, below(drawn[index], left)))
         return unused & ~(jnp.int32(1) << number), jnp.where(rank == index, number, program)
 
     everything = zero | ((1 << len(spec.PROGRAMS)) - 1)
