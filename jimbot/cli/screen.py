@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from jimbot.games import BatchGame, GameSpec
     from jimbot.games.contract import GameEntry
 
-BAR_WIDTH, LABEL_WIDTH = 20, 14
+BAR_WIDTH, LABEL_WIDTH = 12, 12  # beside a board of 40 columns the picture fits a terminal of 80
 
 
 def board(entry: GameEntry, game: BatchGame, row: int = 0) -> RenderableType:

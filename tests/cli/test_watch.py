@@ -195,7 +195,7 @@ def test_no_checkpoint_yet_is_said(tmp_path: Path) -> None:
         newest_checkpoint(tmp_path)
 
 
-@pytest.mark.parametrize(("share", "bar"), [(0.0, ""), (1.0, "█" * 20), (0.5, "█" * 10), (0.02, "▍")])
+@pytest.mark.parametrize(("share", "bar"), [(0.0, ""), (1.0, "█" * 12), (0.5, "█" * 6), (0.02, "▎")])
 def test_bars_are_to_scale(share: float, bar: str) -> None:
     assert screen.bar(share).rstrip() == bar
 
