@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba import _dynfunc  # ty: ignore[unresolved-import]
+from numba import _dynfunc  # ty: ignore[import-not-found]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
 from numba.core.compiler_machinery import PassManager, register_pass
