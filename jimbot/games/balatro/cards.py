@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from jimbot.games.balatro import streams
 from jimbot.games.balatro.compile import njit
-from jimbot.games.balatro.state import IN_DECK, MAX_CARDS, NOWHERE
+from jimbot.games.balatro.state import (
+    CARD_DEBUFFED,
+    CARD_DEBUFFED_FOR_GOOD,
+    CARD_PLAYED_THIS_ANTE,
+    IN_DECK,
+    MAX_CARDS,
+    NOWHERE,
+)
+
+_COPIED_FLAGS = CARD_DEBUFFED | CARD_DEBUFFED_FOR_GOOD | CARD_PLAYED_THIS_ANTE
 
 
 @njit
@@ -63,8 +72,8 @@ def copy_card(g, source, place):
         place,
     )
     if slot >= 0:
-        g.card_first_suit[slot] = g.card_first_suit[source]
         g.card_extra_chips[slot] = g.card_extra_chips[source]
+        g.card_flags[slot] = g.card_flags[source] & _COPIED_FLAGS
     return slot
 
 

@@ -70,6 +70,7 @@ _ERRATIC_STREAM = stream_id("erratic")
 _SHUFFLE_STREAM = stream_id("shuffle")
 _HIGH_CARD = HANDS.id("High Card")
 _HAND_COUNT = len(HANDS)
+NO_ANTE = -(2**31)  # in `orbital_ante`
 
 
 @njit
@@ -80,7 +81,7 @@ def _clear(g):
     g.won = False
     g.ante = 1
     g.win_ante = _WIN_ANTE
-    g.round = 0
+    g.rounds = 0
     g.next_serial = 0
     g.steps = 0
     g.skips = 0
@@ -134,8 +135,9 @@ def _clear_lists(g):
 @njit
 def _clear_round(g):
     g.boss_rerolled = False
+    for bank in range(g.orbital_ante.shape[0]):
+        g.orbital_ante[bank] = NO_ANTE
     for index in range(3):
-        g.orbital_hand[index] = -1
         g.blind_state[index] = UPCOMING
     g.blind_state[0] = SELECTABLE
     g.on_deck = 0
@@ -156,6 +158,8 @@ def _clear_round(g):
     g.mouth_hand = -1
     g.saved_by_bones = False
     g.payout = 0
+    for part in range(g.payout_part.shape[0]):
+        g.payout_part[part] = 0
     g.reroll_increase = 0
     g.free_rerolls = 0
     g.d6_shop = False

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.content import BLINDS, CONSUMABLES, HANDS, JOKERS, VOUCHERS
-from jimbot.games.balatro.streams import STREAM_FIELDS
+from jimbot.games.balatro.streams import BANKS, STREAM_FIELDS
 
 MAX_CARDS = 240  # playing cards owned; at the cap a new card is not created (its random draws still happen)
 MAX_HAND = 64  # cards in hand; at the cap no more are drawn or put there
@@ -29,7 +29,7 @@ FIRST_PACK_OFFER = MAX_SHOP_CARDS
 NO_CARD = 255
 
 # Where a playing card is (`card_place`)
-NOWHERE, IN_DECK, IN_HAND, IN_DISCARD = 0, 1, 2, 3
+NOWHERE, IN_DECK, IN_HAND, IN_DISCARD, ON_TABLE = 0, 1, 2, 3, 4
 # `card_flags`
 CARD_DEBUFFED, CARD_FACE_DOWN, CARD_PLAYED_THIS_ANTE, CARD_FORCED, CARD_DEBUFFED_FOR_GOOD = 1, 2, 4, 8, 16
 # `joker_flags` and `offer_flags` (stickers are shared)
@@ -56,7 +56,7 @@ _FIELDS = [
     ("won", np.bool_),  # the win ante's boss has been beaten
     ("ante", np.int32),  # 0 and below are possible through Hieroglyph and Petroglyph
     ("win_ante", np.int32),
-    ("round", np.int32),  # blinds selected so far
+    ("rounds", np.int32),  # blinds selected so far ("round" would hide behind a method of np.record)
     ("money", np.int64),
     ("next_serial", np.int32),  # creation serial of the next card of any kind; draws order card lists by it
     ("steps", np.int32),  # decisions taken, for truncation
@@ -137,7 +137,8 @@ _FIELDS = [
     ("boss_uses", np.uint8, (len(BLINDS),)),  # a boss returns only when all eligible ones were used as often
     ("boss_rerolled", np.bool_),  # Director's Cut allows one per ante
     ("skip_tag", np.uint8, (2,)),  # of Small and Big
-    ("orbital_hand", np.int8, (3,)),  # fixed when an ante's choices are first shown; -1 before
+    ("orbital_ante", np.int32, (BANKS,)),  # antes whose choices were shown, in banks like the streams
+    ("orbital_hand", np.int8, (BANKS, 3)),  # what an Orbital Tag of Small, Big, Boss raises: fixed when first shown
     ("blind_state", np.uint8, (3,)),
     ("on_deck", np.uint8),  # 0 Small, 1 Big, 2 Boss: the blind to come or being played
     # --- the round -------------------------------------------------------------------------------------------------
@@ -158,6 +159,7 @@ _FIELDS = [
     ("mouth_hand", np.int8),  # -1 before the first hand
     ("saved_by_bones", np.bool_),  # Mr. Bones: the blind pays no reward
     ("payout", np.int32),  # shown at round_eval, paid by cash-out
+    ("payout_part", np.int32, (5,)),  # of it: blind, hands and discards left, jokers, tags, interest
     ("idol_rank", np.uint8),
     ("idol_suit", np.uint8),
     ("mail_rank", np.uint8),

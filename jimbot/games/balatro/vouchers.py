@@ -72,10 +72,8 @@ def _apply_run_voucher(g, voucher):
         g.consumable_slots += 1
     elif voucher == GRABBER or voucher == NACHO_TONG:
         g.hands_per_round += 1
-        g.hands_left += 1
     elif voucher == WASTEFUL or voucher == RECYCLOMANCY:
         g.discards_per_round += 1
-        g.discards_left += 1
     elif voucher == SEED_MONEY:
         g.interest_cap = 50
     elif voucher == MONEY_TREE:
@@ -85,11 +83,9 @@ def _apply_run_voucher(g, voucher):
     elif voucher == HIEROGLYPH:
         g.ante -= 1
         g.hands_per_round -= 1
-        g.hands_left -= 1
     elif voucher == PETROGLYPH:
         g.ante -= 1
         g.discards_per_round -= 1
-        g.discards_left = max(0, g.discards_left - 1)
     elif voucher == PAINT_BRUSH or voucher == PALETTE:
         g.hand_size += 1
 

@@ -1,0 +1,132 @@
+"""How the run flow reaches the jokers: one function per moment at which they may react."""
+
+from __future__ import annotations
+
+from jimbot.games.balatro.compile import njit
+from jimbot.games.balatro.hands import read_jokers
+from jimbot.games.balatro.inventory import remove_doomed
+from jimbot.games.balatro.jokers import phases
+from jimbot.games.balatro.jokers.copying import acts_as, resolve_copies
+
+
+@njit
+def prepare(g, s):
+    """Looks up what rules may ask: jokers that change how cards are read, and who copies whom."""
+    read_jokers(g, s)
+    resolve_copies(g, s)
+
+
+@njit
+def card_added(g, s, count):
+    """Playing cards joined the full deck."""
+    prepare(g, s)
+    phases.card_added(g, s, count)
+
+
+@njit
+def setting_blind(g, s):
+    """A blind was selected and set up; the deck is not shuffled yet."""
+    prepare(g, s)
+    s.cards_added = 0
+    phases.setting_blind(g, s)
+    remove_doomed(g)
+    if s.cards_added > 0:
+        card_added(g, s, s.cards_added)
+
+
+@njit
+def first_hand_drawn(g, s):
+    """The first hand of a round is on the table."""
+    prepare(g, s)
+    s.cards_added = 0
+    phases.first_hand_drawn(g, s)
+    if s.cards_added > 0:
+        card_added(g, s, s.cards_added)
+
+
+@njit
+def pre_discard(g, s):
+    """Before the cards in `s.played` are discarded by the player."""
+    prepare(g, s)
+    phases.pre_discard(g, s)
+
+
+@njit
+def discard(g, s, place):
+    """A card is discarded, also by The Hook; money goes to `s.dollars`, a destroyed card into `s.destroyed`."""
+    phases.discard(g, s, place)
+
+
+@njit
+def cards_removed(g, s):
+    """The cards of `s.played` marked in `s.destroyed` are about to be destroyed."""
+    prepare(g, s)
+    phases.cards_removed(g, s)
+
+
+@njit
+def end_of_round(g, s, i):
+    """One joker's upkeep at the end of a round."""
+    source = acts_as(g, i)
+    if source >= 0:
+        phases.run_end_of_round(g.joker_id[source], g, s, source, source != i)
+
+
+@njit
+def round_payout(g, s):
+    """Dollars the jokers add to the payout."""
+    prepare(g, s)
+    s.dollars = 0
+    phases.round_payout(g, s)
+    return s.dollars
+
+
+@njit
+def selling_self(g, s, i):
+    """A joker is about to be sold; a copier sold does what it copies."""
+    prepare(g, s)
+    source = acts_as(g, i)
+    if source >= 0:
+        phases.run_selling_self(g.joker_id[source], g, s, source, source != i)
+
+
+@njit
+def selling_card(g, s):
+    """A joker or consumable was sold."""
+    prepare(g, s)
+    phases.selling_card(g, s)
+
+
+@njit
+def using_consumable(g, s, consumable):
+    """A consumable was used."""
+    prepare(g, s)
+    phases.using_consumable(g, s, consumable)
+
+
+@njit
+def open_booster(g, s):
+    """A pack was opened and its cards dealt."""
+    prepare(g, s)
+    phases.open_booster(g, s)
+
+
+@njit
+def skip_booster(g, s):
+    """A pack was skipped."""
+    prepare(g, s)
+    phases.skip_booster(g, s)
+
+
+@njit
+def reroll_shop(g, s):
+    """The shop was rerolled."""
+    prepare(g, s)
+    phases.reroll_shop(g, s)
+
+
+@njit
+def end_shop(g, s):
+    """The player leaves the shop."""
+    prepare(g, s)
+    phases.end_shop(g, s)

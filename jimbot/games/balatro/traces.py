@@ -1,0 +1,255 @@
+"""Recorded games step by step: the state as the recordings write it, their actions, and replay with comparison.
+
+The format is described beside the recordings; it names things by the game's keys and shows face-down cards openly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jimbot.games.balatro import run
+from jimbot.games.balatro.content import (
+    BLINDS,
+    CONSUMABLES,
+    DECKS,
+    EDITIONS,
+    ENHANCEMENTS,
+    HANDS,
+    JOKERS,
+    LETTER_OF_RANK,
+    PACKS,
+    SEALS,
+    SUITS,
+    TAGS,
+    VOUCHERS,
+    card_code,
+)
+from jimbot.games.balatro.piles import hand_limit
+from jimbot.games.balatro.prices import (
+    booster_price,
+    joker_sell_value,
+    offer_price,
+    reroll_price,
+    voucher_price,
+)
+from jimbot.games.balatro.scratch import new_scratch
+from jimbot.games.balatro.state import (
+    CARD_DEBUFFED,
+    DEBUFFED,
+    ETERNAL,
+    FIRST_PACK_OFFER,
+    GAME_OVER,
+    OFFER_CARD,
+    OFFER_JOKER,
+    PACK,
+    PERISHABLE,
+    PHASE_NAMES,
+    RENTAL,
+    ROUND_EVAL,
+    SELECTING_HAND,
+    SHOP,
+    new_games,
+)
+from jimbot.games.balatro.streams import seed_bytes
+
+_BLIND_NAMES = ("Small", "Big", "Boss")
+_JOKER_VALUES = ("mult", "x_mult", "chips")
+_STICKERS = {"eternal": ETERNAL, "perishable": PERISHABLE, "rental": RENTAL}
+_PAYOUT_PARTS = ("blind", "hands", "jokers", "tags", "interest")
+_SAME_PACK = {"p_buffoon_normal_2": "p_buffoon_normal_1"}  # which of its two pictures the first one shows is not seeded
+
+
+def _edition(identifier: int) -> str:
+    return EDITIONS.key(identifier).removeprefix("e_")
+
+
+def _extras(enhancement: int, edition: int, seal: int) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    if enhancement:
+        out["enh"] = ENHANCEMENTS.key(enhancement)
+    if edition:
+        out["ed"] = _edition(edition)
+    if seal:
+        out["seal"] = SEALS.key(seal)
+    return out
+
+
+def _hand_card(g: Any, slot: int) -> dict[str, Any]:
+    out: dict[str, Any] = {"c": card_code(int(g.card_rank[slot]), int(g.card_suit[slot]))}
+    out |= _extras(int(g.card_enhancement[slot]), int(g.card_edition[slot]), int(g.card_seal[slot]))
+    if g.card_extra_chips[slot]:
+        out["perma"] = int(g.card_extra_chips[slot])
+    if g.card_flags[slot] & CARD_DEBUFFED:
+        out["debuff"] = 1
+    return out
+
+
+def _joker(g: Any, index: int) -> dict[str, Any]:
+    row = JOKERS.rows[int(g.joker_id[index])]
+    out = {"key": row["key"], "sell": int(joker_sell_value(g, index))}
+    if g.joker_edition[index]:
+        out["ed"] = _edition(int(g.joker_edition[index]))
+    out |= {name: 1 for name, flag in _STICKERS.items() if g.joker_flags[index] & flag}
+    if g.joker_flags[index] & DEBUFFED:
+        out["debuff"] = 1
+    for name in _JOKER_VALUES:
+        if name in row.get("start", {}):
+            out[name] = round(float(g.joker_value[index]), 9)
+    return out
+
+
+def _consumable(g: Any, index: int) -> dict[str, Any]:
+    out: dict[str, Any] = {"key": CONSUMABLES.key(int(g.consumable_id[index]))}
+    if g.consumable_edition[index]:
+        out["ed"] = _edition(int(g.consumable_edition[index]))
+    return out
+
+
+def _offer(g: Any, place: int) -> dict[str, Any]:
+    kind, identifier = g.offer_kind[place], int(g.offer_id[place])
+    extras = _extras(int(g.offer_enhancement[place]), int(g.offer_edition[place]), int(g.offer_seal[place]))
+    if kind == OFFER_CARD:
+        return {"c": card_code(identifier, int(g.offer_suit[place]))} | extras
+    out = {"key": (JOKERS if kind == OFFER_JOKER else CONSUMABLES).key(identifier)} | extras
+    return out | {name: 1 for name, flag in _STICKERS.items() if g.offer_flags[place] & flag}
+
+
+def _shop(g: Any) -> dict[str, Any]:
+    vouchers = [int(voucher) for voucher in g.shop_voucher[: g.voucher_count]]
+    return {
+        "cards": [_offer(g, place) | {"cost": int(offer_price(g, place))} for place in range(g.shop_count)],
+        "packs": [[_pack_key(int(g.booster_id[i])), int(booster_price(g, i))] for i in range(g.booster_count)],
+        "voucher": [VOUCHERS.key(vouchers[0]), int(voucher_price(g, vouchers[0]))] if vouchers else None,
+        "reroll": int(reroll_price(g)),
+    }
+
+
+def _pack_key(pack: int) -> str:
+    key = PACKS.key(pack)
+    return _SAME_PACK.get(key, key)
+
+
+def read_state(g: Any) -> dict[str, Any]:
+    """The state of a game as recordings write it."""
+    out: dict[str, Any] = {
+        "phase": PHASE_NAMES[g.phase],
+        "ante": int(g.ante),
+        "round": int(g.rounds),
+        "money": int(g.money),
+        "on_deck": _BLIND_NAMES[g.on_deck],
+        "boss": BLINDS.key(int(g.boss)),
+        "tags": [TAGS.key(int(tag)) for tag in g.skip_tag],
+        "held_tags": [TAGS.key(int(tag)) for tag in g.tag_id[: g.tag_count]],
+        "hands_left": int(g.hands_left),
+        "discards_left": int(g.discards_left),
+        "score": float(g.score),
+        "deck_left": int(g.pile_count),
+        "deck_total": int(g.card_count),
+        "hand_size": int(hand_limit(g)),
+        "hand": [_hand_card(g, int(slot)) for slot in g.hand[: g.hand_count]],
+        "jokers": [_joker(g, index) for index in range(g.joker_count)],
+        "consumables": [_consumable(g, index) for index in range(g.consumable_count)],
+        "levels": {HANDS.key(i): int(level) for i, level in enumerate(g.hand_level) if level != 1},
+        "targets": {
+            "idol": {"rank": LETTER_OF_RANK[int(g.idol_rank)], "suit": SUITS[g.idol_suit]},
+            "mail": LETTER_OF_RANK[int(g.mail_rank)],
+            "ancient": SUITS[g.ancient_suit],
+            "castle": SUITS[g.castle_suit],
+        },
+    }
+    if g.phase in (SELECTING_HAND, GAME_OVER):
+        out["blind"] = [BLINDS.key(int(g.blind)), float(g.requirement)]
+    if g.phase == ROUND_EVAL:
+        out["earnings"] = dict(zip(_PAYOUT_PARTS, map(int, g.payout_part), strict=True))
+    if g.phase == SHOP or (g.phase == PACK and g.pack_phase == SHOP):
+        out["shop"] = _shop(g)
+    if g.phase == PACK:
+        cards = [_offer(g, FIRST_PACK_OFFER + number) for number in range(g.pack_count)]
+        out["pack"] = {"key": _pack_key(int(g.pack_id)), "left": int(g.pack_picks), "cards": cards}
+    return out
+
+
+def read_action(action: dict[str, Any]) -> tuple[int, int, np.uint64]:
+    """(kind, index, targets) of a recorded action."""
+    name = action["a"]
+    if name == "sell":
+        name = "sell_joker" if action["area"] == "jokers" else "sell_consumable"
+    positions = action.get("cards", action.get("targets", []))
+    return run.ACTION_KINDS.index(name), int(action.get("i", 0)), np.uint64(sum(1 << place for place in positions))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where a replay leaves its recording."""
+
+    game: int
+    seed: str
+    step: int
+    action: dict[str, Any] | None
+    field: str
+    expected: Any
+    got: Any
+
+
+def _same(expected: Any, got: Any) -> bool:
+    if isinstance(expected, dict) and isinstance(got, dict):
+        return all(key in got and _same(value, got[key]) for key, value in expected.items())
+    if isinstance(expected, list) and isinstance(got, list):
+        return len(expected) == len(got) and all(map(_same, expected, got))
+    if isinstance(expected, str) and isinstance(got, str):
+        return _SAME_PACK.get(expected, expected) == _SAME_PACK.get(got, got)
+    if isinstance(expected, float) or isinstance(got, float):
+        return abs(expected - got) <= 1e-9 * max(1.0, abs(expected))
+    return expected == got
+
+
+def differing_fields(expected: dict[str, Any], got: dict[str, Any]) -> list[str]:
+    """Fields of a recorded state that a replayed one does not match."""
+    return [name for name in expected if name not in got or not _same(expected[name], got[name])]
+
+
+def start_recorded(record: dict[str, Any]) -> tuple[Any, Any]:
+    """A game and its working space at step 0 of a recording."""
+    g, s = new_games(1)[0], new_scratch()[0]
+    g.seed, g.seed_length = seed_bytes(record["seed"])
+    g.deck, g.stake = DECKS.id(record["deck"]), int(record["stake"])
+    run.start(g, s)
+    return g, s
+
+
+def replay(records: list[dict[str, Any]]) -> Iterator[Difference]:
+    """Replays one game's records in order and yields what differs, at the first step that does; then stops."""
+    g, s = start_recorded(records[0])
+    for record in records:
+        action = record.get("action")
+        if action:
+            kind, index, targets = read_action(action)
+            if not run.is_legal(g, kind, index, targets):
+                yield _difference(records, record, "legal", True, False)
+                return
+            run.step(g, s, kind, index, targets)
+            if targets and kind in (run.USE, run.PICK) and g.hand_count:
+                # The game keeps the order after a consumable has changed cards; the recording player sorts again.
+                run.step(g, s, run.SORT, 0, np.uint64(0))
+        found = [
+            _difference(records, record, name, record["state"][name], got.get(name))
+            for got in [read_state(g)]
+            for name in differing_fields(record["state"], got)
+        ]
+        for name, value in record.get("scored", {}).items():
+            scored = HANDS.key(int(s.hand)) if name == "hand" else float(s[name])
+            if not _same(value, scored):
+                found.append(_difference(records, record, f"scored.{name}", value, scored))
+        yield from found
+        if found:
+            return
+
+
+def _difference(
+    records: list[dict[str, Any]], record: dict[str, Any], name: str, expected: Any, got: Any
+) -> Difference:
+    return Difference(record["game"], records[0]["seed"], record["step"], record.get("action"), name, expected, got)
