@@ -146,16 +146,23 @@ class Kernel:
         return self.outer(*arguments)
 
 
+def _widened(argument: Any) -> Any:
+    plain = types.unliteral(argument)
+    return types.int64 if isinstance(plain, types.Integer) and plain.bitwidth < 64 else plain
+
+
 class _KernelType(types.Dispatcher):
     """The type of a kernel seen inside another one.
 
-    Numba would compile a copy of the callee for every constant it is called with (`roll(g, BOSS)`, `roll(g, TAG)`, …);
-    forgetting that an argument is a constant leaves one copy per kind of argument. The optimiser still sees constants.
+    Numba would compile a copy of the callee for every constant it is called with (`roll(g, BOSS)`, `roll(g, TAG)`, …)
+    and for every width of an integer (`g.joker_id[i]` is a byte). Here an argument is not known to be constant, and
+    integers narrower than 64 bits arrive as int64: one copy, and no byte arithmetic inside it that could wrap. The
+    optimiser still sees constants.
     """
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-        plain = {name: types.unliteral(argument) for name, argument in kws.items()}
-        return super().get_call_type(context, tuple(types.unliteral(argument) for argument in args), plain)
+        named = {name: _widened(argument) for name, argument in kws.items()}
+        return super().get_call_type(context, tuple(_widened(argument) for argument in args), named)
 
 
 @typeof_impl.register(Kernel)

@@ -49,6 +49,8 @@ SCRATCH_DTYPE = np.dtype(
                 # after scoring
                 ("destroyed", np.int64),  # bit set over table positions
                 ("score", np.float64),
+                ("glass_counts", np.bool_),  # Glass Joker counts the cards being destroyed (not a Spectral card's)
+                ("cards_added", np.int64),  # playing cards jokers made in this phase; Hologram sees them after it
             ],
             align=True,
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jimbot.games.balatro import hands as h
-from jimbot.games.balatro.create import draw_spectral, draw_tarot, hand_visible
+from jimbot.games.balatro.create import draw_spectral, draw_tarot, hand_visible, pick_visible_hand
 from jimbot.games.balatro.inventory import give_consumable, has_consumable_room
 from jimbot.games.balatro.jokers.evaluate import chance
 from jimbot.games.balatro.jokers.registry import (
@@ -117,7 +117,16 @@ def _todo_list(g, s, i, copied):
         s.dollars += _TODO_DOLLARS
 
 
-define("j_todo_list", before=_todo_list)
+_TODO_STREAM = stream_id("to_do")
+
+
+def _todo_changes(g, s, i, copied):
+    """Every round another hand."""
+    if not copied:
+        g.joker_counter[i] = pick_visible_hand(g, _TODO_STREAM, g.joker_counter[i])
+
+
+define("j_todo_list", before=_todo_list, end_of_round=_todo_changes)
 
 
 def _superposition(g, s, i, copied):
