@@ -56,11 +56,15 @@ class HackMatrix(FunctionalGame[State]):
         after = jax.lax.cond(advances, generate, lambda state: state, after)
         return after._replace(history=history), transition
 
+    def step_batch(self, state: State, actions: Any, draws: Draws | None = None) -> tuple[State, Transition]:
+        """`step` for N games at once, without restarts; `draws` is batch last like everything the rules see."""
+        after, history, transition, advances = self._play(batch_last(state), state.history, actions, draws)
+        after, _ = renew(after, advances, advances & False, jnp.zeros((2, len(actions)), jnp.uint32))
+        return batch_first(after, history), _batch_first(transition)
+
     def play_batch(self, state: State, actions: Any, restart_seeds: Any) -> tuple[State, Transition, State]:
         after, history, transition, advances = self._play(batch_last(state), state.history, actions, None)
-        transition = transition._replace(
-            reward_terms=jnp.moveaxis(transition.reward_terms, -1, 0), stats=jnp.moveaxis(transition.stats, -1, 0)
-        )
+        transition = _batch_first(transition)
         ended = transition.terminated | transition.truncated
         after, final = renew(after, advances, ended, jnp.moveaxis(restart_seeds, 0, -1))
         return batch_first(after, history), transition, batch_first(final, history)
@@ -136,6 +140,10 @@ class HackMatrix(FunctionalGame[State]):
         stats = jnp.stack([state.stage, state.score, won.astype(jnp.int32), state.stage]).astype(jnp.float32)
         terms = reward_terms(before, state, events, settings)
         return state, history, Transition(terms, terminated, truncated, stats), advances
+
+
+def _batch_first(transition: Transition) -> Transition:
+    return transition._replace(reward_terms=transition.reward_terms.T, stats=transition.stats.T)
 
 
 def exit_distances(*states: State) -> Any:
