@@ -1,4 +1,4 @@
-"""`jimbot export`: a trained policy as one file that needs nothing of JimBot to run."""
+"""`jimbot export`: a trained policy as one file that needs nothing of JimBot to run, or as a small policy folder."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ jimbot export my-run --best --output policy.npz
 
 jimbot export runs/my-run/checkpoints/000000032768 --output policy.onnx --force
 
+jimbot export my-run --best --output my-policy
+
 An .onnx file takes `observation` and `legal_mask`, answers masked `log_probabilities` and `value`, and carries the
-game, its version and the fingerprints of its tables as metadata. An .npz file holds the parameters as plain arrays."""
+game, its version and the fingerprints of its tables as metadata. An .npz file holds the parameters as plain arrays. A
+name without a suffix is a folder with both and the manifest: a checkpoint without training state."""
 KINDS = (".onnx", ".npz")
 
 
@@ -32,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 def export(
     checkpoint: Annotated[str, typer.Argument(help="A run, checkpoint directory or params_<step>.npz.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .onnx or .npz.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file (.onnx or .npz) or folder to write.")],
     best: Annotated[bool, typer.Option("--best", help="Of a run, the best checkpoint instead of the newest.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
@@ -42,6 +45,9 @@ def export(
     from jimbot.runs.files import write_atomically
 
     _check_output(output, force)
+    if not output.suffix:
+        _export_folder(checkpoint, output, runs_dir, best, as_json)
+        return
     manifest, data = _content(checkpoint, output.suffix, runs_dir, best)
     write_atomically(output, data)
     written = {"output": str(output), "bytes": len(data), "game": manifest.game, "step": manifest.step}
@@ -55,14 +61,28 @@ def export(
 
 
 def _check_output(output: Path, force: bool) -> None:
-    if output.suffix not in KINDS:
-        raise UnknownNameError("file kind", output.suffix or output.name, KINDS, "End --output with one of them.")
+    if output.suffix and output.suffix not in KINDS:
+        raise UnknownNameError("file kind", output.suffix, KINDS, "End --output with one of them.")
     if not output.parent.is_dir():
         raise UsageError(f"--output {output} lies in '{output.parent}', which is no folder; create it first.")
-    if output.is_dir():
+    if output.suffix and output.is_dir():
         raise UsageError(f"--output {output} is a folder; give the name of a file.")
     if output.exists() and not force:
         raise UsageError(f"{output} exists already; add --force to replace it, or choose another --output.")
+
+
+def _export_folder(reference: str, output: Path, runs_dir: Path, best: bool, as_json: bool) -> None:
+    from jimbot.runs import find_checkpoint, load_checkpoint
+    from jimbot.runs.checkpoint import publish
+
+    checkpoint = load_checkpoint(find_checkpoint(reference, runs_dir, "best" if best else "latest"))
+    publish(checkpoint, output)
+    load_checkpoint(output)  # what is handed out must load
+    manifest = checkpoint.manifest
+    if as_json:
+        terminal.print_json({"output": str(output), "game": manifest.game, "step": manifest.step})
+    else:
+        typer.echo(f"Wrote {output}/: {manifest.game} v{manifest.game_version} at step {manifest.step:,}.")
 
 
 def _content(reference: str, kind: str, runs_dir: Path, best: bool) -> tuple[Manifest, bytes]:

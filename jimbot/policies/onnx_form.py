@@ -78,9 +78,9 @@ def _board_features(graph: _Graph, network: Mapping[str, Any]) -> str:
 def _masked_log_softmax(graph: _Graph, logits: str) -> None:
     """The lines of `masking.log_probabilities`, as graph nodes."""
     never, last = graph.constant([NEVER], np.float32), graph.constant([1], np.int64)
-    masked = graph.add("Where", "legal_mask", logits, never)
-    shifted = graph.add("Sub", masked, graph.add("ReduceMax", masked, last, keepdims=1))
-    shifted = graph.add("Where", "legal_mask", shifted, never)
+    legal = graph.add("Where", "legal_mask", logits, graph.constant([-np.inf], np.float32))
+    shifted = graph.add("Sub", logits, graph.add("ReduceMax", legal, last, keepdims=1))
+    shifted = graph.add("Where", "legal_mask", graph.add("Max", shifted, never), never)
     total = graph.add("Log", graph.add("ReduceSum", graph.add("Exp", shifted), last, keepdims=1))
     graph.add("Where", "legal_mask", graph.add("Sub", shifted, total), never, output="log_probabilities")
 

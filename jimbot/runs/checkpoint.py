@@ -48,6 +48,7 @@ __all__ = [
     "load_checkpoint",
     "manifest_in_npz",
     "platform_info",
+    "publish",
     "run_names",
 ]
 
@@ -85,6 +86,10 @@ class Checkpoint:
         return arrays
 
     def state(self) -> dict[str, np.ndarray]:
+        if STATE not in self.manifest.files:
+            raise CheckpointError(
+                f"{self.path} is a published policy without training state: it can be watched and judged, not resumed."
+            )
         return read_npz(self.path / STATE)
 
     @property
@@ -115,6 +120,19 @@ def manifest_in_npz(path: str | Path) -> tuple[Manifest, dict[str, np.ndarray]]:
     if MANIFEST_ENTRY not in arrays:
         raise CheckpointError(f"{path} has no '{MANIFEST_ENTRY}' entry; expected a params_<step>.npz of JimBot.")
     return parse_manifest(str(arrays.pop(MANIFEST_ENTRY)), path), arrays
+
+
+def publish(checkpoint: Checkpoint, folder: str | Path) -> None:
+    """The checkpoint without its training state: small, and all that playing needs."""
+    kept = {name: record for name, record in checkpoint.manifest.files.items() if name != STATE}
+    manifest = checkpoint.manifest.model_copy(update={"files": kept})
+
+    def fill(temporary: Path) -> None:
+        for name in kept:
+            (temporary / name).write_bytes((checkpoint.path / name).read_bytes())
+        (temporary / MANIFEST).write_text(manifest.model_dump_json(indent=1), encoding="utf-8")
+
+    write_directory_atomically(Path(folder), fill)
 
 
 class CheckpointStore:
@@ -267,7 +285,7 @@ def _open(path: Path) -> Checkpoint:
     except OSError as problem:
         raise CheckpointError(f"{path} is not a checkpoint: {MANIFEST} cannot be read.") from problem
     manifest = parse_manifest(text, path)
-    for name in (POLICY, params_name(manifest.step), STATE):
+    for name in (POLICY, params_name(manifest.step)):
         if name not in manifest.files:
             raise CheckpointError(f"{path} is damaged: its manifest does not list {name}.")
     for name, record in manifest.files.items():

@@ -10,9 +10,10 @@ import onnx
 import onnxruntime
 import pytest
 
+from jimbot.errors import CheckpointError
 from jimbot.games import make
 from jimbot.games.probe import SPEC
-from jimbot.runs import find_checkpoint
+from jimbot.runs import find_checkpoint, load_checkpoint
 from tests.cli.making import save_perfect
 
 
@@ -79,11 +80,19 @@ def test_a_file_is_replaced_only_by_force(jimbot, home: Path) -> None:
     assert onnx.load(home / "policy.onnx").graph.name
 
 
+def test_a_folder_holds_a_policy_that_plays_but_cannot_be_resumed(jimbot, home: Path) -> None:
+    assert jimbot("export", "perfect", "--output", "mine")[0] == 0
+    code, out, _ = jimbot("evaluate", "mine", "--games", "8", "--json")
+    assert code == 0
+    assert json.loads(out)["illegal_actions"] == 0
+    with pytest.raises(CheckpointError, match="without training state"):
+        load_checkpoint(home / "mine").state()
+
+
 @pytest.mark.parametrize(
     ("output", "sentence"),
     [
         ("policy.pt", "Unknown file kind '.pt'"),
-        ("policy", "Known: .npz, .onnx"),
         ("nowhere/policy.onnx", "is no folder"),
         ("file/policy.onnx", "is no folder"),
         ("folder.onnx", "is a folder"),
