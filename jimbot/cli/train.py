@@ -53,7 +53,20 @@ def train(
     if run is not None:
         given["run_name"] = run
     settings = resolve_settings(config, given)
+    if not as_json:
+        _tell_preset(settings)
     report(run_training(settings, root=runs_dir, fresh=fresh, quiet=as_json), runs_dir, as_json)
+
+
+def _tell_preset(settings: TrainSettings) -> None:
+    """Says which settings differ from their general defaults because the game's preset says so."""
+    from jimbot.training.framework import learner_name
+    from jimbot.training.presets import preset
+
+    values = preset(settings.game, learner_name(settings))
+    used = [f"{name} {value}" for name, value in values.items() if getattr(settings, name) == value]
+    if used:
+        terminal.note(f"Preset for {settings.game}: {', '.join(used)}.")
 
 
 def report(outcome: Outcome, runs_dir: Path, as_json: bool) -> None:
