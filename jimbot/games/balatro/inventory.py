@@ -20,6 +20,7 @@ from jimbot.games.balatro.state import (
     MAX_CONSUMABLES,
     MAX_JOKERS,
     PERISHABLE,
+    SELECTING_HAND,
 )
 
 _PERISH_ROUNDS = 5
@@ -28,6 +29,7 @@ _CREDIT_CARD = JOKERS.id("j_credit_card")
 _OOPS = JOKERS.id("j_oops")
 _CHAOS = JOKERS.id("j_chaos")
 _TURTLE_BEAN = JOKERS.id("j_turtle_bean")
+_INVISIBLE = JOKERS.id("j_invisible")
 
 
 def _passive(**amounts: int) -> np.ndarray:
@@ -76,7 +78,8 @@ def _apply_passives(g, index, sign):
     g.hand_size += sign * size
     g.hands_per_round += sign * _HANDS[joker]
     g.discards_per_round += sign * _DISCARDS[joker]
-    g.discards_left = max(0, g.discards_left + sign * _DISCARDS[joker])
+    if g.phase == SELECTING_HAND:  # otherwise the next round starts from the new number
+        g.discards_left = max(0, g.discards_left + sign * _DISCARDS[joker])
     g.interest_per_five += sign * _INTEREST[joker]
     if joker == _CHAOS:
         g.free_rerolls = max(0, g.free_rerolls + sign)
@@ -95,8 +98,7 @@ def has_consumable_room(g):
 
 
 @njit
-def add_joker(g, joker, edition, flags, counter, serial):
-    """Puts a joker at the right end; the caller has checked for room. Returns its place, or -1 at the cap."""
+def _append_joker(g, joker, edition, flags, counter, serial, value):
     if g.joker_count >= MAX_JOKERS:
         return -1
     index = g.joker_count
@@ -106,7 +108,7 @@ def add_joker(g, joker, edition, flags, counter, serial):
     g.joker_perish[index] = _PERISH_ROUNDS if flags & PERISHABLE else 0
     g.joker_extra_value[index] = 0
     g.joker_serial[index] = serial
-    g.joker_value[index] = START_VALUE[joker]
+    g.joker_value[index] = value
     g.joker_counter[index] = counter
     g.joker_count += 1
     g.used[joker] = 1
@@ -115,6 +117,25 @@ def add_joker(g, joker, edition, flags, counter, serial):
     if not flags & DEBUFFED:
         _apply_passives(g, index, 1)
     return index
+
+
+@njit
+def add_joker(g, joker, edition, flags, counter, serial):
+    """Puts a new joker at the right end; the caller has checked for room. Returns its place, or -1 at the cap."""
+    return _append_joker(g, joker, edition, flags, counter, serial, START_VALUE[joker])
+
+
+@njit
+def copy_joker(g, source, edition):
+    """Puts a copy of a held joker at the right end with the given edition; returns its place, or -1 at the cap."""
+    joker = g.joker_id[source]
+    counter = START_COUNTER[joker] if joker == _INVISIBLE else g.joker_counter[source]
+    flags = g.joker_flags[source] & (0xFF ^ DOOMED)
+    place = _append_joker(g, joker, edition, flags, counter, new_serial(g), g.joker_value[source])
+    if place >= 0:
+        g.joker_perish[place] = g.joker_perish[source]
+        g.joker_extra_value[place] = g.joker_extra_value[source]
+    return place
 
 
 @njit
@@ -231,3 +252,20 @@ def remove_doomed(g):
     for index in range(g.joker_count - 1, -1, -1):
         if g.joker_flags[index] & DOOMED:
             remove_joker(g, index)
+
+
+@njit
+def nth_joker(g, number, wanted):
+    """The place of a joker by age among those in the bit set `wanted`: the order in which random choices see jokers."""
+    for _ in range(number):
+        wanted ^= 1 << _oldest(g, wanted)
+    return _oldest(g, wanted)
+
+
+@njit
+def _oldest(g, wanted):
+    oldest = -1
+    for index in range(g.joker_count):
+        if wanted >> index & 1 and (oldest < 0 or g.joker_serial[index] < g.joker_serial[oldest]):
+            oldest = index
+    return oldest

@@ -285,10 +285,12 @@ def _main_pass(g, s):
 
 
 @njit
-def _break_glass(g, s):
-    """Glass Cards that scored may break, one chance each; jokers then see all destroyed cards at once."""
+def _destroy_cards(g, s):
+    """Sixth Sense, then glass: Glass Cards that scored may break, one chance each. Jokers then see all destroyed."""
+    s.glass_counts = True
     for index in range(s.scoring_count):
         slot = s.scoring[index]
+        phases.destroy_check(g, s, slot)
         if g.card_enhancement[slot] == GLASS and not is_debuffed(g, slot):
             if chance(g, s, _GLASS_STREAM, _GLASS_ODDS):
                 for place in range(s.played_count):
@@ -322,7 +324,10 @@ def score_hand(g, s):
     else:
         _boss_strikes(g, s)
         s.money_before = g.money
+        s.cards_added = 0
         phases.before(g, s)
+        if s.cards_added > 0:
+            phases.card_added(g, s, s.cards_added)
         _set_base(g, s)
         _score_cards(g, s)
         _score_held_cards(g, s)
@@ -330,7 +335,7 @@ def score_hand(g, s):
         if g.deck == _PLASMA:
             s.chips = np.floor((s.chips + s.mult) / 2)
             s.mult = s.chips
-        _break_glass(g, s)
+        _destroy_cards(g, s)
     s.score = np.floor(s.chips * s.mult)
     phases.after(g, s)
     remove_doomed(g)

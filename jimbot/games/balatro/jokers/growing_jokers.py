@@ -6,11 +6,17 @@ from jimbot.games.balatro.cards import set_enhancement
 from jimbot.games.balatro.content import GLASS, GOLD
 from jimbot.games.balatro.hands import is_debuffed, is_face
 from jimbot.games.balatro.inventory import doom
+from jimbot.games.balatro.jokers.evaluate import chance
 from jimbot.games.balatro.jokers.registry import CHIPS, MULT, VALUE, X_MULT, MainRow, amount, define
+from jimbot.games.balatro.state import DEBUFFED
+from jimbot.games.balatro.streams import stream_id
 
 # --- before scoring ---
 
 _GREEN_MULT = amount("j_green_joker", "extra.hand_add")
+
+
+_GREEN_LOSS = amount("j_green_joker", "extra.discard_sub")
 
 
 def _green(g, s, i, copied):
@@ -18,7 +24,13 @@ def _green(g, s, i, copied):
         g.joker_value[i] += _GREEN_MULT
 
 
-define("j_green_joker", before=_green, gives=MainRow(MULT, 1, VALUE))
+def _green_fades(g, s, i, copied, place):
+    """Once per discard, on its last card."""
+    if not copied and place == s.played_count - 1:
+        g.joker_value[i] = max(0.0, g.joker_value[i] - _GREEN_LOSS)
+
+
+define("j_green_joker", before=_green, discard=_green_fades, gives=MainRow(MULT, 1, VALUE))
 
 _BUS_MULT = amount("j_ride_the_bus", "extra")
 
@@ -96,28 +108,62 @@ _GLASS_GAIN = amount("j_glass", "extra")
 
 
 def _glass_joker(g, s, i, copied):
-    """Counts destroyed Glass Cards."""
-    if copied:
+    """Counts destroyed Glass Cards, unless a Spectral card took them."""
+    if copied or not s.glass_counts:
         return
     for place in range(s.played_count):
         if s.destroyed >> place & 1 and g.card_enhancement[s.played[place]] == GLASS:
             g.joker_value[i] += _GLASS_GAIN
 
 
+# The Hanged Man counts too: consumables that destroy cards run the same phase.
 define("j_glass", cards_removed=_glass_joker, gives=MainRow(X_MULT, 1, VALUE))
 
-# --- growth outside scoring (the state machine adds the phase; what they give is here) ---
-define("j_gros_michel", gives=MainRow(MULT, "extra.mult"))
-define("j_cavendish", gives=MainRow(X_MULT, "extra.Xmult"))
-define("j_ceremonial", gives=MainRow(MULT, 1, VALUE))
-define("j_red_card", gives=MainRow(MULT, 1, VALUE))
-define("j_flash", gives=MainRow(MULT, 1, VALUE))
-define("j_popcorn", gives=MainRow(MULT, 1, VALUE))
-define("j_castle", gives=MainRow(CHIPS, 1, VALUE))
-define("j_constellation", gives=MainRow(X_MULT, 1, VALUE))
-define("j_hologram", gives=MainRow(X_MULT, 1, VALUE))
-define("j_madness", gives=MainRow(X_MULT, 1, VALUE))
-define("j_ramen", gives=MainRow(X_MULT, 1, VALUE))
-define("j_campfire", gives=MainRow(X_MULT, 1, VALUE))
-define("j_hit_the_road", gives=MainRow(X_MULT, 1, VALUE))
-define("j_yorick", gives=MainRow(X_MULT, 1, VALUE))
+# --- outside scoring ---
+
+_POPCORN_LOSS = amount("j_popcorn", "extra")
+
+
+def _popcorn(g, s, i, copied):
+    if not copied:
+        g.joker_value[i] -= _POPCORN_LOSS
+        if g.joker_value[i] <= 0:
+            doom(g, i)
+
+
+define("j_popcorn", gives=MainRow(MULT, 1, VALUE), end_of_round=_popcorn)
+
+_MICHEL_STREAM, _CAVENDISH_STREAM = stream_id("gros_michel"), stream_id("cavendish")
+_MICHEL_ODDS, _CAVENDISH_ODDS = amount("j_gros_michel", "extra.odds"), amount("j_cavendish", "extra.odds")
+
+
+def _gros_michel(g, s, i, copied):
+    """May go extinct, which lets Cavendish into the pools."""
+    if not copied and chance(g, s, _MICHEL_STREAM, _MICHEL_ODDS):
+        g.michel_extinct = True
+        doom(g, i)
+
+
+define("j_gros_michel", gives=MainRow(MULT, "extra.mult"), end_of_round=_gros_michel)
+
+
+def _cavendish(g, s, i, copied):
+    if not copied and chance(g, s, _CAVENDISH_STREAM, _CAVENDISH_ODDS):
+        doom(g, i)
+
+
+define("j_cavendish", gives=MainRow(X_MULT, "extra.Xmult"), end_of_round=_cavendish)
+
+
+def _turtle_bean(g, s, i, copied):
+    """One hand size less per round; gone when none would be left."""
+    if not copied:
+        if g.joker_value[i] <= 1:
+            doom(g, i)
+        else:
+            g.joker_value[i] -= 1
+            if not g.joker_flags[i] & DEBUFFED:
+                g.hand_size -= 1
+
+
+define("j_turtle_bean", passive="inventory", end_of_round=_turtle_bean)
