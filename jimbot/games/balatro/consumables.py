@@ -427,7 +427,7 @@ def _the_soul(g):
 @njit
 def _fool(g):
     if has_consumable_room(g):
-        give_consumable(g, g.last_tarot_planet)
+        give_consumable(g, np.int64(g.last_tarot_planet))
 
 
 @njit

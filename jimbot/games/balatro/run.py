@@ -34,6 +34,7 @@ ACTION_KINDS = (
     SELECT, SKIP, REROLL_BOSS, PLAY, DISCARD, CASH_OUT, BUY, BUY_AND_USE, REDEEM, OPEN, REROLL, PICK, SKIP_PACK, NEXT,
     USE, SELL_JOKER, SELL_CONSUMABLE, SORT, MOVE_JOKER, MOVE_CONSUMABLE, MOVE_HAND,
 ) = range(len(ACTION_KINDS))  # fmt: skip
+START = -1  # for `apply`
 _BY_RANK, _BY_SUIT = 0, 1
 _MOST_PLAYED = 5
 
@@ -198,3 +199,18 @@ def start(g, s):
     """A run at its first decision; the caller has written seed, deck, stake, challenge and endless."""
     setup.start_run(g)
     blind_choice.enter_blind_select(g, s)
+
+
+@njit
+def apply(g, s, kind, index, targets):
+    """The door from Python for single games: starts a run (`START`) or takes an action; False if it is not legal.
+
+    Replay, tools and tests all go through it, so that they compile one program.
+    """
+    if kind == START:
+        start(g, s)
+        return True
+    if not is_legal(g, kind, index, targets):
+        return False
+    step(g, s, kind, index, targets)
+    return True

@@ -5,6 +5,8 @@ Every function trusts its caller to have asked `legality.is_legal`.
 
 from __future__ import annotations
 
+import numpy as np
+
 from jimbot.games.balatro import hooks
 from jimbot.games.balatro.blind_choice import enter_blind_select
 from jimbot.games.balatro.blinds import draw_boss
@@ -144,7 +146,7 @@ def buy(g, s, index):
 @njit
 def buy_and_use(g, s, index, targets):
     """Buys a consumable and uses it at once, so that it needs no slot."""
-    consumable = g.offer_id[index]
+    consumable = np.int64(g.offer_id[index])
     _pay(g, offer_price(g, index))
     take_offer(g, index, 0, g.shop_count)
     g.shop_count -= 1
@@ -209,7 +211,7 @@ def pick_from_pack(g, s, index, targets):
     place = FIRST_PACK_OFFER + index
     consumable = -1
     if g.offer_kind[place] == OFFER_CONSUMABLE:
-        consumable = g.offer_id[place]
+        consumable = np.int64(g.offer_id[place])
     else:
         _take(g, s, place)
     take_offer(g, place, FIRST_PACK_OFFER, g.pack_count)
@@ -235,7 +237,7 @@ def skip_pack(g, s):
 @njit
 def use_held(g, s, index, targets):
     """Uses a held consumable. Its slot, if Negative, and its key are given back after the effect."""
-    consumable = g.consumable_id[index]
+    consumable = np.int64(g.consumable_id[index])
     negative = g.consumable_edition[index] == NEGATIVE
     g.consumable_edition[index] = 0
     remove_consumable(g, index)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jimbot.games.balatro import run
+from jimbot.games.balatro.compile import njit
 from jimbot.games.balatro.content import (
     BLINDS,
     CONSUMABLES,
@@ -43,6 +44,10 @@ from jimbot.games.balatro.state import (
     ETERNAL,
     FIRST_PACK_OFFER,
     GAME_OVER,
+    MAX_BOOSTERS,
+    MAX_JOKERS,
+    MAX_SHOP_CARDS,
+    MAX_SHOP_VOUCHERS,
     OFFER_CARD,
     OFFER_JOKER,
     PACK,
@@ -61,6 +66,36 @@ _JOKER_VALUES = ("mult", "x_mult", "chips")
 _STICKERS = {"eternal": ETERNAL, "perishable": PERISHABLE, "rental": RENTAL}
 _PAYOUT_PARTS = ("blind", "hands", "jokers", "tags", "interest")
 _SAME_PACK = {"p_buffoon_normal_2": "p_buffoon_normal_1"}  # which of its two pictures the first one shows is not seeded
+
+
+# Everything the format shows that is computed, not stored.
+_PRICES = np.dtype(
+    (
+        np.record,
+        [
+            ("offers", np.int64, (MAX_SHOP_CARDS,)),
+            ("boosters", np.int64, (MAX_BOOSTERS,)),
+            ("vouchers", np.int64, (MAX_SHOP_VOUCHERS,)),
+            ("jokers", np.int64, (MAX_JOKERS,)),
+            ("reroll", np.int64),
+            ("hand_limit", np.int64),
+        ],
+    )
+)
+
+
+@njit
+def _read_prices(g, prices):
+    for place in range(g.shop_count):
+        prices.offers[place] = offer_price(g, place)
+    for index in range(g.booster_count):
+        prices.boosters[index] = booster_price(g, index)
+    for index in range(g.voucher_count):
+        prices.vouchers[index] = voucher_price(g, g.shop_voucher[index])
+    for index in range(g.joker_count):
+        prices.jokers[index] = joker_sell_value(g, index)
+    prices.reroll = reroll_price(g)
+    prices.hand_limit = hand_limit(g)
 
 
 def _edition(identifier: int) -> str:
@@ -88,9 +123,9 @@ def _hand_card(g: Any, slot: int) -> dict[str, Any]:
     return out
 
 
-def _joker(g: Any, index: int) -> dict[str, Any]:
+def _joker(g: Any, index: int, sell_value: int) -> dict[str, Any]:
     row = JOKERS.rows[int(g.joker_id[index])]
-    out = {"key": row["key"], "sell": int(joker_sell_value(g, index))}
+    out = {"key": row["key"], "sell": sell_value}
     if g.joker_edition[index]:
         out["ed"] = _edition(int(g.joker_edition[index]))
     out |= {name: 1 for name, flag in _STICKERS.items() if g.joker_flags[index] & flag}
@@ -118,13 +153,13 @@ def _offer(g: Any, place: int) -> dict[str, Any]:
     return out | {name: 1 for name, flag in _STICKERS.items() if g.offer_flags[place] & flag}
 
 
-def _shop(g: Any) -> dict[str, Any]:
-    vouchers = [int(voucher) for voucher in g.shop_voucher[: g.voucher_count]]
+def _shop(g: Any, prices: Any) -> dict[str, Any]:
+    voucher = [VOUCHERS.key(int(g.shop_voucher[0])), int(prices.vouchers[0])] if g.voucher_count else None
     return {
-        "cards": [_offer(g, place) | {"cost": int(offer_price(g, place))} for place in range(g.shop_count)],
-        "packs": [[_pack_key(int(g.booster_id[i])), int(booster_price(g, i))] for i in range(g.booster_count)],
-        "voucher": [VOUCHERS.key(vouchers[0]), int(voucher_price(g, vouchers[0]))] if vouchers else None,
-        "reroll": int(reroll_price(g)),
+        "cards": [_offer(g, place) | {"cost": int(prices.offers[place])} for place in range(g.shop_count)],
+        "packs": [[_pack_key(int(g.booster_id[i])), int(prices.boosters[i])] for i in range(g.booster_count)],
+        "voucher": voucher,
+        "reroll": int(prices.reroll),
     }
 
 
@@ -135,6 +170,8 @@ def _pack_key(pack: int) -> str:
 
 def read_state(g: Any) -> dict[str, Any]:
     """The state of a game as recordings write it."""
+    prices = np.zeros(1, _PRICES)[0]
+    _read_prices(g, prices)
     out: dict[str, Any] = {
         "phase": PHASE_NAMES[g.phase],
         "ante": int(g.ante),
@@ -149,9 +186,9 @@ def read_state(g: Any) -> dict[str, Any]:
         "score": float(g.score),
         "deck_left": int(g.pile_count),
         "deck_total": int(g.card_count),
-        "hand_size": int(hand_limit(g)),
+        "hand_size": int(prices.hand_limit),
         "hand": [_hand_card(g, int(slot)) for slot in g.hand[: g.hand_count]],
-        "jokers": [_joker(g, index) for index in range(g.joker_count)],
+        "jokers": [_joker(g, index, int(prices.jokers[index])) for index in range(g.joker_count)],
         "consumables": [_consumable(g, index) for index in range(g.consumable_count)],
         "levels": {HANDS.key(i): int(level) for i, level in enumerate(g.hand_level) if level != 1},
         "targets": {
@@ -166,7 +203,7 @@ def read_state(g: Any) -> dict[str, Any]:
     if g.phase == ROUND_EVAL:
         out["earnings"] = dict(zip(_PAYOUT_PARTS, map(int, g.payout_part), strict=True))
     if g.phase == SHOP or (g.phase == PACK and g.pack_phase == SHOP):
-        out["shop"] = _shop(g)
+        out["shop"] = _shop(g, prices)
     if g.phase == PACK:
         cards = [_offer(g, FIRST_PACK_OFFER + number) for number in range(g.pack_count)]
         out["pack"] = {"key": _pack_key(int(g.pack_id)), "left": int(g.pack_picks), "cards": cards}
@@ -217,7 +254,7 @@ def start_recorded(record: dict[str, Any]) -> tuple[Any, Any]:
     g, s = new_games(1)[0], new_scratch()[0]
     g.seed, g.seed_length = seed_bytes(record["seed"])
     g.deck, g.stake = DECKS.id(record["deck"]), int(record["stake"])
-    run.start(g, s)
+    run.apply(g, s, run.START, 0, np.uint64(0))
     return g, s
 
 
@@ -228,13 +265,12 @@ def replay(records: list[dict[str, Any]]) -> Iterator[Difference]:
         action = record.get("action")
         if action:
             kind, index, targets = read_action(action)
-            if not run.is_legal(g, kind, index, targets):
+            if not run.apply(g, s, kind, index, targets):
                 yield _difference(records, record, "legal", True, False)
                 return
-            run.step(g, s, kind, index, targets)
             if targets and kind in (run.USE, run.PICK) and g.hand_count:
                 # The game keeps the order after a consumable has changed cards; the recording player sorts again.
-                run.step(g, s, run.SORT, 0, np.uint64(0))
+                run.apply(g, s, run.SORT, 0, np.uint64(0))
         found = [
             _difference(records, record, name, record["state"][name], got.get(name))
             for got in [read_state(g)]

@@ -1,0 +1,214 @@
+"""A run under test: set up by hand, driven by named actions. Everything compiled sits behind two doors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jimbot.games.balatro import run
+from jimbot.games.balatro.boss_effects import disable_blind
+from jimbot.games.balatro.cards import add_card, new_serial
+from jimbot.games.balatro.compile import njit
+from jimbot.games.balatro.content import (
+    BLINDS,
+    CHALLENGES,
+    CONSUMABLES,
+    DECKS,
+    EDITIONS,
+    ENHANCEMENTS,
+    JOKERS,
+    SEALS,
+    TAGS,
+    VOUCHERS,
+    card_code,
+    parse_card,
+)
+from jimbot.games.balatro.create import start_counter
+from jimbot.games.balatro.inventory import add_consumable, add_joker
+from jimbot.games.balatro.piles import put_in_hand, put_under_pile
+from jimbot.games.balatro.scratch import new_scratch
+from jimbot.games.balatro.state import IN_DECK, NOWHERE, PHASE_NAMES, new_games
+from jimbot.games.balatro.streams import seed_bytes
+from jimbot.games.balatro.tags import gain_tag
+from jimbot.games.balatro.vouchers import own_voucher
+
+NONE = np.uint64(0)
+
+
+@njit
+def arrange(g, what, item, edition, flags, seal, suit):
+    if what == 0:
+        return add_joker(g, item, edition, flags, start_counter(g, item), new_serial(g))
+    if what == 1:
+        return add_consumable(g, item, edition, new_serial(g))
+    if what == 2:
+        own_voucher(g, item)
+    elif what == 3:
+        gain_tag(g, item, suit)
+    elif what == 6:
+        disable_blind(g)
+    else:
+        slot = add_card(g, item, suit, flags, edition, seal, new_serial(g), IN_DECK)
+        if what == 4:
+            put_in_hand(g, slot)
+        else:
+            put_under_pile(g, slot)
+        return slot
+    return 0
+
+
+class Run:
+    """One game; lists read as keys, actions by name."""
+
+    def __init__(
+        self,
+        seed: str = "TESTSEED",
+        deck: str = "b_red",
+        stake: int = 1,
+        challenge: str = "",
+        endless: bool = False,
+    ) -> None:
+        self._games = new_games(1)
+        self.g: Any = self._games[0]
+        self.s: Any = new_scratch()[0]
+        self.g.seed, self.g.seed_length = seed_bytes(seed)
+        self.g.deck, self.g.stake, self.g.endless = DECKS.id(deck), stake, endless
+        self.g.challenge = CHALLENGES.id(challenge) if challenge else 0
+        run.apply(self.g, self.s, run.START, 0, NONE)
+
+    # --- acting ---
+
+    def try_act(self, name: str, index: int = 0, cards: tuple[int, ...] | list[int] = (), to: int = -1) -> bool:
+        targets = np.uint64(to if to >= 0 else sum(1 << place for place in cards))
+        return bool(run.apply(self.g, self.s, run.ACTION_KINDS.index(name), index, targets))
+
+    def act(self, name: str, index: int = 0, cards: tuple[int, ...] | list[int] = (), to: int = -1) -> Run:
+        assert self.try_act(name, index, cards, to), f"{name} {index} {cards} is not legal in {self.phase}"
+        return self
+
+    def allows(self, name: str, index: int = 0, cards: tuple[int, ...] | list[int] = ()) -> bool:
+        before = self._games.copy()
+        allowed = self.try_act(name, index, cards)
+        self._games[:] = before
+        return allowed
+
+    def use(self, key: str, *cards: int, edition: str = "base") -> Run:
+        """Gives a consumable and uses it."""
+        self.consumable(key, edition)
+        return self.act("use", int(self.g.consumable_count) - 1, cards)
+
+    def can_use(self, key: str, *cards: int) -> bool:
+        before = self._games.copy()
+        self.consumable(key)
+        allowed = self.try_act("use", int(self.g.consumable_count) - 1, cards)
+        self._games[:] = before
+        return allowed
+
+    # --- setting up ---
+
+    def joker(self, key: str, edition: str = "base", flags: int = 0) -> int:
+        return int(arrange(self.g, 0, JOKERS.id(key), EDITIONS.id(f"e_{edition}"), flags, 0, 0))
+
+    def consumable(self, key: str, edition: str = "base") -> int:
+        return int(arrange(self.g, 1, CONSUMABLES.id(key), EDITIONS.id(f"e_{edition}"), 0, 0, 0))
+
+    def voucher(self, key: str) -> None:
+        arrange(self.g, 2, VOUCHERS.id(key), 0, 0, 0, 0)
+
+    def tag(self, key: str, hand: int = -1) -> None:
+        arrange(self.g, 3, TAGS.id(key), 0, 0, 0, hand)
+
+    def disable(self) -> None:
+        arrange(self.g, 6, 0, 0, 0, 0, 0)
+
+    def card(self, text: str, what: int) -> int:
+        """`H_T`, `H_T+m_glass`, `H_T+Gold`, `H_T+foil`: enhancement, seal, edition."""
+        code, *extras = text.split("+")
+        rank, suit = parse_card(code)
+        enhancement = next((ENHANCEMENTS.id(extra) for extra in extras if extra in ENHANCEMENTS), 0)
+        seal = next((SEALS.id(extra) for extra in extras if extra in SEALS), 0)
+        edition = next((EDITIONS.id(f"e_{extra}") for extra in extras if f"e_{extra}" in EDITIONS), 0)
+        return int(arrange(self.g, what, rank, edition, enhancement, seal, suit))
+
+    def clear_cards(self) -> None:
+        self.g.card_place[:] = NOWHERE
+        self.g.enhancement_count[:] = 0
+        self.g.card_count = self.g.pile_count = self.g.hand_count = 0
+
+    def hand(self, text: str, deck: str = "C_2 C_3 C_4 C_5 C_6 C_7 C_8 C_9") -> Run:
+        """Replaces all cards: these in hand, left to right, and a small deck drawn from its left."""
+        self.clear_cards()
+        for code in text.split():
+            self.card(code, 4)
+        for code in deck.split():
+            self.card(code, 5)
+        return self
+
+    def boss(self, key: str) -> Run:
+        """Makes a boss the blind that is up."""
+        self.g.boss, self.g.on_deck = BLINDS.id(key), 2
+        return self
+
+    def win_round(self) -> Run:
+        """Plays one card with the score already reached."""
+        self.g.score = self.g.requirement
+        forced = [place for place in range(self.g.hand_count) if self.g.card_flags[self.g.hand[place]] & 8]
+        return self.act("play", cards=forced or [0])
+
+    def to_shop(self) -> Run:
+        return self.act("select").win_round().act("cash_out")
+
+    # --- reading ---
+
+    @property
+    def phase(self) -> str:
+        return PHASE_NAMES[self.g.phase]
+
+    @property
+    def money(self) -> int:
+        return int(self.g.money)
+
+    @property
+    def jokers(self) -> list[str]:
+        return [JOKERS.key(int(joker)) for joker in self.g.joker_id[: self.g.joker_count]]
+
+    @property
+    def consumables(self) -> list[str]:
+        return [CONSUMABLES.key(int(item)) for item in self.g.consumable_id[: self.g.consumable_count]]
+
+    @property
+    def tags(self) -> list[str]:
+        return [TAGS.key(int(tag)) for tag in self.g.tag_id[: self.g.tag_count]]
+
+    @property
+    def slots(self) -> list[int]:
+        return [int(slot) for slot in self.g.hand[: self.g.hand_count]]
+
+    def describe(self, slot: int) -> str:
+        """The card in the notation of `card`."""
+        g = self.g
+        text = card_code(int(g.card_rank[slot]), int(g.card_suit[slot]))
+        if g.card_enhancement[slot]:
+            text += "+" + ENHANCEMENTS.key(int(g.card_enhancement[slot]))
+        if g.card_edition[slot]:
+            text += "+" + EDITIONS.key(int(g.card_edition[slot])).removeprefix("e_")
+        if g.card_seal[slot]:
+            text += "+" + SEALS.key(int(g.card_seal[slot]))
+        return text
+
+    @property
+    def held(self) -> str:
+        return " ".join(self.describe(slot) for slot in self.slots)
+
+    @property
+    def owned(self) -> list[str]:
+        return [self.describe(int(slot)) for slot in self.g.cards[: self.g.card_count]]
+
+    @property
+    def debuffed(self) -> list[str]:
+        return [self.describe(slot) for slot in self.slots if self.g.card_flags[slot] & 1]
+
+    @property
+    def face_down(self) -> list[str]:
+        return [self.describe(slot) for slot in self.slots if self.g.card_flags[slot] & 2]
