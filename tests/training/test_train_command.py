@@ -147,3 +147,21 @@ def test_a_run_directory_that_cannot_be_written_is_one_sentence(
     (tmp_path / "file").write_text("not a folder")
     assert run(["train", "probe", *FLAGS, "--runs-dir", "file"]) == 1
     assert "file" in capsys.readouterr().err
+
+
+def test_naming_a_project_records_offline_with_wandb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["train", "probe", *FLAGS, "--project=mine", "--no-artifact"]) == 0
+    assert list((tmp_path / "runs/probe-jax-ppo/wandb").glob("offline-run-*/*.wandb"))
+    assert run(["train", "probe", *FLAGS, "--project=mine", "--no-wandb", "--run-name=quiet"]) == 0
+    assert not (tmp_path / "runs/quiet/wandb").exists()
+
+
+def test_training_ends_with_a_verdict_and_what_to_type_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["train", "probe", *FLAGS, "--eval-games=16"]) == 0
+    said = capsys.readouterr().out
+    assert "return" in said
+    assert "jimbot watch probe-jax-ppo" in said
