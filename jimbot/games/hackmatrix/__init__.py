@@ -7,6 +7,8 @@ from jimbot.games.contract import GameEntry
 from jimbot.games.functional import FunctionalBatchGame
 from jimbot.games.hackmatrix.build import make_state, to_dict
 from jimbot.games.hackmatrix.draws import Draws, draw_step
+from jimbot.games.hackmatrix.heuristic import Heuristic
+from jimbot.games.hackmatrix.render import render
 from jimbot.games.hackmatrix.spec import SPEC, Options
 from jimbot.games.hackmatrix.state import State
 from jimbot.games.hackmatrix.step import HackMatrix
@@ -19,4 +21,4 @@ def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bo
     return FunctionalBatchGame(HackMatrix(options), num_envs, seed, checked)
 
 
-GAME = GameEntry(spec=SPEC, make=make, functional=HackMatrix)
+GAME = GameEntry(spec=SPEC, make=make, functional=HackMatrix, scripted={Heuristic.name: Heuristic}, render=render)

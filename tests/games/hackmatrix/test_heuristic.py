@@ -1,0 +1,213 @@
+"""The scripted player: legal, repeatable, takes the obvious action, and plays far better than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import numpy as np
+import pytest
+
+from jimbot.games import make
+from jimbot.games.functional import FunctionalBatchGame
+from jimbot.games.hackmatrix import make_state, spec
+from jimbot.games.hackmatrix.heuristic import Heuristic
+from jimbot.games.hackmatrix.sight import FAR, NOWHERE, Sight
+from jimbot.games.seeds import bank_seeds
+
+NUM_ENVS = 64
+STEPS = 40
+
+Player = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+EXIT_FAR = {"exit": (5, 5)}
+SITUATIONS = {
+    "steps onto the exit": (dict(player=(5, 4), **EXIT_FAR), spec.RIGHT),
+    "walks around a block": (
+        {"player": (0, 0), "exit": (0, 5), "blocks": [{"row": 0, "col": 1, "type": "data", "points": 9}]},
+        spec.UP,
+    ),
+    "shoots an enemy before it bites": (
+        dict(player=(2, 2), enemies=[{"type": "virus", "row": 2, "col": 1, "hp": 1}], **EXIT_FAR),
+        spec.LEFT,
+    ),
+    "shoots a transmission in its way": (
+        dict(player=(5, 1), transmissions=[{"row": 5, "col": 3}], **EXIT_FAR),
+        spec.RIGHT,
+    ),
+    "leaves rather than shoots when out of breath": (
+        dict(
+            player=(4, 5),
+            hp=1,
+            enemies=[{"type": "daemon", "row": 4, "col": 4}, {"type": "daemon", "row": 3, "col": 5}],
+            **EXIT_FAR,
+        ),
+        spec.UP,
+    ),
+    "fetches a data siphon next to it": (dict(player=(0, 1), pickups=[(0, 0)], **EXIT_FAR), spec.LEFT),
+    "siphons a good program that calls few": (
+        dict(
+            player=(2, 2),
+            data_siphons=1,
+            blocks=[{"row": 2, "col": 3, "type": "program", "program": "RESET"}],
+            **EXIT_FAR,
+        ),
+        spec.SIPHON,
+    ),
+    "heals at 1 HP": (dict(player=(2, 2), hp=1, energy=4, owned_programs=["RESET"], **EXIT_FAR), spec.RESET),
+    "hits a full row": (
+        dict(
+            player=(2, 2),
+            credits=3,
+            energy=1,
+            owned_programs=["ROW"],
+            enemies=[{"type": "virus", "row": 2, "col": 0}, {"type": "daemon", "row": 2, "col": 5}],
+            **EXIT_FAR,
+        ),
+        spec.ROW,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def game() -> FunctionalBatchGame:
+    batch = make("hackmatrix", NUM_ENVS, checked=True)
+    assert isinstance(batch, FunctionalBatchGame)
+    batch.reset(bank_seeds("validation", NUM_ENVS))
+    return batch
+
+
+@pytest.fixture(scope="module")
+def answers(game: FunctionalBatchGame) -> dict[str, int]:
+    """What the player does in every situation; all in one batch, since each look at a batch costs the same."""
+    states = [make_state(**situation) for situation, _ in SITUATIONS.values()]
+    put_states(game, states)
+    actions, _, _ = Heuristic().act(game.observation, game.legal_mask)
+    return dict(zip(SITUATIONS, actions.tolist(), strict=False))
+
+
+def put_states(game: FunctionalBatchGame, states: list) -> None:
+    """The states in the first rows of a batch, copies of the last one in the others."""
+    rows = game.rows
+    assert rows is not None
+    states = states + [states[-1]] * (NUM_ENVS - len(states))
+    stacked = jax.tree.map(lambda *leaves: jax.numpy.asarray(np.stack([np.asarray(leaf) for leaf in leaves])), *states)
+    game.rows = rows._replace(state=stacked)
+    game._refresh()
+
+
+def play(game: FunctionalBatchGame, choose: Player, steps: int) -> np.ndarray:
+    """(N,) the stage every game reached within some steps; ended games are held."""
+    game.reset(bank_seeds("validation", NUM_ENVS))
+    over = np.zeros(NUM_ENVS, bool)
+    stage = np.ones(NUM_ENVS)
+    for _ in range(steps):
+        game.step(choose(game.observation, game.legal_mask), hold=over)
+        ended = (game.terminated | game.truncated) & ~over
+        stage = np.where(ended, game.final_stats[:, spec.EPISODE_STATS.index("stage")], stage)
+        over |= ended
+        stage = np.where(over, stage, Sight(game.observation).stage)
+    return stage
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_takes_the_obvious_action(name: str, answers: dict[str, int]) -> None:
+    labels = spec.SPEC.actions.labels
+    assert labels[answers[name]] == labels[SITUATIONS[name][1]]
+
+
+def test_gets_stages_further_than_chance_and_is_always_legal(game: FunctionalBatchGame) -> None:
+    luck = np.random.default_rng(5)
+    player = Heuristic()
+    by_chance = play(game, lambda _, legal: np.where(legal, luck.random(legal.shape), -1).argmax(axis=1), STEPS)
+    by_plan = play(game, lambda observation, legal: player.act(observation, legal)[0], STEPS)  # illegal ones raise
+    assert by_plan.mean() > by_chance.mean() + 1.0
+    assert by_plan.mean() > 2.0
+
+
+def test_answers_are_repeatable_and_do_not_depend_on_the_rest_of_the_batch(game: FunctionalBatchGame) -> None:
+    play(game, lambda observation, legal: Heuristic().act(observation, legal)[0], 12)
+    observation, legal = game.observation.copy(), game.legal_mask.copy()
+    actions, probabilities, values = Heuristic().act(observation, legal)
+    again, _, _ = Heuristic().act(observation, legal)
+    assert (actions == again).all()
+    for row in range(0, NUM_ENVS, 7):
+        alone, chances, _ = Heuristic().act(observation[row : row + 1], legal[row : row + 1])
+        assert alone[0] == actions[row]
+        np.testing.assert_allclose(chances[0], probabilities[row], atol=1e-6)
+    assert actions.shape == values.shape == (NUM_ENVS,)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+    assert (probabilities[~legal] == 0).all()
+    assert (probabilities.argmax(axis=1) == actions).all()
+
+
+def test_draws_are_legal_and_follow_the_key(game: FunctionalBatchGame) -> None:
+    legal = game.legal_mask
+    first, again, other = (
+        Heuristic().act(game.observation, legal, False, np.random.default_rng(seed))[0] for seed in (1, 1, 2)
+    )
+    assert (first == again).all()
+    assert (first != other).any()
+    assert np.take_along_axis(legal, first[:, None], 1).all()
+
+
+@pytest.mark.parametrize("action", [spec.UP, spec.SIPHON, spec.UNDO, spec.HACK])
+def test_plays_the_only_legal_action_even_one_it_never_wants(game: FunctionalBatchGame, action: int) -> None:
+    only = np.zeros_like(game.legal_mask)
+    only[:, action] = True
+    for deterministic in (True, False):
+        actions, probabilities, _ = Heuristic().act(game.observation, only, deterministic)
+        assert (actions == action).all()
+        assert np.isfinite(probabilities).all()
+
+
+def test_reads_the_observation_as_the_state_is(game: FunctionalBatchGame) -> None:
+    state = make_state(
+        player=(2, 3),
+        hp=2,
+        credits=7,
+        energy=9,
+        data_siphons=3,
+        attack_damage=2,
+        stage=4,
+        exit=(0, 5),
+        enemies=[
+            {"type": "daemon", "row": 2, "col": 5, "hp": 1, "stunned": True},
+            {"type": "glitch", "row": 5, "col": 1},
+        ],
+        transmissions=[{"row": 1, "col": 3, "turns": 2}],
+        blocks=[
+            {"row": 3, "col": 3, "type": "program", "program": "ATK+"},
+            {"row": 4, "col": 4, "type": "data", "points": 6, "siphoned": True},
+            {"row": 0, "col": 4, "type": "question", "points": 3},
+            {"row": 1, "col": 5, "type": "data", "points": 2},
+        ],
+        resources=[{"row": 0, "col": 0, "credits": 2}, {"row": 0, "col": 1, "energy": 3}],
+        pickups=[(5, 5)],
+        owned_programs=["WAIT", "HACK"],
+    )
+    put_states(game, [state])
+    sight = Sight(game.observation[:1])
+
+    def cells(mask: np.ndarray) -> list[int]:
+        return np.nonzero(mask[0])[0].tolist()
+
+    numbers = (sight.player, sight.hp, sight.credits, sight.energy, sight.siphons, sight.attack, sight.stage)
+    assert [int(number[0]) for number in numbers] == [15, 2, 7, 9, 3, 2, 4]
+    assert cells(sight.owned) == [spec.WAIT - spec.FIRST_PROGRAM, spec.HACK - spec.FIRST_PROGRAM]
+    assert cells(sight.enemies) == [17, 31]
+    assert cells(sight.transmissions) == [9]
+    assert cells(sight.blocks) == [4, 11, 21, 28]
+    assert cells(sight.question) == [4]
+    assert cells(sight.siphoned) == [28]
+    assert (sight.points[0, [11, 28]].tolist(), sight.spawn[0, [11, 21, 28]].tolist()) == ([2, 6], [2, 8, 0])
+    assert sight.block_program[0, 21].argmax() == spec.ATK_PLUS - spec.FIRST_PROGRAM
+    assert (int(sight.cell_credits[0, 0]), int(sight.cell_energy[0, 1])) == (2, 3)
+    assert (cells(sight.pickups), int(sight.exit[0])) == ([35], 5)
+    cell, kind, hp, stunned, turns = (part[0].tolist() for part in sight.slots)
+    assert (cell, kind, hp) == ([9, 17, 31], [4, spec.DAEMON, spec.GLITCH], [2, 1, 2])
+    assert (stunned, turns) == ([False, True, False], [2, 0, 0])
+    # The exit at (0, 5) is walled in by the blocks at (0, 4) and (1, 5).
+    assert sight.distance[0, 15, 5] == FAR
+    assert sight.distance[0, 15, 27] == 4  # around the block at (3, 3)
+    assert NOWHERE not in cell
