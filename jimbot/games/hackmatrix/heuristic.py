@@ -1,9 +1,9 @@
 """A scripted player of HackMatrix: a goal for the walk, a few rules for programs, and a search of three turns.
 
 Per game it chooses where to go (the exit, a data-siphon pickup, a cell worth siphoning from), then tries every
-sequence of three moves, shots or siphons against a model of the enemies (`lookahead`) and takes the first action of
-the best one. Programs are free actions, so rules alone decide when to use them. It sees the observation and the mask
-only. Everything runs on arrays over all games at once.
+sequence of three moves or shots (the first turn may also be a siphon or WAIT) against a model of the enemies
+(`lookahead`) and takes the first action of the best one. Other programs are free actions, so rules alone decide when
+to use them. It sees the observation and the mask only. Everything runs on arrays over all games at once.
 
 `jimbot evaluate heuristic --game hackmatrix --games 500 --num-envs 64` (held-out seeds, deterministic): final stage
 1/2/3/4/5/6/7/8 in 0/1/56/137/161/101/40/4 games, mean stage 4.88 (95 % interval 4.78 to 4.98), 2 games won, mean
