@@ -3,6 +3,9 @@
 import gzip
 import itertools
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,3 +38,20 @@ def test_a_replay_reports_an_action_the_rules_forbid():
     records = [*GAMES[0][:2], {**GAMES[0][2], "action": {"a": "cash_out"}}]
     (difference,) = traces.replay(records)
     assert (difference.step, difference.field) == (2, "legal")
+
+
+def test_the_same_code_replays_a_recorded_game_as_plain_python(tmp_path):
+    game = tmp_path / "game.json"
+    game.write_text(json.dumps(GAMES[0]), encoding="utf-8")
+    program = (
+        "import json, sys; from jimbot.games.balatro import compile, traces; assert compile.JIT_DISABLED; "
+        "print(list(traces.replay(json.load(open(sys.argv[1], encoding='utf-8')))))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(game)],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).resolve().parents[3])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout.strip() == "[]", done.stderr
