@@ -69,7 +69,7 @@ def legal_word(state: State, around: Boards) -> Any:
     word = jnp.zeros_like(state.hp)
     for action, allowed in enumerate(legal):
         word = word | (allowed.astype(jnp.int32) << action)
-    return settle(word)
+    return settle(word, by=state.hp)
 
 
 def legal_mask(word: Any) -> Any:
@@ -99,7 +99,7 @@ def aim(state: State, action: Any, acts: Any, around: Boards) -> Target:
         hit = going & (here & shootable).any()
         found = jnp.where(hit, cell_at(place), found)
         going = going & ~hit & ~(here & around.blocks).any()
-    found = settle(found)
+    found = settle(found, by=state.player)
     there = Entity.cell.of(state.entities) == found
     kind = Entity.kind.of(state.entities)
     transmission = there & (kind == TRANSMISSION)

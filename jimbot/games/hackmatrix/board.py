@@ -91,7 +91,8 @@ class Bits(NamedTuple):
     def has(self, cell: Any) -> Any:
         """Whether the cell with this number belongs to the set."""
         place = place_of(cell)
-        return ((jnp.where(place < _HALF, self.lo, self.hi) >> jnp.where(place < _HALF, place, place - _HALF)) & 1) == 1
+        low = place < _HALF
+        return ((jnp.where(low, self.lo, self.hi) >> jnp.where(low, place, place - _HALF)) & 1) == 1
 
     def nth(self, rank: Any) -> Any:
         """The number of the cell that has `rank` smaller members; the set must be larger than `rank`."""
@@ -137,10 +138,10 @@ def cell_at(place: Any) -> Any:
 
 
 def at_place(place: Any) -> Bits:
-    """The single cell at a place; the empty set outside the board."""
+    """The single cell at a place −7..48; the empty set outside the board."""
     one = jnp.int32(1)
-    lo = jnp.where((place >= 0) & (place < _HALF), one << jnp.clip(place, 0, 31), 0) & _WORD
-    hi = jnp.where((place >= _HALF) & (place < 2 * _HALF), one << jnp.clip(place - _HALF, 0, 31), 0) & _WORD
+    lo = jnp.where(place < _HALF, one << (place & 31), 0) & _WORD
+    hi = jnp.where(place < _HALF, 0, one << ((place - _HALF) & 31)) & _WORD
     return Bits(lo, hi)
 
 
@@ -153,9 +154,9 @@ def row_through(cell: Any) -> Bits:
     """All cells in the row of a cell."""
     row = row_of(cell)
     full = jnp.int32(0b111111)
-    lo = jnp.where(row < 3, full << jnp.clip(row * _STRIDE, 0, 31), 0)
-    hi = jnp.where(row >= 3, full << jnp.clip((row - 3) * _STRIDE, 0, 31), 0)
-    return Bits(lo, hi)
+    low = row < 3
+    line = full << (_STRIDE * jnp.where(low, row, row - 3))
+    return Bits(jnp.where(low, line, 0), jnp.where(low, 0, line))
 
 
 def column_through(cell: Any) -> Bits:
@@ -202,7 +203,7 @@ def steps_between(start: Bits, goal: Bits, open_cells: Bits) -> Any:
     def spread(carry: Any) -> Any:
         reached, steps, active = carry
         before = reached
-        for _ in range(4):  # several levels per trip: a trip costs more than a level
+        for _ in range(2):  # several levels per trip: a trip costs more than a level
             active = active & ~(reached & goal).any()
             reached = reached | (reached.beside() & open_cells)
             steps = steps + active

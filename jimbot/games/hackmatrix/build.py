@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 
 from jimbot.errors import UsageError
@@ -119,16 +119,17 @@ def make_state(
         "history_size": 0,
     }
     numbers["attack"] = numbers.pop("attack_damage")
-    return State(
-        key=jnp.asarray(np.concatenate(split([_whole("seed", seed, 0, 2**64 - 1)]))),
-        cells=jnp.asarray(cells, jnp.int32),
-        entities=jnp.asarray(_entities(enemies, transmissions), jnp.int32),
-        **{name: jnp.int32(value) for name, value in numbers.items()},
-        show=jnp.asarray(bool(show)),
-        calm=jnp.asarray(bool(calm)),
-        skip=jnp.asarray(bool(step_active)),
-        history=jnp.zeros((settings.history_length, SNAPSHOT), jnp.int32),
+    state = State(
+        key=np.concatenate(split([_whole("seed", seed, 0, 2**64 - 1)])),
+        cells=cells.astype(np.int32),
+        entities=np.array(_entities(enemies, transmissions), np.int32),
+        **{name: np.int32(value) for name, value in numbers.items()},
+        show=np.bool_(show),
+        calm=np.bool_(calm),
+        skip=np.bool_(step_active),
+        history=np.zeros((settings.history_length, SNAPSHOT), np.int32),
     )
+    return jax.device_put(state)
 
 
 def to_dict(state: State) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from jimbot.games.hackmatrix.settle import settle
 from jimbot.games.hackmatrix.spec import CELLS
 from jimbot.games.hackmatrix.state import SLOTS
 
-# Streams of one key; each (stream, counter) pair is drawn at most once.
-NEXT_KEY, ORDER, SPAWN, PICK, START, LAYOUT, CONTENTS, PROGRAMS, PLACEMENT = range(9)
+# What a key is used for; each (purpose, counter) pair is drawn at most once.
+STEP, START, STAGE, PLACEMENT, HIDDEN = range(5)
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
@@ -29,6 +29,7 @@ class Draws(NamedTuple):
     order: Any  # (SLOTS,): per slot; high half orders round 1, low half round 2. POLY (no enemy turn) uses it whole
     spawn: Any  # (CELLS,): one per spawn of the enemy turn; high bits choose the cell, the lowest two the type
     pick: Any  # (): WARP's target
+    key: Any  # (2,): the key the state has afterwards
 
 
 def threefry(key: Any, first: Any, second: Any) -> tuple[Any, Any]:
@@ -45,20 +46,19 @@ def threefry(key: Any, first: Any, second: Any) -> tuple[Any, Any]:
     return left, right
 
 
-def words(key: Any, stream: int, count: int) -> Any:
-    """(count, …) uint32 words of a stream."""
-    half = (count + 1) // 2
+def words(key: Any, purpose: int, *counts: int) -> list[Any]:
+    """Arrays of `counts` uint32 words each, all from one run of the generator over the (2, …) key."""
+    half = (sum(counts) + 1) // 2
     counter = jnp.arange(half, dtype=jnp.uint32).reshape(-1, *(1,) * (jnp.ndim(key) - 1))
-    left, right = threefry(key, counter, jnp.uint32(stream))
-    return jnp.concatenate(settle((left, right)))[:count]
-
-
-def next_key(key: Any) -> Any:
-    return words(key, NEXT_KEY, 2)
+    drawn = jnp.concatenate(settle(threefry(key, counter, jnp.uint32(purpose)), by=key))
+    ends = np.cumsum(counts).tolist()
+    return [drawn[end - count : end] for end, count in zip(ends, counts, strict=True)]
 
 
 def draw_step(key: Any) -> Draws:
-    return Draws(words(key, ORDER, SLOTS), words(key, SPAWN, CELLS), words(key, PICK, 1)[0])
+    """The luck of a step from a state's (2, …) key."""
+    order, spawn, pick, following = words(key, STEP, SLOTS, CELLS, 1, 2)
+    return Draws(order, spawn, pick[0], following)
 
 
 def below(word: Any, bound: Any) -> Any:

@@ -78,7 +78,7 @@ def act_in_turn(entities: Any, runs: Any, around: Boards, player: Any, hp: Any, 
     beside_player = around.player.beside()
     player_row = row_of(player)
     player_col = player - SIDE * player_row
-    best = settle(best_directions(around.player & open_cells, open_cells))
+    best = best_directions(around.player & open_cells, open_cells)
     occupied = around.enemies | around.transmissions
     overlapping = jnp.any(exists.sum(0) != occupied.size())
 
@@ -101,13 +101,13 @@ def act_in_turn(entities: Any, runs: Any, around: Boards, player: Any, hp: Any, 
         free = passable.minus(occupied)
         step = first_direction(here, flood_until((around.player & passable).when(moves), here.beside() & free, free))
         blind = jnp.where(glitch, direct_step(towards), first_true(*((here & cells).any() for cells in best)))
-        step = jnp.where(step != 0, step, blind_or_greedy_step(here, blind, towards, free))
+        step = settle(jnp.where(step != 0, step, blind_or_greedy_step(here, blind, towards, free)), by=next_word)
 
         again = moves & (actor == VIRUS) & (next_word < _SECOND_ROUND)
         new_place = place + step
         replacement = (next_word & _IDENTITY) | (new_place.astype(jnp.uint32) << _PLACE_SHIFT)
         replacement = jnp.where(again, replacement | _SECOND_ROUND, replacement | _DONE)
-        step, replacement, again = settle((step, replacement, again))
+        replacement, again = settle((replacement, again), by=next_word)
         words = jnp.where((words == next_word) & active, replacement | jnp.where(again, second_round, 0), words)
 
         def others_stay() -> Any:

@@ -15,8 +15,10 @@ import numpy as np
 from jimbot.games.hackmatrix.board import Bits, bit
 from jimbot.games.hackmatrix.draws import below
 from jimbot.games.hackmatrix.settle import settle
+from jimbot.games.hackmatrix.spec import SIDE
 from jimbot.games.hackmatrix.state import ENEMY, SLOTS, TRANSMISSION, Boards, Entity, column, max_hp
 
+_STEPS = (Bits.up, Bits.down, Bits.left, Bits.right)
 _INDEX = np.arange(SLOTS, dtype=np.int32)
 
 
@@ -70,15 +72,14 @@ def tick(entities: Any, which: Any) -> Any:
 
 
 def line_of_fire(player: Bits, stops: Bits) -> Bits:
-    """Cells in the player's row and column up to and including the first stop in each direction."""
-    seen = player.minus(player)
-    for step in (Bits.up, Bits.down, Bits.left, Bits.right):
-        ray = player
-        for _ in range(5):
-            ray = step(ray)
-            seen = seen | ray
-            ray = ray.minus(stops)
-    return seen
+    """The player's cell and those in its row and column up to and including the first stop in each direction."""
+
+    def lengthen(_: Any, rays: tuple[Bits, ...]) -> tuple[Bits, ...]:
+        # A ray is all its cells so far; whatever lies behind a stop is never reached.
+        return tuple(ray | step(ray.minus(stops) | player) for ray, step in zip(rays, _STEPS, strict=True))
+
+    up, down, left, right = jax.lax.fori_loop(0, SIDE - 1, lengthen, (player,) * 4)
+    return up | down | left | right
 
 
 def spawn(entities: Any, count: Any, scheduled: Any, siphon: Any, around: Boards, words: Any) -> Any:
@@ -90,7 +91,7 @@ def spawn(entities: Any, count: Any, scheduled: Any, siphon: Any, around: Boards
     """
     entities = tidy(entities, entities < 0, length(entities) + count > SLOTS)
     taken = around.player | around.blocks | around.enemies | around.transmissions
-    hidden = settle(line_of_fire(around.player, around.enemies | around.blocks).complement())
+    hidden = line_of_fire(around.player, around.enemies | around.blocks).complement()
     index = column(_INDEX, entities)
 
     def wanted(carry: Any) -> Any:
@@ -102,7 +103,7 @@ def spawn(entities: Any, count: Any, scheduled: Any, siphon: Any, around: Boards
         out_of_fire = empty & hidden
         choice = out_of_fire | empty.when(~out_of_fire.any())
         size = choice.size()
-        cell, size = settle((choice.nth(below(word, size)), size))
+        cell, size = settle((choice.nth(below(word, size)), size), by=end)
         added = (number < count) & (size > 0) & (end < SLOTS)
         is_scheduled = number < scheduled
         new = (

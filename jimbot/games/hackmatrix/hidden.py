@@ -14,7 +14,7 @@ import numpy as np
 
 from jimbot.games.hackmatrix import spec
 from jimbot.games.hackmatrix.board import FULL, bit, column_through, nth_bit, row_through
-from jimbot.games.hackmatrix.draws import CONTENTS, NEXT_KEY, ORDER, PICK, below, words
+from jimbot.games.hackmatrix.draws import HIDDEN, below, words
 from jimbot.games.hackmatrix.state import (
     ENEMY,
     HIDDEN_DATA,
@@ -35,19 +35,19 @@ _SPAWN = np.array([program.spawn for program in spec.PROGRAMS], np.int32)
 def redraw_hidden(state: State, seed: Any) -> State:
     """One game with everything hidden drawn anew from a (2,) uint32 seed; its observation stays the same."""
     kind = Entity.kind.of(state.entities)
-    types = (words(seed, PICK, SLOTS) & np.uint32(3)).astype(jnp.int32)
+    type_words, contents, places, key = words(seed, HIDDEN, SLOTS, 2 * spec.CELLS, SLOTS, 2)
+    types = (type_words & np.uint32(3)).astype(jnp.int32)
     entities = jnp.where(kind == TRANSMISSION, Entity.type.put(state.entities, types), state.entities)
-    state = state._replace(entities=entities, cells=_redraw_questions(state.cells, seed))
-    return state._replace(entities=_move_cryptogs(state, seed), key=words(seed, NEXT_KEY, 2))
+    state = state._replace(entities=entities, cells=_redraw_questions(state.cells, contents))
+    return state._replace(entities=_move_cryptogs(state, places), key=key)
 
 
-def _redraw_questions(cells: Any, seed: Any) -> Any:
+def _redraw_questions(cells: Any, drawn: Any) -> Any:
     """Question blocks as if just generated: data or a program that no visible block of the stage holds."""
     content, value, spawn = Cell.content.of(cells), Cell.value.of(cells), Cell.spawn.of(cells)
     question = content >= HIDDEN_DATA
     visible = jnp.where(content == PROGRAM, jnp.int32(1) << value, 0)
     used = jax.lax.reduce(visible, jnp.int32(0), jax.lax.bitwise_or, (0,))
-    drawn = words(seed, CONTENTS, 2 * spec.CELLS)
     costs = jnp.asarray(_SPAWN)
     full = jnp.where(content == HIDDEN_PROGRAM, costs[jnp.minimum(value, len(_SPAWN) - 1)], value)
     reduced_by = full - spawn  # what REDUC has taken off
@@ -69,11 +69,10 @@ def _redraw_questions(cells: Any, seed: Any) -> Any:
     return jax.lax.fori_loop(0, spec.CELLS, deal, (cells, used))[0]
 
 
-def _move_cryptogs(state: State, seed: Any) -> Any:
+def _move_cryptogs(state: State, drawn: Any) -> Any:
     """Unseen cryptogs, each to any cell where it would be as unseen (those that share a cell stay)."""
     around = boards(state)
     seen_from_player = row_through(state.player) | column_through(state.player)
-    drawn = words(seed, ORDER, SLOTS)
     cells = Entity.cell.of(state.entities)
     exists = state.entities != 0
     alone = ((cells == cells[:, None]) & exists).sum(1) == 1

@@ -98,7 +98,7 @@ def strike(state: State, uses: Any, target: Target, around: Boards, draws: Draws
     area = area | around.blocks.when(uses(spec.DEBUG)) | siphoned_cells(state).when(uses(spec.HACK))
     area = area | FULL.when(uses(spec.ANTI_V)) | blast
     cleared = around.player.around().when(uses(spec.CRASH)) | warp_enemy
-    area, cleared = settle((area, cleared))
+    area, cleared = settle((area, cleared), by=entities)
 
     hurt = enemy & area.has(cell) & (~uses(spec.ANTI_V) | (type_ == spec.VIRUS)) & ~bombed
     hurt = hurt | target.enemy

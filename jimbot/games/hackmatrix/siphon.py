@@ -91,12 +91,13 @@ def missed_by(state: State, acts: Any, around: Boards) -> Missed:
 
         data = jnp.where(is_data, one << (3 * value), 0)
         programs = jnp.where(unowned, one << value, 0)
-        data, programs, purse, required = settle((data, programs, purse, required))
+        data, programs, purse, required = settle((data, programs, purse, required), by=words)
         data_sum = cross_sum(data, jnp.add)
         program_set = cross_sum(programs, jnp.bitwise_or)
         purse_sum = cross_sum(purse, jnp.add)
         required_here = cross_sum(required, jnp.add)
-        data_sum, program_set, purse_sum, required_here = settle((data_sum, program_set, purse_sum, required_here))
+        sums = settle((data_sum, program_set, purse_sum, required_here), by=words)
+        data_sum, program_set, purse_sum, required_here = sums
 
         on_block = around.blocks.has(state.player)
         own_data = jnp.where(on_block, 0, at_player(data_sum))

@@ -51,10 +51,10 @@ def start_game(seed: Any) -> State:
 def opening(seed: Any) -> State:
     """The player before stage 1 is laid out."""
     state = blank(jnp.shape(seed)[1:])
-    first = words(seed, luck.START, 2)
+    first, key = words(seed, luck.START, 2, 2)
     bonus = below(first[1], 3)
     return state._replace(
-        key=luck.next_key(seed),
+        key=key,
         player=_corner(below(first[0], 4)),
         hp=state.hp + spec.MAX_HP,
         attack=state.attack + 1,
@@ -72,10 +72,12 @@ def generate(state: State) -> State:
     Uses up the state's key and replaces it.
     """
     key = state.key
-    layout = words(key, luck.LAYOUT, 2)
+    layout, contents, program_words, spawn_words, following = words(
+        key, luck.STAGE, 2, 2 * spec.CELLS, MOST_BLOCKS, spec.STAGES, 2
+    )
     corners = Bits(_CORNERS.lo | state.player * 0, _CORNERS.hi | state.player * 0).minus(bit(state.player))
     exit_cell = corners.nth(below(layout[0], corners.size()))
-    corners, exit_cell = settle((corners, exit_cell))
+    corners, exit_cell = settle((corners, exit_cell), by=state.player)
     exit_bit = bit(exit_cell)
     around = boards(state)
     occupied = around.enemies | around.transmissions
@@ -83,10 +85,10 @@ def generate(state: State) -> State:
     count = jnp.minimum(FEWEST_BLOCKS + below(layout[1], MOST_BLOCKS - FEWEST_BLOCKS + 1), free.size())
     blocks = find_layout(key, free, count, exit_bit)
 
-    cells = fill_cells(key, blocks, exit_bit, corners.minus(exit_bit))
+    cells = fill_cells(contents, program_words, blocks, exit_bit, corners.minus(exit_bit))
     off = state.show & False
     state = state._replace(
-        key=luck.next_key(key),
+        key=following,
         cells=cells,
         exit=exit_cell,
         turn=jnp.zeros_like(state.turn),
@@ -96,7 +98,6 @@ def generate(state: State) -> State:
         skip=off,
         attack_uses=jnp.zeros_like(state.attack_uses),
     )
-    spawn_words = words(key, luck.SPAWN, spec.STAGES)
     none = jnp.zeros_like(state.stage)
     entities = spawn(state.entities, state.stage, none, False, around._replace(blocks=blocks), spawn_words)
     return state._replace(entities=entities)
@@ -134,7 +135,7 @@ def place_blocks(key: Any, attempt: Any, free: Bits, count: Any) -> Bits:
     def place(index: Any, carry: Any) -> Any:
         left, blocks = carry
         word, _ = threefry(key, (attempt * MOST_BLOCKS + index).astype(jnp.uint32), jnp.uint32(luck.PLACEMENT))
-        cell = bit(settle(left.nth(below(word, left.size())))).when(index < count)
+        cell = bit(settle(left.nth(below(word, left.size())), by=left.lo)).when(index < count)
         return left.minus(cell), blocks | cell
 
     start = (Bits(free.lo | zero, free.hi | zero), Bits(zero, zero))
@@ -166,18 +167,17 @@ def acceptable(blocks: Bits, exit_bit: Bits) -> Any:
     return connected & ~blocks.minus(open_cells.beside()).any()
 
 
-def fill_cells(key: Any, blocks: Bits, exit_bit: Bits, pickups: Bits) -> Any:
+def fill_cells(contents: Any, program_words: Any, blocks: Bits, exit_bit: Bits, pickups: Bits) -> Any:
     """(36, …) cell words: block contents, resources, pickups and the exit.
 
     Each cell has two words of luck; a block and a resource never share a cell, so both may use the same.
     """
-    drawn = words(key, luck.CONTENTS, 2 * spec.CELLS)
-    first, second = drawn[: spec.CELLS], drawn[spec.CELLS :]
+    first, second = contents[: spec.CELLS], contents[spec.CELLS :]
     block = blocks.mask()
     is_program = block & ((first & np.uint32(1)) == 1)
     hidden = below(first, 10) == 0
     points = 1 + below(second, 9)
-    program, cost = choose_programs(key, is_program)
+    program, cost = choose_programs(program_words, is_program)
     value = jnp.where(is_program, program, points)
     content = jnp.where(is_program, jnp.where(hidden, HIDDEN_PROGRAM, PROGRAM), jnp.where(hidden, HIDDEN_DATA, DATA))
     block_word = Cell.content.make(content) | Cell.value.make(value)
@@ -191,16 +191,15 @@ def fill_cells(key: Any, blocks: Bits, exit_bit: Bits, pickups: Bits) -> Any:
     return jnp.where(block, block_word, jnp.where(exit_bit.mask(), Cell.content.make(EXIT), resource))
 
 
-def choose_programs(key: Any, is_program: Any) -> tuple[Any, Any]:
+def choose_programs(drawn: Any, is_program: Any) -> tuple[Any, Any]:
     """Distinct random programs for the marked cells in cell order, and their spawn costs (both (36, …) int32)."""
     rank = jnp.cumsum(is_program, 0) - 1
-    drawn = words(key, luck.PROGRAMS, MOST_BLOCKS)
     zero = jnp.zeros(jnp.shape(rank)[1:], jnp.int32)
 
     def choose(index: Any, carry: Any) -> Any:
         unused, program = carry
         left = len(spec.PROGRAMS) - index
-        number = settle(nth_bit(unused, below(drawn[index], left)))
+        number = settle(nth_bit(unused, below(drawn[index], left)), by=unused)
         return unused & ~(jnp.int32(1) << number), jnp.where(rank == index, number, program)
 
     everything = zero | ((1 << len(spec.PROGRAMS)) - 1)

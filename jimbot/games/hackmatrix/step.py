@@ -18,7 +18,7 @@ from jimbot.games.hackmatrix import history as past
 from jimbot.games.hackmatrix import spec
 from jimbot.games.hackmatrix.actions import aim, legal_mask, legal_word, walk
 from jimbot.games.hackmatrix.board import Bits, bit, from_mask, steps_between
-from jimbot.games.hackmatrix.draws import Draws, draw_step, next_key
+from jimbot.games.hackmatrix.draws import Draws, draw_step
 from jimbot.games.hackmatrix.enemies import enemy_turn
 from jimbot.games.hackmatrix.hidden import redraw_hidden
 from jimbot.games.hackmatrix.observe import observe
@@ -122,7 +122,7 @@ class HackMatrix(FunctionalGame[State]):
         if not settings.history_crosses_stages:
             size = jnp.where(advances, 0, size)
         state = state._replace(
-            key=jnp.where(legal, next_key(state.key), state.key),
+            key=jnp.where(legal, draws.key, state.key),
             hp=jnp.where(completed, jnp.minimum(spec.MAX_HP, state.hp + 1), state.hp),
             stage=stage,
             interval=jnp.where(advances, FIRST_INTERVAL + 1 - stage, state.interval),
@@ -130,7 +130,7 @@ class HackMatrix(FunctionalGame[State]):
             history_top=top,
             history_size=size,
         )
-        state = settle(state)
+        state = settle(state, by=action)
         died = legal & (state.hp <= 0)
         events = Events(
             legal, action, effect.kills, picked_up, completed, won, died, old_distance, new_distance, missed

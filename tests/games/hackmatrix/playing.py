@@ -15,7 +15,7 @@ from jimbot.games.hackmatrix.state import ENEMY, SLOTS, TRANSMISSION, Entity
 
 LANES = 64
 ACTION = {label: number for number, label in enumerate(SPEC.actions.labels)}
-FLAT = Draws(np.zeros(SLOTS, np.uint32), np.zeros(36, np.uint32), np.uint32(0))
+FLAT = Draws(np.zeros(SLOTS, np.uint32), np.zeros(36, np.uint32), np.uint32(0), np.zeros(2, np.uint32))
 
 
 class Result(NamedTuple):
@@ -98,9 +98,9 @@ def legal(state: State, profile: str = "training") -> set[str]:
     return {SPEC.actions.label(int(action)) for action in np.flatnonzero(look(state, profile)[1])}
 
 
-def slots_of(state: State) -> tuple[list[int], list[int]]:
+def slots_of(entities: np.ndarray) -> tuple[list[int], list[int]]:
     """Slot numbers of the enemies and of the transmissions, in list order."""
-    kinds = Entity.kind.of(np.asarray(state.entities))
+    kinds = Entity.kind.of(entities)
     return np.flatnonzero(kinds == ENEMY).tolist(), np.flatnonzero(kinds == TRANSMISSION).tolist()
 
 

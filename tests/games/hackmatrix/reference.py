@@ -6,9 +6,10 @@ same answers as the words the JAX code was handed. Only stage generation is left
 
 from __future__ import annotations
 
-import copy
 from collections import deque
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 SIDE = 6
 EVERY_CELL = [(row, col) for row in range(SIDE) for col in range(SIDE)]
@@ -39,6 +40,15 @@ def choose(word: int, size: int) -> int:
     return ((word >> 8) * size) >> 24
 
 
+def copied(value: Any) -> Any:
+    """A copy of nested dicts, lists and sets of plain values."""
+    if isinstance(value, dict):
+        return {name: copied(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    return set(value) if isinstance(value, set) else value
+
+
 def place(thing: dict) -> tuple[int, int]:
     return thing["row"], thing["col"]
 
@@ -47,6 +57,7 @@ def on_board(cell: tuple[int, int]) -> bool:
     return 0 <= cell[0] < SIDE and 0 <= cell[1] < SIDE
 
 
+@cache
 def neighbours(cell: tuple[int, int]) -> list[tuple[int, int]]:
     """In the order Up, Down, Left, Right; only cells on the board."""
     return [there for step in STEPS if on_board(there := (cell[0] + step[0], cell[1] + step[1]))]
@@ -56,8 +67,11 @@ def manhattan(a: tuple[int, int], b: tuple[int, int]) -> int:
     return abs(a[0] - b[0]) + abs(a[1] - b[1])
 
 
+@cache
 def surrounding(cell: tuple[int, int]) -> list[tuple[int, int]]:
-    return [there for there in EVERY_CELL if there != cell and max(abs(there[0] - cell[0]), abs(there[1] - cell[1])) == 1]
+    return [
+        there for there in EVERY_CELL if there != cell and max(abs(there[0] - cell[0]), abs(there[1] - cell[1])) == 1
+    ]
 
 
 def distances(source: tuple[int, int], passable) -> dict[tuple[int, int], int]:
@@ -96,7 +110,7 @@ class Reference:
     def __init__(
         self, facts: dict, enemy_slots: list[int], transmission_slots: list[int], training: bool, history: list
     ) -> None:
-        self.facts = copy.deepcopy(facts)
+        self.facts = copied(facts)
         self.training = training
         self.history = history  # shared with the caller, who keeps it from step to step
         for thing, slot in zip(self.facts["enemies"], enemy_slots, strict=True):
@@ -156,7 +170,7 @@ class Reference:
 
     def step(self, action: int, luck: Luck) -> dict[str, float]:
         """Plays a legal action; returns the reward terms. A completed stage is only flagged, its board not made."""
-        before = copy.deepcopy(self.player)
+        before = copied(self.player)
         old_distance = self.exit_distance()
         self.kills = 0
         self.completed = False
@@ -176,7 +190,9 @@ class Reference:
         died = self.player["hp"] == 0
         won = self.completed and stage == 8
         purse = self.player["credits"] + self.player["energy"]
-        rewards: dict[str, float] = dict.fromkeys(("step_penalty", "victory", "stage_completion", "resource_holding", "death_penalty"), 0.0)
+        rewards: dict[str, float] = dict.fromkeys(
+            ("step_penalty", "victory", "stage_completion", "resource_holding", "death_penalty"), 0.0
+        )
         rewards["step_penalty"] = -0.01 if self.training else 0.0
         rewards["score_gain"] = 0.5 * (self.player["score"] - before["score"])
         rewards["kills"] = 0.3 * self.kills
@@ -344,7 +360,8 @@ class Reference:
                     self.hit(enemy, 0)
         elif name == "D_BOM":
             daemon = min(
-                (enemy for enemy in enemies if enemy["type"] == "daemon"), key=lambda enemy: manhattan(place(enemy), here)
+                (enemy for enemy in enemies if enemy["type"] == "daemon"),
+                key=lambda enemy: manhattan(place(enemy), here),
             )
             self.hit(daemon, daemon["hp"])
             for enemy in enemies:
@@ -446,10 +463,20 @@ class Reference:
         del self.history[: -4 if self.training else -8]
 
     def snapshot(self) -> dict:
-        names = ("player", "turn", "owned_programs", "enemies", "transmissions", "show", "calm", "attack_uses", "exit_tile")
+        names = (
+            "player",
+            "turn",
+            "owned_programs",
+            "enemies",
+            "transmissions",
+            "show",
+            "calm",
+            "attack_uses",
+            "exit_tile",
+        )
         kept = {name: self.facts[name] for name in names}
         cells = ("blocks", "credits", "energy", "siphoned", "centres", "pickups")
-        return copy.deepcopy({"facts": kept, "cells": {name: getattr(self, name) for name in cells}})
+        return copied({"facts": kept, "cells": {name: getattr(self, name) for name in cells}})
 
     def restore(self, snapshot: dict) -> None:
         self.facts.update(snapshot["facts"])
@@ -537,9 +564,9 @@ class Reference:
     # Read-out in the form of `to_dict`
 
     def read(self) -> dict:
-        facts = copy.deepcopy(self.facts)
-        for thing in [*facts["enemies"], *facts["transmissions"]]:
-            del thing["slot"]
+        facts = dict(self.facts)
+        for name in ("enemies", "transmissions"):
+            facts[name] = [{key: value for key, value in thing.items() if key != "slot"} for thing in facts[name]]
         facts["blocks"] = [self.blocks[cell] for cell in sorted(self.blocks)]
         facts["resources"] = [
             {"row": cell[0], "col": cell[1], "credits": self.credits.get(cell, 0), "energy": self.energy.get(cell, 0)}

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jimbot.games.hackmatrix import State, make_state, to_dict
+from jimbot.games.hackmatrix import Draws, State, make_state, to_dict
 from jimbot.games.hackmatrix.spec import ENEMY_HP, ENEMY_NAMES, PROGRAM_NAMES, SPEC
 from tests.games.hackmatrix.playing import LANES, programs, row, slots_of, stack
 from tests.games.hackmatrix.reference import EVERY_CELL, Luck, Reference, observation
 
-STEPS = {"training": 260, "reference": 120}
+STEPS = {"training": 240, "reference": 90}
 FRESH_AFTER = 12
 """Steps after which a lane gets a new situation, so that crowded and odd boards stay frequent."""
 
@@ -113,9 +113,10 @@ def as_state(rng: np.random.Generator, profile: str) -> State:
 
 def pick(rng: np.random.Generator, mask: np.ndarray, seen: Counter) -> int:
     """A legal action, rare ones preferred, so that everything is compared often."""
-    legal = np.flatnonzero(mask)
-    weights = np.array([1.0 / (1 + seen[int(action)]) for action in legal]) + 0.02 / len(legal)
-    return int(rng.choice(legal, p=weights / weights.sum()))
+    legal = np.flatnonzero(mask).tolist()
+    if rng.random() < 0.3:
+        return legal[int(rng.integers(len(legal)))]
+    return min(legal, key=lambda action: seen[action])
 
 
 def compare_stage_change(ours: dict, theirs: dict) -> None:
@@ -150,19 +151,20 @@ def test_every_transition_equals_the_plain_python_rules(profile: str) -> None:
             rng.integers(0, 2**32, (40, LANES), dtype=np.uint32),
             rng.integers(0, 2**32, (36, LANES), dtype=np.uint32),
             rng.integers(0, 2**32, LANES, dtype=np.uint32),
+            rng.integers(0, 2**32, (2, LANES), dtype=np.uint32),
         )
         actions = np.zeros(LANES, np.int32)
         references: list[Reference | None] = []
         for lane in range(LANES):
-            reference = Reference(facts[lane], *slots_of(row(states, lane)), training, histories[lane])
+            reference = Reference(facts[lane], *slots_of(states.entities[lane]), training, histories[lane])
             expected = [reference.legal(action) for action in range(28)]
             assert masks[lane].tolist() == expected, facts[lane]
-            np.testing.assert_allclose(observations[lane], observation(facts[lane]), rtol=1e-6)
+            if ages[lane] % 4 == 0:
+                assert np.allclose(observations[lane], observation(facts[lane]), rtol=1e-6), facts[lane]
             references.append(reference if any(expected) else None)
             if any(expected):
                 actions[lane] = pick(rng, masks[lane], seen)
-        luck = type(programs(profile)[2](states.key))(*draws)
-        after, transition = jax_to_numpy(step(states, actions, luck))
+        after, transition = jax_to_numpy(step(states, actions, Draws(*draws)))
         for lane in range(LANES):
             ages[lane] += 1
             reference = references[lane]
@@ -171,7 +173,7 @@ def test_every_transition_equals_the_plain_python_rules(profile: str) -> None:
                 seen[int(actions[lane])] += 1
                 lane_luck = Luck(draws[0][:, lane].tolist(), draws[1][:, lane].tolist(), int(draws[2][lane]))
                 rewards = reference.step(int(actions[lane]), lane_luck)
-                where = f"{SPEC.actions.label(int(actions[lane]))} in {facts[lane]}"
+                where = (SPEC.actions.label(int(actions[lane])), facts[lane])
                 expected_facts = reference.read()
                 if reference.completed and facts[lane]["stage"] < 8:
                     if training:
@@ -182,7 +184,7 @@ def test_every_transition_equals_the_plain_python_rules(profile: str) -> None:
                 assert now["history_size"] == len(histories[lane])
                 ours = transition.reward_terms[lane]
                 theirs = [rewards[name] for name in SPEC.reward_terms]
-                np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5, err_msg=where)
+                assert np.allclose(ours, theirs, rtol=1e-5, atol=1e-5), f"{ours} {theirs} {where}"
                 ended = reference.player["hp"] == 0 or (reference.completed and facts[lane]["stage"] == 8)
                 assert bool(transition.terminated[lane]) == ended, where
             facts[lane] = now
