@@ -145,7 +145,8 @@ def best_directions(source: Bits, cells: Bits) -> tuple[Bits, Bits, Bits, Bits]:
         return wider, tuple(chosen), (wider.lo != reached.lo) | (wider.hi != reached.hi)
 
     start = (source, (nothing,) * 4, source.any())
-    return jax.lax.while_loop(going, spread, start)[1]
+    _, (up, down, left, right), _ = jax.lax.while_loop(going, spread, start)
+    return up, down, left, right
 
 
 def direct_step(towards: tuple[Any, Any]) -> Any:
