@@ -203,7 +203,7 @@ def steps_between(start: Bits, goal: Bits, open_cells: Bits) -> Any:
     def spread(carry: Any) -> Any:
         reached, steps, active = carry
         before = reached
-        for _ in range(2):  # several levels per trip: a trip costs more than a level
+        for _ in range(4):  # several levels per trip: a trip costs more than a level
             active = active & ~(reached & goal).any()
             reached = reached | (reached.beside() & open_cells)
             steps = steps + active

@@ -107,7 +107,7 @@ def act_in_turn(entities: Any, runs: Any, around: Boards, player: Any, hp: Any, 
         new_place = place + step
         replacement = (next_word & _IDENTITY) | (new_place.astype(jnp.uint32) << _PLACE_SHIFT)
         replacement = jnp.where(again, replacement | _SECOND_ROUND, replacement | _DONE)
-        replacement, again = settle((replacement, again), by=next_word)
+        replacement, again, hp = settle((replacement, again, jnp.maximum(hp - attacks, 0)), by=next_word)
         words = jnp.where((words == next_word) & active, replacement | jnp.where(again, second_round, 0), words)
 
         def others_stay() -> Any:
@@ -117,7 +117,7 @@ def act_in_turn(entities: Any, runs: Any, around: Boards, player: Any, hp: Any, 
 
         shared = jax.lax.cond(overlapping, others_stay, lambda: jnp.zeros_like(active))
         occupied = occupied.minus(here.when(~shared)) | at_place(new_place).when(moves)
-        return words, words.min(0), jnp.maximum(hp - attacks, 0), occupied
+        return words, words.min(0), hp, occupied
 
     start = (words, words.min(0), hp, occupied)
     words, _, hp, _ = jax.lax.while_loop(waiting, act_next, start)

@@ -132,14 +132,17 @@ def place_blocks(key: Any, attempt: Any, free: Bits, count: Any) -> Bits:
     shape = jnp.shape(attempt + count)
     zero = jnp.zeros(shape, jnp.int32)
 
-    def place(index: Any, carry: Any) -> Any:
+    def place_two(pair: Any, carry: Any) -> Any:
         left, blocks = carry
-        word, _ = threefry(key, (attempt * MOST_BLOCKS + index).astype(jnp.uint32), jnp.uint32(luck.PLACEMENT))
-        cell = bit(settle(left.nth(below(word, left.size())), by=left.lo)).when(index < count)
-        return left.minus(cell), blocks | cell
+        drawn = threefry(key, (attempt * pairs + pair).astype(jnp.uint32), jnp.uint32(luck.PLACEMENT))
+        for index, word in enumerate(drawn):
+            cell = bit(settle(left.nth(below(word, left.size())), by=carry[1].lo)).when(2 * pair + index < count)
+            left, blocks = left.minus(cell), blocks | cell
+        return left, blocks
 
+    pairs = (MOST_BLOCKS + 1) // 2  # the generator gives two words at a time
     start = (Bits(free.lo | zero, free.hi | zero), Bits(zero, zero))
-    return jax.lax.fori_loop(0, MOST_BLOCKS, place, start)[1]
+    return jax.lax.fori_loop(0, pairs, place_two, start)[1]
 
 
 def acceptable(blocks: Bits, exit_bit: Bits) -> Any:
