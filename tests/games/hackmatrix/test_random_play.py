@@ -228,10 +228,24 @@ def test_long_random_play_has_the_known_statistics() -> None:
 
     totals = jax.tree.map(partial(np.sum, axis=0), play(functional.row_streams(9, 1024)))
     games, stages, score, lengths, reward, legal = (np.asarray(total) for total in totals)
+    figures = {
+        "length": lengths / games,
+        "stage 1": stages[0] / games,
+        "stage 2": stages[1] / games,
+        "stage 3": stages[2] / games,
+        "score": score / games,
+        "return": reward / games,
+        "legal": legal / (1024 * 1000),
+    }
     assert games > 20_000
-    assert lengths / games == pytest.approx(43, rel=0.05)
-    assert stages[0] / games == pytest.approx(260 / 300, abs=0.02)
-    assert stages[1] / games == pytest.approx(34 / 300, abs=0.02)
-    assert score / games == pytest.approx(1.0, rel=0.15)
-    assert reward / games == pytest.approx(-3.6, rel=0.1)
-    assert legal / (1024 * 1000) == pytest.approx(2.5, rel=0.03)
+    # The sheet's 300 games leave a standard error of 2 points on the shares (three of them are allowed here) and, by
+    # its own words, about 15 % on the rest.
+    assert figures == {
+        "length": pytest.approx(43, rel=0.15),
+        "stage 1": pytest.approx(260 / 300, abs=0.06),
+        "stage 2": pytest.approx(34 / 300, abs=0.06),
+        "stage 3": pytest.approx(6 / 300, abs=0.025),
+        "score": pytest.approx(1.0, rel=0.15),
+        "return": pytest.approx(-3.6, rel=0.15),
+        "legal": pytest.approx(2.5, rel=0.03),
+    }, figures
