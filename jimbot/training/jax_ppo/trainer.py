@@ -13,7 +13,7 @@ from jimbot.errors import CheckpointError, SettingsError
 from jimbot.games.contract import BatchGame, FunctionalGame, functional_game, make
 from jimbot.games.functional import from_named_leaves, named_leaves
 from jimbot.policies.onnx_form import onnx_from_params
-from jimbot.policies.portable import OnnxPolicy
+from jimbot.policies.portable import OnnxPolicy, with_metadata
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
 from jimbot.training.compile_cache import use_compile_cache
 from jimbot.training.framework import Callback, RLTrainer
@@ -98,15 +98,9 @@ class JaxPPOTrainer(RLTrainer):
 
     def policy_onnx(self) -> bytes:
         """The policy as it is now, in its portable form."""
-        manifest = self._manifest()
-        metadata = {
-            "game": manifest.game,
-            "game_version": str(manifest.game_version),
-            "observation_fingerprint": manifest.observation_fingerprint,
-            "action_fingerprint": manifest.action_fingerprint,
-        }
         sizes = self.spec.observation.size, self.spec.actions.size
-        return onnx_from_params(self.network.description, self._params(), *sizes, metadata)
+        model = onnx_from_params(self.network.description, self._params(), *sizes)
+        return with_metadata(model, self._manifest())
 
     def save_model(self) -> Path:
         state = named_leaves(self._live())
@@ -177,12 +171,9 @@ class JaxPPOTrainer(RLTrainer):
         return self.state
 
     def _manifest(self) -> Manifest:
-        return Manifest(
-            game=self.spec.id,
-            game_version=self.spec.version,
+        return Manifest.for_game(
+            self.spec,
             game_options=self.settings.game_options,
-            observation_fingerprint=self.spec.observation.fingerprint,
-            action_fingerprint=self.spec.actions.fingerprint,
             learner=LEARNER,
             algorithm=ALGORITHM,
             network=dict(self.network.description),
