@@ -47,9 +47,9 @@ LIBRARIES = (
     ("policies/*torch*", {"torch"}, set()),
     # runs: a sink's library is imported when the sink is opened (google: the messages of tensorboardX's event files)
     ("runs/*", {"yaml", "psutil", "rich", "pydantic"}, {"tensorboardX", "google", "wandb"}),
-    ("envs/gymnasium*.py", {"gymnasium"}, set()),
-    ("envs/pettingzoo*.py", set(), {"pettingzoo", "gymnasium"}),
-    ("envs/sb3*.py", set(), {"stable_baselines3", "gymnasium"}),
+    ("envs/*", {"gymnasium"}, set()),
+    ("envs/pettingzoo*.py", {"pettingzoo"}, set()),
+    ("envs/sb3*.py", {"stable_baselines3"}, set()),
     ("evaluation/*", {"yaml"}, {"matplotlib", "rich"}),  # rich: tables of results, made when shown
     ("training/*", {"yaml", "pydantic", "psutil", "rich"}, {"matplotlib"}),
     ("training/compile_cache.py", set(), {"jax"}),
@@ -63,6 +63,8 @@ LIBRARIES = (
 
 # Rooms that must import with these libraries absent: the extras nobody has to install, and jax for those without it.
 EXTRAS = ("torch", "ray", "wandb", "grpc", "stable_baselines3", "sb3_contrib", "pettingzoo", "neo4j", "anthropic")
+# Modules that are nothing without their extra: importing one is using it, and says which extra to install.
+OWN_EXTRA = ("jimbot.envs.pettingzoo*", "jimbot.envs.sb3*", "jimbot.training.sb3*", "jimbot.policies.torch*")
 WITHOUT_JAX = ("jimbot.errors", "jimbot.games.contract", "jimbot.games.checker", "jimbot.policies", "jimbot.runs",
                "jimbot.evaluation", "jimbot.envs", "jimbot.cli")  # fmt: skip
 WITHOUT_JAX_EXCEPT = "jimbot.policies.jax"  # prefix of modules that are jax's own
@@ -212,21 +214,34 @@ sys.meta_path.insert(0, Block())
 for module in modules:
     try:
         importlib.import_module(module)
-    except ModuleNotFoundError as problem:
-        sys.exit(f"{module} cannot be imported: {problem}")
+    except Exception as problem:
+        print(f"{module}: {type(problem).__name__}: {problem}")
 """
 
 
-def import_without(blocked: tuple[str, ...], names: list[str]) -> None:
+def needs_an_extra(name: str) -> bool:
+    return any(fnmatch(name, pattern) for pattern in OWN_EXTRA)
+
+
+def import_without(blocked: tuple[str, ...], names: list[str]) -> list[str]:
+    """One line per module that could not be imported."""
     done = subprocess.run(
         [sys.executable, "-c", BLOCK_AND_IMPORT, ",".join(blocked), ",".join(names)],
         cwd=REPOSITORY, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 def test_the_core_imports_without_any_extra() -> None:
-    import_without(EXTRAS, list(modules()))
+    assert not import_without(EXTRAS, [name for name in modules() if not needs_an_extra(name)])
+
+
+def test_modules_of_an_extra_name_it_when_it_is_missing() -> None:
+    names = [name for name in modules() if needs_an_extra(name)]
+    answers = import_without(EXTRAS, names)
+    assert len(answers) == len(names), f"Of {names} only these noticed that their extra is missing: {answers}"
+    assert all("MissingExtraError" in answer and "pip install 'jimbot[" in answer for answer in answers), answers
 
 
 def test_rooms_that_do_not_need_jax_import_without_it() -> None:
@@ -235,8 +250,9 @@ def test_rooms_that_do_not_need_jax_import_without_it() -> None:
         for name in modules()
         if any(name == room or name.startswith(room + ".") for room in WITHOUT_JAX)
         and not name.startswith(WITHOUT_JAX_EXCEPT)
+        and not needs_an_extra(name)
     ]
-    import_without((*EXTRAS, "jax", "jaxlib", "optax"), names)
+    assert not import_without((*EXTRAS, "jax", "jaxlib", "optax"), names)
 
 
 def test_help_does_not_load_heavy_libraries() -> None:
