@@ -6,11 +6,13 @@ pieces. The legal mask is no part of the observation: it travels beside it (`act
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
+from jimbot.games.checker import random_legal
 from jimbot.games.contract import GameSpec
 
 
@@ -28,19 +30,20 @@ def observation_space(spec: GameSpec, rows: int | None = None) -> Box:
 
 
 class LegalActions(Discrete):
-    """All actions of a game; `sample()` without a mask draws only what is legal in its row at this moment.
+    """All actions of a game; `sample()` without a mask draws only from what is legal at this moment.
 
     So code that knows nothing of masks (checkers, random warm-up) still plays by the rules. A copy or a pickle is a
     plain `Discrete`: it has no game behind it.
     """
 
-    def __init__(self, legal_mask: np.ndarray) -> None:
-        super().__init__(legal_mask.shape[-1])
-        self._legal_mask = legal_mask  # (A,) bool, a view into the arrays of the game
+    def __init__(self, num_actions: int, legal_mask: Callable[[], np.ndarray]) -> None:
+        super().__init__(num_actions)
+        self._legal_mask = legal_mask  # → (A,) bool
 
     def sample(self, mask: Any = None, probability: Any = None) -> np.int64:
-        if mask is None and probability is None and self._legal_mask.any():  # nothing is legal before the first reset
-            return np.int64(self.np_random.choice(np.flatnonzero(self._legal_mask)))
+        legal = self._legal_mask()
+        if mask is None and probability is None and legal.any():  # nothing is legal before the first reset
+            return np.int64(random_legal(self.np_random, legal[None])[0])
         return super().sample(mask, probability)
 
     def __reduce__(self) -> tuple:
@@ -48,16 +51,16 @@ class LegalActions(Discrete):
 
 
 class LegalActionRows(MultiDiscrete):
-    """`LegalActions` of many rows: one action per row."""
+    """One action for each of many games; `sample()` as in `LegalActions`."""
 
-    def __init__(self, legal_mask: np.ndarray) -> None:
-        rows, actions = legal_mask.shape
-        super().__init__(np.full(rows, actions))
-        self._legal_mask = legal_mask  # (N, A) bool, the array of the game itself
+    def __init__(self, rows: int, num_actions: int, legal_mask: Callable[[], np.ndarray]) -> None:
+        super().__init__(np.full(rows, num_actions))
+        self._legal_mask = legal_mask  # → (N, A) bool
 
     def sample(self, mask: Any = None, probability: Any = None) -> np.ndarray:
-        if mask is None and probability is None and self._legal_mask.any():
-            return np.where(self._legal_mask, self.np_random.random(self._legal_mask.shape), -1.0).argmax(axis=1)
+        legal = self._legal_mask()
+        if mask is None and probability is None and legal.any():
+            return random_legal(self.np_random, legal)
         return super().sample(mask, probability)
 
     def __reduce__(self) -> tuple:

@@ -47,7 +47,7 @@ LIBRARIES = (
     ("policies/*torch*", {"torch"}, set()),
     # runs: a sink's library is imported when the sink is opened (google: the messages of tensorboardX's event files)
     ("runs/*", {"yaml", "psutil", "rich", "pydantic"}, {"tensorboardX", "google", "wandb"}),
-    ("envs/*", {"gymnasium"}, set()),
+    ("envs/*", {"gymnasium"}, {"rich"}),  # rich: only when a board is shown
     ("envs/pettingzoo*.py", {"pettingzoo"}, set()),
     ("envs/sb3*.py", {"stable_baselines3"}, set()),
     ("evaluation/*", {"yaml"}, {"matplotlib", "rich"}),  # rich: tables of results, made when shown
