@@ -208,7 +208,8 @@ def _boss_reacts(g, s):
     if g.blind_disabled:
         return
     if g.blind == bosses.HOOK:
-        _hook_discards(g, s)
+        if not s.certain:
+            _hook_discards(g, s)
     elif g.blind == bosses.TOOTH:
         g.money -= s.played_count
     elif g.blind == bosses.FISH or g.blind == bosses.HEART:
@@ -216,8 +217,8 @@ def _boss_reacts(g, s):
 
 
 @njit
-def play(g, s, targets):
-    """Plays the chosen cards, scores them and draws, or ends the round."""
+def put_forward(g, s, targets):
+    """Lays the chosen cards on the table and scores them, up to `s.score`; nothing is paid or counted yet."""
     clear_forced_cards(g)
     g.hands_left -= 1
     lay_on_table(g, s, targets)
@@ -225,7 +226,14 @@ def play(g, s, targets):
         g.card_flags[s.played[place]] |= CARD_PLAYED_THIS_ANTE
     _boss_reacts(g, s)
     score_hand(g, s)
+
+
+@njit
+def play(g, s, targets):
+    """Plays the chosen cards, scores them and draws, or ends the round."""
+    put_forward(g, s, targets)
     g.score += s.score
+    g.best_hand = max(g.best_hand, s.score)
     g.money += s.dollars
     if DEBUFF_PLAYED_CARDS[g.challenge]:
         for index in range(s.scoring_count):

@@ -1,15 +1,17 @@
-"""The working space of scoring one hand: a small record per thread, passed along with the game record.
+"""The working space of scoring a hand: one record per thread, passed along with the game record.
 
-Nothing in it outlives the hand; the game record stays free of it.
+Nothing in it outlives a decision; the game record stays free of it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from jimbot.games.balatro.state import MAX_JOKERS
+from jimbot.games.balatro.content import HANDS
+from jimbot.games.balatro.state import BYTES_PER_GAME, MAX_JOKERS
 
 MAX_PLAYED = 5
+MAX_CANDIDATES = 12  # hand cards whose combinations are tried out
 
 SCRATCH_DTYPE = np.dtype(
     (
@@ -51,6 +53,13 @@ SCRATCH_DTYPE = np.dtype(
                 ("score", np.float64),
                 ("glass_counts", np.bool_),  # Glass Joker counts the cards being destroyed (not a Spectral card's)
                 ("cards_added", np.int64),  # playing cards jokers made in this phase; Hologram sees them after it
+                # trying out what a hand could score (candidates.py)
+                ("certain", np.bool_),  # nothing is left to chance: every roll fails and no stream moves
+                ("kept", np.uint8, (BYTES_PER_GAME,)),  # the game as it was before the trial
+                ("candidates", np.int64, (MAX_CANDIDATES,)),  # hand positions that are combined
+                ("candidate_count", np.int64),
+                ("best_score", np.float64, (len(HANDS),)),  # per poker hand, -1 if it cannot be formed
+                ("best_cards", np.uint64, (len(HANDS),)),  # the hand positions that score it
             ],
             align=True,
         ),

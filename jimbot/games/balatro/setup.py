@@ -86,6 +86,7 @@ def _clear(g):
     g.steps = 0
     g.skips = 0
     g.hands_played = 0
+    g.best_hand = 0.0
     g.unused_discards = 0
     g.tarots_used = 0
     g.planets_used = 0

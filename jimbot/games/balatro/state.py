@@ -63,6 +63,7 @@ _FIELDS = [
     # --- what the run has counted ----------------------------------------------------------------------------------
     ("skips", np.int32),  # Throwback, Speed Tag
     ("hands_played", np.int32),  # in the run: Handy Tag, Loyalty Card
+    ("best_hand", np.float64),  # the most points a single hand has scored
     ("unused_discards", np.int32),  # in finished rounds: Garbage Tag
     ("tarots_used", np.int32),  # Fortune Teller
     ("planets_used", np.uint16),  # bit set over the 12 Planets: Satellite

@@ -68,9 +68,11 @@ _MISPRINT_LEAST, _MISPRINT_MOST = (int(amount("j_misprint", f"extra.{name}")) fo
 
 
 def _misprint(g, s, i, copied):
-    """A whole number of Mult, drawn for every hand and every copy."""
-    number = first_double(draw(g, _MISPRINT))
-    s.mult += _MISPRINT_LEAST + to_index(number, _MISPRINT_MOST - _MISPRINT_LEAST + 1)
+    """A whole number of Mult, drawn for every hand and every copy; where only the certain counts, the least."""
+    s.mult += _MISPRINT_LEAST
+    if not s.certain:
+        number = first_double(draw(g, _MISPRINT))
+        s.mult += to_index(number, _MISPRINT_MOST - _MISPRINT_LEAST + 1)
 
 
 define("j_misprint", main=_misprint)

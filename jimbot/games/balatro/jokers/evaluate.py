@@ -32,8 +32,8 @@ def add_chips(g, s, amount):
 
 @njit
 def chance(g, s, stream, one_in):
-    """Rolls a listed chance of 1 in N."""
-    return roll(g, stream) < s.odds / one_in
+    """Rolls a listed chance of 1 in N; where only the certain counts, it fails unrolled."""
+    return not s.certain and roll(g, stream) < s.odds / one_in
 
 
 # --- conditions of the main pass ---
