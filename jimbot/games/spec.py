@@ -20,6 +20,24 @@ from jimbot.errors import UnknownNameError, UsageError
 
 
 @dataclass(frozen=True)
+class BoardView:
+    """What the channels of a board mean to somebody standing on it; networks may build on it."""
+
+    row: tuple[str, int]
+    """(field, index) of the viewer's own row, scaled to 0..1."""
+    col: tuple[str, int]
+    """The same for the column."""
+    one_hot: tuple[tuple[int, int], ...] = ()
+    """Ranges (start, stop) of channels that hold a one-hot id or nothing; networks may recode them tighter."""
+    opaque: tuple[int, ...] = ()
+    """Channels that end a line of sight where they are above 0."""
+    walls: tuple[int, ...] = ()
+    """Channels that bar the way where they are above 0."""
+    goals: tuple[int, ...] = ()
+    """Channels that mark cells worth walking to."""
+
+
+@dataclass(frozen=True)
 class Field:
     """One named piece of the flat observation vector."""
 
@@ -28,10 +46,8 @@ class Field:
     meaning: str
     ids: int = 0
     """0 for numbers; otherwise the field holds integer ids below this, to be embedded rather than scaled."""
-    centre: tuple[str, int, str, int] | None = None
-    """For boards: (field, index, field, index) of the viewer's own row and column, each scaled to 0..1."""
-    one_hot: tuple[tuple[int, int], ...] = ()
-    """Ranges (start, stop) of the last axis that hold a one-hot id or nothing; networks may recode them tighter."""
+    board: BoardView | None = None
+    """For a board (rows, columns, channels) seen by somebody standing on it."""
 
     @property
     def size(self) -> int:

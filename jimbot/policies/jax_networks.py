@@ -1,4 +1,4 @@
-"""The architectures of `networks` computed in JAX, for learning."""
+"""The networks of `forward` computed in JAX, for learning."""
 
 from __future__ import annotations
 
@@ -7,10 +7,60 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from jimbot.policies.networks import layer_shapes, recoding, turning
+from jimbot.policies import forward
+from jimbot.policies.networks import layer_shapes
 
 Params = dict[str, jax.Array]
+
+
+class JaxOps:
+    """The arithmetic of `forward.Ops` in JAX."""
+
+    @staticmethod
+    def constant(value: np.ndarray) -> Any:
+        return jnp.asarray(value)
+
+    @staticmethod
+    def reshape(array: Any, shape: tuple[int, ...]) -> Any:
+        return jnp.reshape(array, shape)
+
+    @staticmethod
+    def relu(array: Any) -> Any:
+        return jax.nn.relu(array)
+
+    @staticmethod
+    def columns(array: Any, start: int, stop: int) -> Any:
+        return array[:, start:stop]
+
+    @staticmethod
+    def take(array: Any, indices: list[int]) -> Any:
+        return array[..., np.asarray(indices)]
+
+    @staticmethod
+    def concat(arrays: list[Any], axis: int = -1) -> Any:
+        return jnp.concatenate(arrays, axis)
+
+    @staticmethod
+    def above_zero(array: Any) -> Any:
+        return (array > 0).astype(jnp.float32)
+
+    @staticmethod
+    def maximum_over(array: Any, axis: int) -> Any:
+        return jnp.max(array, axis, keepdims=True)
+
+    @staticmethod
+    def to_index(array: Any) -> Any:
+        return jnp.round(array[:, 0]).astype(jnp.int32)
+
+    @staticmethod
+    def lookup(table: np.ndarray, index: Any) -> Any:
+        return jnp.asarray(table)[index]
+
+    @staticmethod
+    def pick(array: Any, index: Any) -> Any:
+        return jnp.take_along_axis(array, index.reshape(*index.shape, *[1] * (array.ndim - 2)), axis=1)
 
 
 class JaxNetwork(NamedTuple):
@@ -27,14 +77,16 @@ class JaxNetwork(NamedTuple):
 
 def make_network(description: Mapping[str, Any]) -> JaxNetwork:
     """The functions of an architecture made by `networks.describe_network`."""
-    prepare = _board_features(description) if description["kind"] == "board" else lambda observation: observation
-    depth = len(description["hidden"])
+
+    def prepare(observation: jax.Array) -> jax.Array:
+        flat = jnp.reshape(observation, (-1, observation.shape[-1]))
+        features = forward.prepare(JaxOps, description, flat)
+        return jnp.reshape(features, (*observation.shape[:-1], features.shape[-1]))
 
     def apply(params: Params, features: jax.Array) -> tuple[jax.Array, jax.Array]:
-        hidden = features
-        for layer in range(depth):
-            hidden = jax.nn.relu(_dense(params, f"trunk_{layer}", hidden))
-        return _dense(params, "policy", hidden), _dense(params, "value", hidden)[..., 0]
+        lead = features.shape[:-1]
+        logits, value = forward.outputs(JaxOps, description, params, features.reshape(-1, features.shape[-1]))
+        return logits.reshape(*lead, -1), value.reshape(lead)
 
     return JaxNetwork(description, lambda key: init_params(description, key), prepare, apply)
 
@@ -49,33 +101,3 @@ def init_params(description: Mapping[str, Any], key: jax.Array) -> Params:
         params[f"{layer}.weight"] = init(own, shape, jnp.float32)
         params[f"{layer}.bias"] = jnp.zeros(shape[1])
     return params
-
-
-def _dense(params: Params, layer: str, inputs: jax.Array) -> jax.Array:
-    return inputs @ params[f"{layer}.weight"] + params[f"{layer}.bias"]
-
-
-def _board_features(description: Mapping[str, Any]) -> Callable[[jax.Array], jax.Array]:
-    board = description["board"]
-    rows, cols, channels = board["rows"], board["cols"], board["channels"]
-    start, stop = board["offset"], board["offset"] + rows * cols * channels
-    recode, turn = jnp.asarray(recoding(board)), jnp.asarray(turning(board))
-
-    def prepare(observation: jax.Array) -> jax.Array:
-        lead = observation.shape[:-1]
-        row = jnp.round(observation[..., board["row_at"]] * (rows - 1)).astype(jnp.int32)
-        col = jnp.round(observation[..., board["col_at"]] * (cols - 1)).astype(jnp.int32)
-        grid = observation[..., start:stop].reshape(*lead, rows * cols, channels) @ recode
-        turned = jnp.take_along_axis(grid, turn[row * cols + col][..., None], axis=-2)
-        return jnp.concatenate(
-            [
-                observation[..., :start],
-                observation[..., stop:],
-                jax.nn.one_hot(row, rows),
-                jax.nn.one_hot(col, cols),
-                turned.reshape(*lead, -1),
-            ],
-            axis=-1,
-        )
-
-    return prepare

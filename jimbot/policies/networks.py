@@ -1,15 +1,12 @@
 """Network architectures as plain data.
 
 An architecture is a JSON-able dictionary made from a game's spec: it is stored in every checkpoint, so a file alone is
-enough to rebuild the policy. `jax_networks` computes it for learning; `onnx_form` writes the same function with the
-mask inside, for everything after training. Neither needs the other.
+enough to rebuild the policy. `forward` is the function itself; `jax_networks` computes it for learning and `onnx_form`
+writes it with the mask inside, for everything after training. Neither needs the other.
 
 Kinds
 - `mlp`: the whole observation through plain dense layers.
-- `board`: for games with a board seen by somebody standing on it. Before the first layer the board is turned so that
-  the viewer's own cell comes first (what is "one to my left" always arrives at the same inputs) and wide one-hot ids
-  are recoded as binary digits (the first layer is most of a small network's work). Both steps are fixed, lossless and
-  done once per observation, not once per epoch.
+- `board`: for games with a board seen by somebody standing on it; what it makes of the board is told in `board`.
 """
 
 from __future__ import annotations
@@ -20,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import CheckpointError, SettingsError, UnknownNameError
-from jimbot.games.spec import Field, GameSpec
+from jimbot.games.spec import BoardView, Field, GameSpec
+from jimbot.policies.board import feature_size as board_feature_size
 
 KINDS = ("mlp", "board")
 DEFAULT_WIDTH = {"mlp": 256, "board": 128}
@@ -31,7 +29,7 @@ def describe_network(spec: GameSpec, kind: str = "auto", hidden_dim: int = 0, nu
 
     hidden_dim 0 means the kind's own default width.
     """
-    board = next((field for field in spec.observation.fields if field.centre), None)
+    board = next((field for field in spec.observation.fields if field.board), None)
     if kind == "auto":
         kind = "board" if board else "mlp"
     if kind not in KINDS:
@@ -45,58 +43,32 @@ def describe_network(spec: GameSpec, kind: str = "auto", hidden_dim: int = 0, nu
         "hidden": [hidden_dim or DEFAULT_WIDTH[kind]] * num_layers,
     }
     if kind == "board":
-        if board is None:
+        if board is None or board.board is None:
             raise SettingsError(f"Network 'board' needs a game with a board; '{spec.id}' has none. Use --network mlp.")
-        network["board"] = _describe_board(spec, board)
+        network["board"] = _describe_board(spec, board, board.board)
     return network
 
 
-def _describe_board(spec: GameSpec, board: Field) -> dict[str, Any]:
-    row_field, row_index, col_field, col_index = board.centre or ("", 0, "", 0)
-    rows, cols, channels = board.shape
+def _describe_board(spec: GameSpec, field: Field, view: BoardView) -> dict[str, Any]:
+    rows, cols, channels = field.shape
+    offsets = spec.observation.offsets
     return {
-        "offset": spec.observation.offsets[board.name],
+        "offset": offsets[field.name],
         "rows": rows,
         "cols": cols,
         "channels": channels,
-        "row_at": spec.observation.offsets[row_field] + row_index,
-        "col_at": spec.observation.offsets[col_field] + col_index,
-        "one_hot": [list(group) for group in board.one_hot],
+        "row_at": offsets[view.row[0]] + view.row[1],
+        "col_at": offsets[view.col[0]] + view.col[1],
+        "one_hot": [list(group) for group in view.one_hot],
+        "opaque": list(view.opaque),
+        "walls": list(view.walls),
+        "goals": list(view.goals),
     }
-
-
-def recoding(board: Mapping[str, Any]) -> np.ndarray:
-    """(channels, fewer) matrix that rewrites one-hot groups as the binary digits of id + 1 (0: nothing there)."""
-    columns = []
-    grouped = {channel: group for group in map(tuple, board["one_hot"]) for channel in range(*group)}
-    for channel in range(board["channels"]):
-        group = grouped.get(channel)
-        if group is None:
-            columns.append(np.eye(board["channels"])[channel])
-        elif channel == group[0]:
-            for digit in range(int(group[1] - group[0]).bit_length()):
-                bits = np.zeros(board["channels"])
-                for member in range(*group):
-                    bits[member] = ((member - group[0] + 1) >> digit) & 1
-                columns.append(bits)
-    return np.stack(columns, axis=1).astype(np.float32)
-
-
-def turning(board: Mapping[str, Any]) -> np.ndarray:
-    """(rows·cols, rows·cols) int32: for each viewer cell, which cell goes where so that the viewer's comes first."""
-    rows, cols = board["rows"], board["cols"]
-    row, col = np.divmod(np.arange(rows * cols), cols)
-    return ((row[:, None] + row[None, :]) % rows * cols + (col[:, None] + col[None, :]) % cols).astype(np.int32)
 
 
 def feature_size(network: Mapping[str, Any]) -> int:
     """Width of what the first dense layer sees."""
-    if network["kind"] == "mlp":
-        return network["observation_size"]
-    board = network["board"]
-    cells = board["rows"] * board["cols"]
-    rest = network["observation_size"] - cells * board["channels"]
-    return rest + board["rows"] + board["cols"] + cells * recoding(board).shape[1]
+    return board_feature_size(network) if network["kind"] == "board" else network["observation_size"]
 
 
 def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:

@@ -13,8 +13,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from jimbot.errors import CheckpointError
+from jimbot.policies import forward
 from jimbot.policies.masking import NEVER
-from jimbot.policies.networks import check_params, recoding, turning
+from jimbot.policies.networks import check_params
 
 ONNX_OPSET = 18
 ONNX_IR = 9
@@ -38,41 +39,13 @@ def onnx_from_params(
         )
     check_params(network, params)
     graph = _Graph()
-    hidden = _board_features(graph, network) if network["kind"] == "board" else "observation"
-    for layer in range(len(network["hidden"])):
-        hidden = graph.add("Relu", graph.dense(hidden, f"trunk_{layer}", params))
-    logits = graph.dense(hidden, "policy", params)
-    _masked_log_softmax(graph, logits)
-    graph.add("Squeeze", graph.dense(hidden, "value", params), graph.constant([1], np.int64), output="value")
+    ops = OnnxOps(graph)
+    weights = {name: ops.named(name, np.asarray(params[name], np.float32)) for name in params}
+    features = forward.prepare(ops, network, Tensor(graph, "observation", rank=2))
+    logits, value = forward.outputs(ops, network, weights, features)
+    _masked_log_softmax(graph, logits.name)
+    graph.add("Squeeze", value.name, graph.constant([1], np.int64), output="value")
     return graph.serialise(observation_size, num_actions, dict(metadata or {}))
-
-
-def _board_features(graph: _Graph, network: Mapping[str, Any]) -> str:
-    board = network["board"]
-    cells = board["rows"] * board["cols"]
-    start, stop = board["offset"], board["offset"] + cells * board["channels"]
-    rest = [i for i in range(network["observation_size"]) if not start <= i < stop]
-
-    def coordinate(at: int, count: int) -> str:
-        scaled = graph.add("Gather", "observation", graph.constant([at], np.int64), axis=1)
-        whole = graph.add("Round", graph.add("Mul", scaled, graph.constant([count - 1], np.float32)))
-        return graph.add("Cast", graph.add("Squeeze", whole, graph.constant([1], np.int64)), to=TensorProto.INT64)
-
-    row, col = coordinate(board["row_at"], board["rows"]), coordinate(board["col_at"], board["cols"])
-    viewer = graph.add("Add", graph.add("Mul", row, graph.constant([board["cols"]], np.int64)), col)
-    flat = graph.add("Gather", "observation", graph.constant(list(range(start, stop)), np.int64), axis=1)
-    grid = graph.add("Reshape", flat, graph.constant([-1, cells, board["channels"]], np.int64))
-    grid = graph.add("MatMul", grid, graph.constant(recoding(board), np.float32))
-    # Turning by one-hot matrices: exact, and free of data-dependent shapes.
-    turns = graph.constant(np.eye(cells)[turning(board)], np.float32)
-    turned = graph.add("MatMul", graph.add("Gather", turns, viewer, axis=0), grid)
-    parts = [
-        graph.add("Gather", "observation", graph.constant(rest, np.int64), axis=1),
-        graph.add("Gather", graph.constant(np.eye(board["rows"]), np.float32), row, axis=0),
-        graph.add("Gather", graph.constant(np.eye(board["cols"]), np.float32), col, axis=0),
-        graph.add("Reshape", turned, graph.constant([-1, cells * recoding(board).shape[1]], np.int64)),
-    ]
-    return graph.add("Concat", *parts, axis=1)
 
 
 def _masked_log_softmax(graph: _Graph, logits: str) -> None:
@@ -105,11 +78,6 @@ class _Graph:
         self.nodes.append(helper.make_node(kind, list(inputs), [output], **attributes))
         return output
 
-    def dense(self, inputs: str, layer: str, params: Mapping[str, np.ndarray]) -> str:
-        weight = self.named(f"{layer}.weight", np.asarray(params[f"{layer}.weight"], np.float32))
-        bias = self.named(f"{layer}.bias", np.asarray(params[f"{layer}.bias"], np.float32))
-        return self.add("Add", self.add("MatMul", inputs, weight), bias)
-
     def serialise(self, observation_size: int, num_actions: int, metadata: dict[str, str]) -> bytes:
         inputs = [
             helper.make_tensor_value_info("observation", TensorProto.FLOAT, ["N", observation_size]),
@@ -124,3 +92,90 @@ class _Graph:
         model.ir_version = ONNX_IR
         helper.set_model_props(model, metadata)
         return model.SerializeToString()
+
+
+class Tensor:
+    """The output of a graph node; arithmetic with it adds nodes."""
+
+    def __init__(self, graph: _Graph, name: str, rank: int, dtype: Any = np.float32) -> None:
+        self.graph, self.name, self.rank, self.dtype = graph, name, rank, dtype
+
+    def _with(self, kind: str, other: Any, swapped: bool = False) -> Tensor:
+        if not isinstance(other, Tensor):
+            value = np.asarray(other, self.dtype)
+            other = Tensor(self.graph, self.graph.constant(value, self.dtype), value.ndim)
+        names = (other.name, self.name) if swapped else (self.name, other.name)
+        return Tensor(self.graph, self.graph.add(kind, *names), max(self.rank, other.rank), self.dtype)
+
+    def __add__(self, other: Any) -> Tensor:
+        return self._with("Add", other)
+
+    def __sub__(self, other: Any) -> Tensor:
+        return self._with("Sub", other)
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return self._with("Sub", other, swapped=True)
+
+    def __mul__(self, other: Any) -> Tensor:
+        return self._with("Mul", other)
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return self._with("Div", other)
+
+    def __matmul__(self, other: Any) -> Tensor:
+        return self._with("MatMul", other)
+
+
+class OnnxOps:
+    """The arithmetic of `forward.Ops` as graph nodes."""
+
+    def __init__(self, graph: _Graph) -> None:
+        self.graph = graph
+
+    def _node(self, kind: str, *inputs: str, rank: int, dtype: Any = np.float32, **attributes: Any) -> Tensor:
+        return Tensor(self.graph, self.graph.add(kind, *inputs, **attributes), rank, dtype)
+
+    def named(self, name: str, value: np.ndarray) -> Tensor:
+        return Tensor(self.graph, self.graph.named(name, value), value.ndim)
+
+    def constant(self, value: np.ndarray) -> Tensor:
+        return Tensor(self.graph, self.graph.constant(value, np.float32), np.ndim(value))
+
+    def _integers(self, values: Any) -> str:
+        return self.graph.constant(values, np.int64)
+
+    def columns(self, array: Tensor, start: int, stop: int) -> Tensor:
+        edges = (self._integers([start]), self._integers([stop]), self._integers([1]))
+        return self._node("Slice", array.name, *edges, rank=2, dtype=array.dtype)
+
+    def take(self, array: Tensor, indices: list[int]) -> Tensor:
+        return self._node("Gather", array.name, self._integers(indices), rank=array.rank, axis=array.rank - 1)
+
+    def reshape(self, array: Tensor, shape: tuple[int, ...]) -> Tensor:
+        return self._node("Reshape", array.name, self._integers(shape), rank=len(shape), dtype=array.dtype)
+
+    def concat(self, arrays: list[Tensor], axis: int = -1) -> Tensor:
+        return self._node("Concat", *(array.name for array in arrays), rank=arrays[0].rank, axis=axis)
+
+    def relu(self, array: Tensor) -> Tensor:
+        return self._node("Relu", array.name, rank=array.rank)
+
+    def above_zero(self, array: Tensor) -> Tensor:
+        above = self.graph.add("Greater", array.name, self.graph.constant(0, np.float32))
+        return self._node("Cast", above, rank=array.rank, to=TensorProto.FLOAT)
+
+    def maximum_over(self, array: Tensor, axis: int) -> Tensor:
+        return self._node("ReduceMax", array.name, self._integers([axis]), rank=array.rank, keepdims=1)
+
+    def to_index(self, array: Tensor) -> Tensor:
+        whole = self.graph.add("Squeeze", self.graph.add("Round", array.name), self._integers([1]))
+        return self._node("Cast", whole, rank=1, dtype=np.int64, to=TensorProto.INT64)
+
+    def lookup(self, table: np.ndarray, index: Tensor) -> Tensor:
+        dtype = np.int64 if np.issubdtype(table.dtype, np.integer) else np.float32
+        return self._node("Gather", self.graph.constant(table, dtype), index.name, rank=table.ndim, dtype=dtype, axis=0)
+
+    def pick(self, array: Tensor, index: Tensor) -> Tensor:
+        last = self._integers([2])
+        positions = self._node("Unsqueeze", index.name, last, rank=3, dtype=np.int64)
+        return self._node("GatherND", array.name, positions.name, rank=array.rank, dtype=array.dtype, batch_dims=1)

@@ -11,17 +11,16 @@ import pytest
 
 from jimbot.errors import CheckpointError, SettingsError, UnknownNameError
 from jimbot.games.probe import SPEC as PROBE
-from jimbot.games.spec import Field, GameSpec, ObservationSpec
+from jimbot.games.spec import BoardView, Field, GameSpec, ObservationSpec
 from jimbot.policies import masking
+from jimbot.policies.board import recoding, turning
 from jimbot.policies.jax_networks import make_network
 from jimbot.policies.networks import (
     describe_network,
     feature_size,
     forward_flops,
     layer_shapes,
-    recoding,
     train_flops,
-    turning,
 )
 from jimbot.policies.onnx_form import onnx_from_params
 
@@ -32,7 +31,12 @@ BOARD_GAME: GameSpec = dataclasses.replace(
     observation=ObservationSpec(
         (
             Field("place", (2,), "row and column, scaled"),
-            Field("grid", (ROWS, COLS, CHANNELS), "cells", centre=("place", 0, "place", 1), one_hot=((2, 8),)),
+            Field(
+                "grid",
+                (ROWS, COLS, CHANNELS),
+                "cells",
+                board=BoardView(("place", 0), ("place", 1), one_hot=((2, 8),), opaque=(0, 8), walls=(0,), goals=(1,)),
+            ),
             Field("rest", (3,), "other numbers"),
         )
     ),
@@ -48,6 +52,7 @@ def observations(count: int, seed: int = 0) -> np.ndarray:
     values[:, 1] = rng.integers(0, COLS, count) / (COLS - 1)
     ids = rng.integers(-1, 6, (count, ROWS, COLS))
     grid = spec.view(values, "grid").copy()
+    grid[..., [0, 1, 8]] *= rng.random((count, ROWS, COLS, 3)) < 0.3  # walls, goals and the rest stand apart
     grid[..., 2:8] = ids[..., None] == np.arange(6)
     values[:, spec.span("grid")] = grid.reshape(count, -1)
     return values
@@ -102,8 +107,72 @@ def test_prepared_features_depend_only_on_what_surrounds_the_viewer() -> None:
     moved[0, 0] = 1 / (ROWS - 1)
     moved[:, BOARD_GAME.observation.span("grid")] = np.roll(grid, 1, axis=1).reshape(1, -1)
     cells = ROWS * COLS * recoding(described["board"]).shape[1]
-    a, b = (np.asarray(network.prepare(x))[0, -cells:] for x in (seen, moved))
+    first = BOARD_GAME.observation.size - ROWS * COLS * CHANNELS + ROWS + COLS
+    a, b = (np.asarray(network.prepare(x))[0, first : first + cells] for x in (seen, moved))
     np.testing.assert_array_equal(a, b)
+
+
+WALL, GOAL, LAMP = 0, 1, 8  # channels of the drawn boards below
+RAY_STEPS = max(ROWS, COLS) - 1
+
+
+def prepared(drawing: list[str]) -> np.ndarray:
+    """The features of a board drawn with @ viewer, # wall, o lamp (opaque, no wall), x goal; the last line is row 0."""
+    seen = np.zeros((1, BOARD_GAME.observation.size), np.float32)
+    grid = np.zeros((ROWS, COLS, CHANNELS), np.float32)
+    for row, line in enumerate(reversed(drawing)):
+        for col, sign in enumerate(line):
+            if sign == "@":
+                seen[0, :2] = row / (ROWS - 1), col / (COLS - 1)
+            elif sign in "#ox":
+                grid[row, col, {"#": WALL, "x": GOAL, "o": LAMP}[sign]] = 1
+    seen[:, BOARD_GAME.observation.span("grid")] = grid.reshape(1, -1)
+    return np.asarray(make_network(describe_network(BOARD_GAME, "board")).prepare(seen))[0]
+
+
+def rays_of(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """((up, down, left, right) × steps: where the view ends, × channels: what stands there)"""
+    channels = CHANNELS - 6 + 3
+    rays = features[-9 - 4 * (RAY_STEPS + channels) : -9]
+    return rays[: 4 * RAY_STEPS].reshape(4, RAY_STEPS), rays[4 * RAY_STEPS :].reshape(4, channels)
+
+
+def test_rays_end_at_the_first_thing_in_sight_or_at_the_edge() -> None:
+    ends, seen = rays_of(prepared(["....", "@.o#", "...."]))
+    assert ends.tolist() == [[0, 1, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0]], (
+        "edge above, below and beside; a lamp two steps away"
+    )
+    assert seen[3, -1] == 1, "the lamp"
+    assert seen[3, WALL] == 0, "it hides the wall behind it"
+    assert (seen[:3] == 0).all(), "the edge shows nothing"
+
+
+@pytest.mark.parametrize(
+    ("drawing", "distance", "closer", "nowhere"),
+    [
+        (["....", "@..x", "...."], 3, [0, 0, 0, 1], [0, 0, 1, 0]),
+        ([".#..", "@#.x", "...."], 5, [0, 1, 0, 0], [0, 0, 1, 1]),
+        ([".#..", "@#.x", ".#.."], 16, [0, 0, 0, 0], [1, 1, 1, 1]),
+        (["x...", "@..x", "...."], 1, [1, 0, 0, 0], [0, 0, 1, 0]),
+    ],
+)
+def test_paths_tell_the_way_to_the_nearest_goal(
+    drawing: list[str], distance: int, closer: list[int], nowhere: list[int]
+) -> None:
+    paths = prepared(drawing)[-9:]
+    assert paths[0] == distance / 16
+    assert paths[1:5].tolist() == closer
+    assert paths[5:].tolist() == nowhere
+
+
+def test_a_description_without_rays_and_paths_still_computes() -> None:
+    """Checkpoints from before they existed name neither."""
+    old = describe_network(BOARD_GAME, "board")
+    for name in ("opaque", "walls", "goals"):
+        del old["board"][name]
+    features = make_network(old).prepare(observations(2))
+    assert features.shape == (2, feature_size(old))
+    assert feature_size(old) < feature_size(describe_network(BOARD_GAME))
 
 
 def test_sizes_and_flops_follow_from_the_description() -> None:

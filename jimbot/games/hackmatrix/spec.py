@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from jimbot.games.spec import ActionBlock, ActionSpec, Field, GameSpec, ObservationSpec
+from jimbot.games.spec import ActionBlock, ActionSpec, BoardView, Field, GameSpec, ObservationSpec
 
 SIDE = 6
 CELLS = SIDE * SIDE
@@ -133,8 +133,14 @@ SPEC = GameSpec(
                 (SIDE, SIDE, CELL_FEATURES),
                 "per cell: enemy (type, HP, stunned, from siphon), block (kind, points, siphoned, program, spawn "
                 "count), transmission turns, credits, energy, pickup, exit, siphon centre",
-                centre=("player", 0, "player", 1),
-                one_hot=((12, 35),),  # the program of a program block
+                board=BoardView(
+                    row=("player", 0),
+                    col=("player", 1),
+                    one_hot=((12, 35),),  # the program of a program block
+                    opaque=(0, 1, 2, 3, 7, 8, 9, 36),  # enemies, blocks, transmissions
+                    walls=(7, 8, 9),
+                    goals=(39, 40),  # pickups, the exit
+                ),
             ),
         )
     ),

@@ -1,0 +1,66 @@
+"""The networks, each written once: learning runs this code in JAX or torch, everything after learning as ONNX.
+
+`ops` is the arithmetic it is written in, a handful of named operations over two- and three-dimensional arrays (beside
+`+ - * / @`, which all arrays have): `jax_networks.JaxOps` computes, `onnx_form.OnnxOps` writes graph nodes. So a
+policy that is watched, judged or served cannot differ from the one that was trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from jimbot.policies import board
+
+
+class Ops(Protocol):
+    """What a network may do with arrays; the first axis is always the batch."""
+
+    def constant(self, value: np.ndarray) -> Any:
+        """A fixed array."""
+
+    def columns(self, array: Any, start: int, stop: int) -> Any:
+        """array[:, start:stop]"""
+
+    def take(self, array: Any, indices: list[int]) -> Any:
+        """array[..., indices]"""
+
+    def reshape(self, array: Any, shape: tuple[int, ...]) -> Any: ...
+
+    def concat(self, arrays: list[Any], axis: int = -1) -> Any: ...
+
+    def relu(self, array: Any) -> Any: ...
+
+    def above_zero(self, array: Any) -> Any:
+        """1.0 where above 0, else 0.0"""
+
+    def maximum_over(self, array: Any, axis: int) -> Any:
+        """The maximum over an axis, which stays as length 1."""
+
+    def to_index(self, array: Any) -> Any:
+        """(N, 1) numbers rounded → (N,) integers"""
+
+    def lookup(self, table: np.ndarray, index: Any) -> Any:
+        """table[index]: (N, …) rows of a fixed table by (N,) integers"""
+
+    def pick(self, array: Any, index: Any) -> Any:
+        """Entries of axis 1 by (N, K) integers, own ones per row of the batch."""
+
+
+def prepare(ops: Ops, network: Mapping[str, Any], observation: Any) -> Any:
+    """(N, D) observation → (N, F) features, without parameters."""
+    return board.features(ops, network, observation) if network["kind"] == "board" else observation
+
+
+def outputs(ops: Ops, network: Mapping[str, Any], params: Mapping[str, Any], features: Any) -> tuple[Any, Any]:
+    """(N, F) features → ((N, A) logits before masking, (N, 1) value)"""
+    hidden = features
+    for layer in range(len(network["hidden"])):
+        hidden = ops.relu(dense(params, f"trunk_{layer}", hidden))
+    return dense(params, "policy", hidden), dense(params, "value", hidden)
+
+
+def dense(params: Mapping[str, Any], layer: str, inputs: Any) -> Any:
+    return inputs @ params[f"{layer}.weight"] + params[f"{layer}.bias"]
