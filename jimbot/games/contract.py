@@ -217,7 +217,11 @@ class GameEntry:
     """(game, row) → a rich renderable of what the player sees."""
 
 
-_GAMES: dict[str, str] = {"probe": "jimbot.games.probe", "hackmatrix": "jimbot.games.hackmatrix"}
+_GAMES: dict[str, str] = {
+    "probe": "jimbot.games.probe",
+    "hackmatrix": "jimbot.games.hackmatrix",
+    "balatro": "jimbot.games.balatro.game",
+}
 
 
 def register_game(game_id: str, module: str) -> None:

@@ -91,10 +91,22 @@ class ObservationSpec:
 
 @dataclass(frozen=True)
 class ActionBlock:
-    """A run of actions of one kind; every action has a readable label, unique in its game."""
+    """A run of actions of one kind; every action has a readable label, unique in its game.
+
+    `field` and `rows` say what actions are about, for networks that build the logit of "play cards 1, 4 and 5" from
+    what they know of those cards. They are hints: the fingerprint does not depend on them.
+    """
 
     name: str
     labels: tuple[str, ...]
+    field: str = ""
+    """An observation field whose first axis holds items (cards, offers), or nothing."""
+    rows: tuple[tuple[int, ...], ...] = ()
+    """For each action the rows of that field it is about; () where it is about none that is shown."""
+
+    def __post_init__(self) -> None:
+        if self.rows and len(self.rows) != len(self.labels):
+            raise ValueError(f"Action block '{self.name}' has rows for {len(self.rows)} of {len(self.labels)} actions.")
 
 
 @dataclass(frozen=True)

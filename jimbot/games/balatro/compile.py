@@ -190,3 +190,21 @@ def njit(function: Function) -> Function:
         written_out = not os.path.exists(code.co_filename)  # made by a registry: no file to cache by
         return numba.njit(**OPTIONS)(function) if written_out else _cached_njit(function)
     return Kernel(function)  # ty: ignore[invalid-return-type]
+
+
+_ready: set[int] = set()
+
+
+def announce_compilation(kernel: Any, first_call: Callable[[], Any]) -> None:
+    """Makes the first call of a kernel; if it has to be compiled, says so, since that takes a minute or two."""
+    if JIT_DISABLED or id(kernel) in _ready:
+        return
+    module = Path(kernel.py_func.__code__.co_filename).stem
+    known = CACHE_DIRECTORY is not None and any(CACHE_DIRECTORY.rglob(f"{module}.{kernel.py_func.__qualname__}-*.nbi"))
+    if not known:
+        print("Compiling the Balatro rules; once per version, about two minutes …", file=sys.stderr, flush=True)
+    began = time.monotonic()
+    first_call()
+    if not known:
+        print(f"Compiled in {time.monotonic() - began:.0f} s.", file=sys.stderr, flush=True)
+    _ready.add(id(kernel))

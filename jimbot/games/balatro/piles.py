@@ -40,15 +40,22 @@ def is_chosen(targets, place):
 
 
 @njit
+def count_bits(targets):
+    """How many positions a choice has."""
+    rest = np.uint64(targets)
+    count = 0
+    while rest != np.uint64(0):
+        rest &= rest - np.uint64(1)
+        count += 1
+    return count
+
+
+@njit
 def count_chosen(g, targets):
     """How many hand cards are chosen; -1 if the choice reaches beyond the hand."""
-    count = 0
-    for place in range(MAX_HAND):
-        if is_chosen(targets, place):
-            if place >= g.hand_count:
-                return -1
-            count += 1
-    return count
+    if g.hand_count < MAX_HAND and np.uint64(targets) >> np.uint64(g.hand_count) != np.uint64(0):
+        return -1
+    return count_bits(targets)
 
 
 @njit

@@ -23,6 +23,7 @@ from jimbot.games.balatro.state import (
     BLIND_SELECT,
     IN_DECK,
     MAX_CARDS,
+    NOTHING,
     NOWHERE,
     SELECTABLE,
     UPCOMING,
@@ -119,6 +120,9 @@ def _clear_lists(g):
     g.hand_count = 0
     g.selected = 0
     g.sort_by_suit = False
+    g.grabbed = NOTHING
+    g.grabbed_index = 0
+    g.reorderings = 0
     g.joker_count = 0
     g.consumable_count = 0
     g.tag_count = 0
@@ -256,7 +260,12 @@ def _give_starting_cards(g):
 
 @njit
 def clear_run(g):
-    """Empties a record for the seed, deck, stake and challenge written in it; draws nothing."""
+    """Empties a record for the seed, deck, stake and challenge written in it; draws nothing.
+
+    A challenge is played with a plain deck: the Checkered one, whose only effect is a start that challenges replace.
+    """
+    if g.challenge > 0:
+        g.deck = _CHECKERED
     _clear(g)
     _clear_lists(g)
     _clear_round(g)

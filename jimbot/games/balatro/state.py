@@ -41,6 +41,8 @@ UPCOMING, SELECTABLE, CURRENT, SKIPPED, DEFEATED = 0, 1, 2, 3, 4
 # `phase`: which decisions are open
 BLIND_SELECT, SELECTING_HAND, ROUND_EVAL, SHOP, PACK, GAME_OVER, WON = range(7)
 PHASE_NAMES = ("blind_select", "selecting_hand", "round_eval", "shop", "pack", "game_over", "won")
+# `grabbed`
+NOTHING, GRABBED_JOKER, GRABBED_CONSUMABLE, GRABBED_HAND_CARD = range(4)
 # `shop_weight`
 WEIGHT_JOKER, WEIGHT_TAROT, WEIGHT_PLANET, WEIGHT_PLAYING_CARD, WEIGHT_SPECTRAL = range(5)
 
@@ -113,6 +115,9 @@ _FIELDS = [
     ("hand_count", np.int16),
     ("selected", np.uint64),  # bit set over hand positions: the choice being built
     ("sort_by_suit", np.bool_),  # display order reapplied after draws
+    ("grabbed", np.uint8),  # what the player is moving: NOTHING, or a kind of card (see actions.py)
+    ("grabbed_index", np.int16),  # which one of its kind
+    ("reorderings", np.uint8),  # moves and sorts since the last decision that advanced the game
     # --- jokers, left to right -------------------------------------------------------------------------------------
     ("joker_count", np.int16),
     ("joker_id", np.uint8, (MAX_JOKERS,)),

@@ -1,0 +1,225 @@
+"""Balatro behind the BatchGame contract: preallocated arrays, a few threads, and one compiled kernel (`batch.work`)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from jimbot.errors import SnapshotError, UsageError
+from jimbot.games.balatro import actions, batch, integrity, observe, rewards, words
+from jimbot.games.balatro.compile import announce_compilation
+from jimbot.games.balatro.options import Options
+from jimbot.games.balatro.scratch import SCRATCH_DTYPE
+from jimbot.games.balatro.state import GAME_DTYPE, new_games
+from jimbot.games.balatro.streams import seed_bytes
+from jimbot.games.contract import BatchGame, GameEntry
+from jimbot.games.spec import GameSpec, ObservationSpec
+
+SPEC = GameSpec(
+    id="balatro",
+    version=1,
+    players=1,
+    observation=ObservationSpec(observe.FIELDS),
+    actions=actions.ACTIONS,
+    reward_terms=rewards.TERMS,
+    episode_stats=rewards.STATS,
+    options=Options,
+)
+THREADS_VARIABLE = "JIMBOT_THREADS"
+_ROWS_WORTH_A_THREAD = 64
+_LAYOUT = hashlib.sha256(repr(GAME_DTYPE.descr).encode()).hexdigest()[:8]
+
+
+def thread_count() -> int:
+    """Threads a batch is spread over: the cores this process may use, or what the environment says."""
+    chosen = os.environ.get(THREADS_VARIABLE, "")
+    if not chosen:
+        return len(os.sched_getaffinity(0))
+    if not chosen.isdigit() or int(chosen) < 1:
+        raise UsageError(f"{THREADS_VARIABLE} is '{chosen}'; expected a number of threads, at least 1.")
+    return int(chosen)
+
+
+class BalatroGame(BatchGame):
+    """N games of Balatro."""
+
+    def __init__(self, num_envs: int, seed: int = 0, options: Options = Options(), checked: bool = False) -> None:
+        super().__init__(SPEC, num_envs, seed, checked)
+        self.options = options
+        self.workers = max(1, min(thread_count(), num_envs // _ROWS_WORTH_A_THREAD))
+        self._pool: ThreadPoolExecutor | None = None
+        self._started = False
+        text, length = seed_bytes(str(options.seed_text)) if options.seed_text else (np.zeros(8, np.uint8), 0)
+        values = {
+            "deck": options.deck_id,
+            "stake": options.stake_level,
+            "challenge": options.challenge_id,
+            "endless": options.endless,
+            "helpers": options.helpers,
+            "step_limit": options.step_limit,
+            "look": True,
+            "seed_length": length,
+        }
+        self.arrays = batch.Arrays(
+            settings=np.array([int(values[name]) for name in batch.SETTINGS], np.int64),
+            seed_text=text,
+            weights=np.array(rewards.PRESETS[options.reward], np.float64),
+            scratch=np.zeros(self.workers, SCRATCH_DTYPE),
+            memory=np.zeros((self.workers, rewards.MEMORY)),
+            games=new_games(num_envs),
+            streams=np.random.default_rng(seed).integers(0, 2**62, num_envs, dtype=np.int64),
+            episodes=np.zeros(num_envs, np.int64),
+            seeds=self.seeds,
+            actions=np.zeros(num_envs, np.int64),
+            hold=np.zeros(num_envs, bool),
+            faults=np.zeros(num_envs, np.int64),
+            observation=self.observation,
+            legal_mask=self.legal_mask,
+            reward=self.reward,
+            reward_terms=self.reward_terms,
+            terminated=self.terminated,
+            truncated=self.truncated,
+            final_observation=self.final_observation,
+            final_stats=self.final_stats,
+        )
+
+    @property
+    def games(self) -> np.ndarray:
+        """(N,) the records themselves (`state.GAME_DTYPE`), for tools that look inside."""
+        return self.arrays.games
+
+    # --- playing ---
+
+    def reset(self, seeds: np.ndarray | None = None) -> None:
+        self.arrays.hold[:] = False
+        if seeds is None:
+            self._work(batch.RESTART)
+        else:
+            seeds = np.asarray(seeds, np.uint64)
+            if seeds.shape != (self.num_envs,):
+                raise UsageError(f"reset got seeds of shape {seeds.shape}; expected ({self.num_envs},), one per game.")
+            self.seeds[:] = seeds
+            self._work(batch.START)
+        self._started = True
+
+    def step(self, actions: np.ndarray, hold: np.ndarray | None = None) -> None:
+        self._require_started()
+        self.check_actions(actions, hold)
+        self.arrays.actions[:] = actions
+        self.arrays.hold[:] = False if hold is None else hold
+        self._work(batch.STEP)
+
+    def redraw_hidden(self, rows: np.ndarray, seeds: np.ndarray) -> None:
+        self._require_started()
+        chosen = np.asarray(rows)
+        self._hold_all_but(chosen)
+        drawn = np.zeros(self.num_envs, np.uint64)
+        drawn[chosen] = seeds
+        self._work(batch.REDRAW, self.arrays._replace(seeds=drawn))
+
+    def look(self) -> None:
+        """Writes observation and mask anew; for tools that changed `games` themselves."""
+        self.arrays.hold[:] = False
+        self._work(batch.LOOK)
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    # --- snapshots ---
+
+    def snapshot(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        self._require_started()
+        index = slice(None) if rows is None else np.asarray(rows)
+        return {"game": np.array(self._tag()), **{name: part[index].copy() for name, part in self._parts().items()}}
+
+    def restore(self, snapshot: Mapping[str, np.ndarray], rows: np.ndarray | None = None) -> None:
+        tag = str(snapshot.get("game", "nothing known"))
+        if tag != self._tag():
+            raise SnapshotError(f"The snapshot is of '{tag}'; this game is '{self._tag()}'. Use one of this version.")
+        chosen = np.arange(self.num_envs) if rows is None else np.asarray(rows)
+        parts = self._parts()
+        for name, part in parts.items():
+            found = snapshot.get(name)
+            if found is None or found.shape != part[chosen].shape or found.dtype != part.dtype:
+                raise SnapshotError(f"The snapshot of '{tag}' is damaged or of another size: '{name}' does not fit.")
+        self._refuse_faulty(np.ascontiguousarray(snapshot["records"]).view(GAME_DTYPE)[:, 0])
+        for name, part in parts.items():
+            part[chosen] = snapshot[name]
+        self._started = True
+        self._hold_all_but(chosen)
+        self._work(batch.LOOK)
+
+    def faults(self) -> list[str]:
+        """What is wrong with any of the games, in words; an empty list when all is well."""
+        return self._faults_of(self.arrays.games)
+
+    # --- words ---
+
+    def describe(self, row: int) -> str:
+        return words.describe(self.arrays.games[row])
+
+    def describe_action(self, row: int, action: int) -> str:
+        return words.describe_action(self.arrays.games[row], action)
+
+    # --- inner parts ---
+
+    def _work(self, task: int, arrays: batch.Arrays | None = None) -> None:
+        """Does a task for all rows, spread over the threads."""
+        arrays = self.arrays if arrays is None else arrays
+        announce_compilation(batch.work, lambda: batch.work(task, arrays, 0, 0, 0))
+        bounds = np.linspace(0, self.num_envs, self.workers + 1).astype(int).tolist()
+        if self.workers > 1 and self._pool is None:
+            self._pool = ThreadPoolExecutor(self.workers - 1, thread_name_prefix="balatro")
+        waiting = [
+            self._pool.submit(batch.work, task, arrays, worker, bounds[worker], bounds[worker + 1])
+            for worker in range(1, self.workers)
+            if self._pool is not None
+        ]
+        batch.work(task, arrays, 0, bounds[0], bounds[1])
+        for done in waiting:
+            done.result()
+
+    def _hold_all_but(self, rows: np.ndarray) -> None:
+        self.arrays.hold[:] = True
+        self.arrays.hold[rows] = False
+
+    def _parts(self) -> dict[str, np.ndarray]:
+        """The state of every row as plain arrays."""
+        records = self.arrays.games.view(np.uint8).reshape(self.num_envs, GAME_DTYPE.itemsize)
+        return {
+            "records": records,
+            "streams": self.arrays.streams,
+            "episodes": self.arrays.episodes,
+            "seeds": self.seeds,
+        }
+
+    def _faults_of(self, games: np.ndarray) -> list[str]:
+        found = np.zeros(len(games), np.int64)
+        batch.work(batch.CHECK, self.arrays._replace(games=games, faults=found), 0, 0, len(games))
+        return [f"Game {row} {integrity.FAULTS[fault]}" for row, fault in enumerate(found) if fault]
+
+    def _refuse_faulty(self, games: np.ndarray) -> None:
+        faults = self._faults_of(games)
+        if faults:
+            raise SnapshotError(f"The snapshot is damaged: {faults[0].lower()}. Take a new one.")
+
+    def _require_started(self) -> None:
+        if not self._started:
+            raise UsageError("Game 'balatro' was used before its first reset. Call reset() first.")
+
+    def _tag(self) -> str:
+        return f"{SPEC.id} v{SPEC.version} {_LAYOUT} {self.options}"
+
+
+def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bool = False) -> BalatroGame:
+    """N games behind the BatchGame contract."""
+    return BalatroGame(num_envs, seed, options, checked)
+
+
+GAME = GameEntry(spec=SPEC, make=make)

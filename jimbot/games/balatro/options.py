@@ -1,0 +1,82 @@
+"""What can be chosen about a game of Balatro from outside, checked when it is chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jimbot.errors import UnknownNameError
+from jimbot.games.balatro.content import CHALLENGES, DECKS, STAKES, Table
+from jimbot.games.balatro.rewards import PRESETS
+from jimbot.games.balatro.streams import seed_bytes
+
+STEP_LIMIT = 3000
+
+
+def _short_names(table: Table, prefix: str, suffix: str = "") -> dict[str, int]:
+    """Ids by key without its prefix: `b_red` is "red"."""
+    return {key.removeprefix(prefix).removesuffix(suffix): table.id(key) for key in table.keys}
+
+
+DECK_NAMES = _short_names(DECKS, "b_")
+STAKE_NAMES = _short_names(STAKES, "stake_")
+CHALLENGE_NAMES = _short_names(CHALLENGES, "c_", "_1")
+
+
+def _find(kind: str, name: object, names: dict[str, int], table: Table) -> int:
+    """The id of a short name or full key."""
+    if isinstance(name, str) and name in names:
+        return names[name]
+    if isinstance(name, str) and name in table:
+        return table.id(name)
+    raise UnknownNameError(kind, str(name), names)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Game options."""
+
+    deck: str = "red"
+    """The deck by name: red, blue, yellow, … or its key (b_red)."""
+    stake: str | int = "white"
+    """The stake by name (white, red, green, black, blue, purple, orange, gold) or number 1 to 8."""
+    challenge: str = ""
+    """A challenge by name (omelette, city, …) or key; it brings its own deck. Nothing for an ordinary run."""
+    endless: bool = False
+    """Play on after the boss of ante 8 instead of ending with the win."""
+    reward: str = "progress"
+    """A preset of reward weights."""
+    helpers: bool = False
+    """Fill in the observation's helper fields, which the engine computes (costs time)."""
+    step_limit: int = STEP_LIMIT
+    """Actions after which a game is cut off (truncated)."""
+    seed_text: str = ""
+    """Play this seed of the real game, 1 to 8 characters, in every game instead of numbered ones."""
+
+    def __post_init__(self) -> None:
+        _ = self.deck_id, self.stake_level, self.challenge_id
+        for name in ("endless", "helpers"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; expected true or false.")
+        if isinstance(self.step_limit, bool) or not isinstance(self.step_limit, int) or self.step_limit < 1:
+            raise ValueError(f"step_limit is {self.step_limit!r}; expected a whole number of at least 1.")
+        if self.challenge and self.deck_id != DECK_NAMES["red"]:
+            raise ValueError(f"challenge '{self.challenge}' brings its own deck; leave out deck '{self.deck}'.")
+        if self.reward not in PRESETS:
+            raise UnknownNameError("reward preset", str(self.reward), PRESETS)
+        if self.seed_text:
+            seed_bytes(str(self.seed_text))
+
+    @property
+    def deck_id(self) -> int:
+        return _find("deck", self.deck, DECK_NAMES, DECKS)
+
+    @property
+    def stake_level(self) -> int:
+        text = str(self.stake)
+        if text.isdigit() and 1 <= int(text) <= len(STAKES):
+            return int(text)
+        return _find("stake", self.stake, STAKE_NAMES, STAKES)
+
+    @property
+    def challenge_id(self) -> int:
+        return _find("challenge", self.challenge, CHALLENGE_NAMES, CHALLENGES) if self.challenge else 0
