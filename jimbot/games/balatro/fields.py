@@ -46,12 +46,12 @@ _KINDS_OF_CARDS = (
 )
 
 COLUMNS: dict[str, tuple[str, ...]] = {
-    "hand": ("present", "face_down", "debuffed", "selected", "forced", "played_this_ante", "extra_chips"),
+    "hand": ("present", "face_down", "debuffed", "selected", "forced", "played_this_ante", "extra_chips", "grabbed"),
     "jokers": (
         "present", "face_down", "debuffed", "eternal", "perishable", "rental", "pinned", "rounds_left", "value",
-        "counter", "sell_value",
+        "counter", "sell_value", "grabbed",
     ),
-    "consumables": ("present", "negative", "sell_value"),
+    "consumables": ("present", "negative", "sell_value", "grabbed"),
     "shop": ("present", "price", "affordable", "room", "eternal", "perishable", "rental"),
     "pack": ("present", "room", "eternal", "perishable", "rental"),
     "vouchers_on_sale": ("present", "price", "affordable"),
@@ -70,6 +70,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "hand_limit", "hand_count", "pile_count", "card_count", "cards_lost", "joker_slots", "joker_count",
         "consumable_slots", "consumable_count", "shop_slots", "edition_rate", "odds", "skips", "hands_played",
         "unused_discards", "tarots_used", "planets_used", "ectoplasm_uses", "michel_extinct", "sort_by_suit",
+        "reorderings",
     ),
     "deck_left_kinds": _KINDS_OF_CARDS,
     "deck_total_kinds": _KINDS_OF_CARDS,

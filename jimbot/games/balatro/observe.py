@@ -46,6 +46,9 @@ from jimbot.games.balatro.state import (
     ETERNAL,
     FACE_DOWN,
     GAME_OVER,
+    GRABBED_CONSUMABLE,
+    GRABBED_HAND_CARD,
+    GRABBED_JOKER,
     IN_DECK,
     PACK,
     PERISHABLE,
@@ -65,14 +68,16 @@ __all__ = ["FIELDS", "WIDTH", "write"]
 _PHASE = start("phase")
 _HAND_CARD, _HAND_ENHANCEMENT = start("hand_card"), start("hand_enhancement")
 _HAND_EDITION, _HAND_SEAL = start("hand_edition"), start("hand_seal")
-_CARD_PRESENT, _CARD_DOWN, _CARD_WEAK, _CARD_SELECTED, _CARD_HELD, _CARD_USED, _CARD_CHIPS = places("hand")
+_CARD_PRESENT, _CARD_DOWN, _CARD_WEAK, _CARD_SELECTED, _CARD_HELD, _CARD_USED, _CARD_CHIPS, _CARD_GRABBED = places(
+    "hand"
+)
 _JOKER_ID, _JOKER_EDITION, _JOKER_COPIES = start("joker_id"), start("joker_edition"), start("joker_copies")
 (
     _JOKER_PRESENT, _JOKER_DOWN, _JOKER_WEAK, _JOKER_ETERNAL, _JOKER_PERISHABLE, _JOKER_RENTAL, _JOKER_PINNED,
-    _JOKER_ROUNDS, _JOKER_VALUE, _JOKER_COUNTER, _JOKER_SELLS,
+    _JOKER_ROUNDS, _JOKER_VALUE, _JOKER_COUNTER, _JOKER_SELLS, _JOKER_GRABBED,
 ) = places("jokers")  # fmt: skip
 _CONSUMABLE_ID = start("consumable_id")
-_CONSUMABLE_PRESENT, _CONSUMABLE_NEGATIVE, _CONSUMABLE_SELLS = places("consumables")
+_CONSUMABLE_PRESENT, _CONSUMABLE_NEGATIVE, _CONSUMABLE_SELLS, _CONSUMABLE_GRABBED = places("consumables")
 _LEFT, _TOTAL, _LEFT_KINDS, _TOTAL_KINDS = (
     start(name) for name in ("deck_left", "deck_total", "deck_left_kinds", "deck_total_kinds")
 )
@@ -95,7 +100,7 @@ _MONEY, _SPENDABLE, _INTEREST, _INTEREST_CAP, _INTEREST_PER_FIVE, _PAYOUT, _DISC
     _ANTE, _ANTES_TO_WIN, _WON, _ENDLESS, _ROUNDS, _STEPS, _HANDS_PER_ROUND, _DISCARDS_PER_ROUND, _HAND_LIMIT,
     _HAND_COUNT, _PILE_COUNT, _CARD_COUNT, _CARDS_LOST, _JOKER_SLOTS, _JOKER_COUNT, _CONSUMABLE_SLOTS,
     _CONSUMABLE_COUNT, _SHOP_SLOTS, _EDITION_RATE, _ODDS, _SKIPS, _HANDS_PLAYED, _UNUSED_DISCARDS, _TAROTS_USED,
-    _PLANETS_USED, _ECTOPLASM, _MICHEL, _SORT,
+    _PLANETS_USED, _ECTOPLASM, _MICHEL, _SORT, _REORDERINGS,
 ) = places("run")  # fmt: skip
 _DECK, _STAKE, _CHALLENGE, _IDOL, _MAIL, _SUITS, _FOOL = (
     start(name) for name in ("deck", "stake", "challenge", "idol_card", "mail_rank", "target_suits", "fool_copies")
@@ -195,6 +200,18 @@ def _write_consumables(g, out):
         out[at + _CONSUMABLE_PRESENT] = 1.0
         out[at + _CONSUMABLE_NEGATIVE] = 1.0 if g.consumable_edition[row] == NEGATIVE else 0.0
         out[at + _CONSUMABLE_SELLS] = count_log(consumable_sell_value(g, row))
+
+
+@njit
+def _write_grabbed(g, out):
+    """Marks the card that is being moved."""
+    row = np.int64(g.grabbed_index)
+    if g.grabbed == GRABBED_JOKER and row < JOKER_ROWS:
+        out[row * _JOKER_STRIDE + _JOKER_GRABBED] = 1.0
+    elif g.grabbed == GRABBED_CONSUMABLE and row < CONSUMABLE_ROWS:
+        out[row * _CONSUMABLE_STRIDE + _CONSUMABLE_GRABBED] = 1.0
+    elif g.grabbed == GRABBED_HAND_CARD and row < HAND_ROWS:
+        out[row * _CARD_STRIDE + _CARD_GRABBED] = 1.0
 
 
 # --- the deck and the poker hands ---
@@ -336,6 +353,7 @@ def _write_run(g, out):
     out[_ECTOPLASM] = count_log(g.ectoplasm_uses)
     out[_MICHEL] = 1.0 if g.michel_extinct else 0.0
     out[_SORT] = 1.0 if g.sort_by_suit else 0.0
+    out[_REORDERINGS] = count_log(g.reorderings)
     for voucher in range(_VOUCHER_COUNT):
         out[_VOUCHERS + voucher] = g.voucher_owned[voucher]
 
@@ -366,6 +384,7 @@ def write(g, s, helpers, out):
     _write_hand(g, out)
     _write_jokers(g, out)
     _write_consumables(g, out)
+    _write_grabbed(g, out)
     _write_deck(g, out)
     _write_poker_hands(g, out)
     _write_blind(g, out)

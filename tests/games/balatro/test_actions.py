@@ -131,7 +131,8 @@ def test_every_action_says_which_shown_rows_it_is_about():
     play = next(block for block in ACTIONS.blocks if block.name == "play")
     assert play.rows[play.labels.index("play 1 4 5")] == (0, 3, 4)
     choose = next(block for block in ACTIONS.blocks if block.name == "choose")
-    assert choose.rows[15] == (15,) and choose.rows[16] == ()
+    assert choose.rows[15] == (15,)
+    assert choose.rows[16] == ()
 
 
 # --- the mask allows only what the engine allows, and does just that ---
@@ -204,9 +205,9 @@ def test_every_bit_of_the_mask_is_right(options):
                 continue
             kind = int(KIND[action])
             within = g.reorderings < actions.MOST_REORDERINGS or kind not in (run.SORT,)
-            if (kind == actions.PLACE) != (g.grabbed != 0):
-                expected = False
-            elif kind in (actions.PLAY_CHOSEN, actions.DISCARD_CHOSEN) and g.selected == 0:
+            if (kind == actions.PLACE) != (g.grabbed != 0) or (
+                kind in (actions.PLAY_CHOSEN, actions.DISCARD_CHOSEN) and g.selected == 0
+            ):
                 expected = False
             else:
                 expected = within and engine.after(g, move) is not None
@@ -258,16 +259,22 @@ def test_choices_go_upwards_and_every_other_move_lets_go_of_them():
     game = new_game(1, seed=1)
     play(game, "select", "choose 2", "choose 4")
     assert positions(int(game.games["selected"][0])) == [1, 3]
-    assert not legal(game, "choose 1") and not legal(game, "choose 3") and not legal(game, "choose 4")
-    assert legal(game, "choose 5") and legal(game, "play_chosen") and legal(game, "discard_chosen")
+    assert not legal(game, "choose 1")
+    assert not legal(game, "choose 3")
+    assert not legal(game, "choose 4")
+    assert legal(game, "choose 5")
+    assert legal(game, "play_chosen")
+    assert legal(game, "discard_chosen")
     play(game, "sort by suit")
-    assert int(game.games["selected"][0]) == 0 and not legal(game, "play_chosen")
+    assert int(game.games["selected"][0]) == 0
+    assert not legal(game, "play_chosen")
 
 
 def test_the_sixth_card_cannot_be_chosen():
     game = new_game(1, seed=1)
     play(game, "select", "choose 1", "choose 2", "choose 3", "choose 4", "choose 5")
-    assert not legal(game, "choose 6") and legal(game, "play_chosen")
+    assert not legal(game, "choose 6")
+    assert legal(game, "play_chosen")
 
 
 def test_a_forced_card_is_part_of_every_choice():
@@ -275,10 +282,16 @@ def test_a_forced_card_is_part_of_every_choice():
     play(game, "select")
     game.games["card_flags"][0, game.games["hand"][0, 4]] |= CARD_FORCED
     game.look()
-    assert legal(game, "play 5") and legal(game, "play 1 5") and not legal(game, "play 1")
-    assert legal(game, "choose 5") and legal(game, "choose 1") and not legal(game, "choose 6")
+    assert legal(game, "play 5")
+    assert legal(game, "play 1 5")
+    assert not legal(game, "play 1")
+    assert legal(game, "choose 5")
+    assert legal(game, "choose 1")
+    assert not legal(game, "choose 6")
     play(game, "choose 1", "choose 2", "choose 3", "choose 4")
-    assert not legal(game, "play_chosen") and legal(game, "choose 5") and not legal(game, "choose 6")
+    assert not legal(game, "play_chosen")
+    assert legal(game, "choose 5")
+    assert not legal(game, "choose 6")
 
 
 def test_in_a_pack_only_cards_that_something_can_be_used_on_are_chosen():
@@ -288,16 +301,20 @@ def test_in_a_pack_only_cards_that_something_can_be_used_on_are_chosen():
     g.phase, g.pack_phase, g.pack_id, g.pack_count, g.pack_picks = PACK, SELECTING_HAND, 0, 1, 1
     g.offer_kind[FIRST_PACK_OFFER], g.offer_id[FIRST_PACK_OFFER] = OFFER_CONSUMABLE, CONSUMABLES.id("c_death")
     game.look()
-    assert legal(game, "choose 7") and not legal(game, "choose 8") and not legal(game, "pick 1")
+    assert legal(game, "choose 7")
+    assert not legal(game, "choose 8")
+    assert not legal(game, "pick 1")
     play(game, "choose 7", "choose 8")
     assert legal(game, "pick 1")
     g.offer_id[FIRST_PACK_OFFER], g.selected = CONSUMABLES.id("c_aura"), 0
     g.card_edition[g.hand[2]] = 1
     game.look()
-    assert legal(game, "choose 1") and not legal(game, "choose 3")
+    assert legal(game, "choose 1")
+    assert not legal(game, "choose 3")
     g.offer_id[FIRST_PACK_OFFER] = CONSUMABLES.id("c_hermit")
     game.look()
-    assert legal(game, "pick 1") and not legal(game, "choose 1")
+    assert legal(game, "pick 1")
+    assert not legal(game, "choose 1")
 
 
 def legal(game: BalatroGame, label: str) -> bool:
@@ -329,9 +346,11 @@ def test_after_eight_reorderings_the_game_must_advance():
     play(game, "select")
     for _ in range(4):
         play(game, "sort by suit", "grab_hand 1", "place 2")
-    assert not legal(game, "sort by rank") and not legal(game, "grab_hand 1")
+    assert not legal(game, "sort by rank")
+    assert not legal(game, "grab_hand 1")
     play(game, "discard 1")
-    assert legal(game, "sort by rank") and legal(game, "grab_hand 1")
+    assert legal(game, "sort by rank")
+    assert legal(game, "grab_hand 1")
 
 
 def test_no_sequence_of_actions_goes_on_without_advancing_the_game():
@@ -401,7 +420,11 @@ def reach_every_move(records: np.ndarray) -> None:
 
 def test_actions_for_names_the_shortest_sequence():
     assert [ACTIONS.label(a) for a in actions_for(run.PLAY, 0, bits([0, 3]))] == ["play 1 4"]
-    assert [ACTIONS.label(a) for a in actions_for(run.PLAY, 0, bits([0, 9]))] == ["choose 1", "choose 10", "play_chosen"]
+    assert [ACTIONS.label(a) for a in actions_for(run.PLAY, 0, bits([0, 9]))] == [
+        "choose 1",
+        "choose 10",
+        "play_chosen",
+    ]
     assert [ACTIONS.label(a) for a in actions_for(run.USE, 2, bits([4]))] == ["choose 5", "use 3"]
     assert [ACTIONS.label(a) for a in actions_for(run.MOVE_JOKER, 1, 0)] == ["grab_joker 2", "place 1"]
     assert INDEX[FIRST[actions.PLACE] + 3] == 3
