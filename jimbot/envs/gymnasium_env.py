@@ -40,6 +40,8 @@ class GameEnv(gymnasium.Env[np.ndarray, np.int64]):
     ) -> None:
         self.render_mode = check_render_mode(render_mode)
         self.opponent = opponent
+        self.making = {"checked": checked, "opponent": opponent, **options}
+        """What else it was made with: all that a vector environment of the same games needs."""
         self._one = OneGame(game_id, options, checked)
         self.observation_space = observation_space(self._one.spec)
         self.action_space = LegalActions(self._one.spec.actions.size, self._one.legal_mask)

@@ -20,6 +20,9 @@ HELD_OUT, VALIDATION, TRAIN = "held-out", "validation", "train"
 BANKS = (HELD_OUT, VALIDATION, TRAIN)
 _BANK_OF_RESIDUE = {0: HELD_OUT, 1: VALIDATION}  # of 100; every other residue is train
 FIRST_TRAIN_RESIDUE = len(_BANK_OF_RESIDUE)
+SMALL_SEEDS = 2**41
+"""Below this a seed means itself in every game. Balatro has 35^8 texts, a little more, and takes larger seeds modulo
+that: a large train seed could stand for a judging one."""
 
 
 def mix32(word: Any) -> Any:
@@ -78,9 +81,8 @@ def bank_seeds(bank: str, count: int, start: int = 0) -> np.ndarray:
 
 
 def train_seeds(rng: np.random.Generator, count: int) -> np.ndarray:
-    """`count` fresh random seeds of the train bank."""
-    with np.errstate(over="ignore"):
-        seeds = rng.integers(0, 2**64, size=count, dtype=np.uint64)
-        while (judging := residue(*split(seeds)) < FIRST_TRAIN_RESIDUE).any():
-            seeds[judging] += np.uint64(1)
+    """`count` fresh random seeds of the train bank, small enough for every game (see `SMALL_SEEDS`)."""
+    seeds = rng.integers(0, SMALL_SEEDS, size=count, dtype=np.uint64)
+    while (judging := residue(*split(seeds)) < FIRST_TRAIN_RESIDUE).any():
+        seeds[judging] += np.uint64(1)
     return seeds

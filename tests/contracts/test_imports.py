@@ -52,6 +52,8 @@ LIBRARIES = (
     ("envs/sb3*.py", {"stable_baselines3"}, set()),
     ("evaluation/*", {"yaml"}, {"matplotlib", "rich"}),  # rich: tables of results, made when shown
     ("training/*", {"yaml", "pydantic", "psutil", "rich"}, {"matplotlib"}),
+    ("training/env_*.py", {"gymnasium"}, set()),
+    ("training/utils.py", {"gymnasium"}, set()),
     ("training/compile_cache.py", set(), {"jax"}),
     ("training/jax_ppo/*", {"jax", "optax", "onnx"}, {"onnxruntime"}),
     ("training/sb3*", {"torch", "stable_baselines3", "sb3_contrib"}, set()),

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from jimbot.envs import GameVectorEnv, make_env
+from jimbot.errors import UsageError
+from jimbot.games import available_games
+from jimbot.training.env_wrapper import ActionMaskWrapper, EnvironmentWrapper
+from jimbot.training.utils import create_balatro_env, make_vectorized_env, setup_logging, validate_environment
+from tests.training.tower import MasklessTower, Tower
+
+
+@pytest.mark.parametrize("game_id", available_games())
+def test_nothing_is_wrong_with_our_own_environments(game_id: str) -> None:
+    env = make_env(game_id)
+    assert validate_environment(env, steps=100) == []
+    assert validate_environment(ActionMaskWrapper(env), steps=20) == []
+
+
+def test_nothing_is_wrong_with_a_sound_foreign_environment() -> None:
+    assert validate_environment(Tower()) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        ("actions", "action_space is Box; expected Discrete"),
+        ("reset", "reset returned a ndarray; expected the pair"),
+        ("type", "The observation is a list after reset"),
+        ("dtype", "The observation is float64 after reset; its space says float32"),
+        ("shape", r"The observation has shape (1,) after reset; its space says (2,)"),
+        ("finite", r"The observation holds inf at (0,) after reset"),
+        ("bounds", "The observation leaves the bounds of its space after reset"),
+        ("reward", "The reward is nan at step 1"),
+        ("reward type", "The reward is a ndarray at step 1"),
+        ("terminated", "terminated is a int at step 1; expected a bool"),
+        ("mask shape", r"info['action_mask'] has shape (3,) after reset; expected (2,)"),
+        ("mask dtype", "info['action_mask'] is float64 after reset"),
+        ("mask empty", "is all false after reset; at least one action"),
+        ("mask conflict", "info['action_mask'] and action_masks() disagree at step 1"),
+        ("determinism", "Two runs with seed 0 and the same actions differ in observation after reset"),
+        ("step", "legal by the mask, raised ValueError after reset: the stairs are gone"),
+    ],
+)
+def test_each_fault_is_named_in_a_sentence_and_nothing_else_is(fault: str, sentence: str) -> None:
+    found = validate_environment(Tower(fault=fault), steps=40)
+    assert len(found) == 1, found
+    assert sentence in found[0]
+
+
+def test_a_missing_mask_and_a_stranger_are_named() -> None:
+    for env in (MasklessTower(), EnvironmentWrapper(MasklessTower())):
+        (sentence,) = validate_environment(env)
+        assert sentence.startswith("There is no mask after reset")
+    assert "not a gymnasium.Env" in validate_environment(object())[0]
+
+
+def test_a_bare_environment_of_ours_becomes_one_batch_with_the_same_options() -> None:
+    envs = make_vectorized_env(lambda: make_env("probe", horizon=3, checked=True), n_envs=5)
+    assert isinstance(envs, GameVectorEnv)
+    assert envs.num_envs == 5
+    assert envs.game.checked
+    envs.reset(seed=1)
+    for _ in range(3):
+        _, _, terminated, _, _ = envs.step(envs.action_space.sample())
+    assert terminated.all()
+
+
+def test_anything_else_is_stepped_one_by_one_with_the_same_restarts() -> None:
+    envs = make_vectorized_env(lambda: EnvironmentWrapper(Tower(floors=2)), n_envs=3)
+    assert isinstance(envs, SyncVectorEnv)
+    assert envs.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    envs.reset(seed=1)
+    for _ in range(2):
+        _, _, terminated, _, info = envs.step(np.zeros(3, int))
+    assert terminated.all()
+    assert info["final_obs"][0][0] == 3
+    with pytest.raises(UsageError, match="n_envs is 0"):
+        make_vectorized_env(Tower, n_envs=0)
+
+
+@pytest.mark.skipif("balatro" not in available_games(), reason="Balatro is not registered yet")
+def test_a_seeded_balatro_repeats() -> None:
+    seeds = [
+        [env.reset()[1]["seed"] for _ in range(3)] for env in (create_balatro_env(seed=5), create_balatro_env(seed=5))
+    ]
+    assert seeds[0] == seeds[1]
+    assert create_balatro_env(deck="blue").game.options.deck == "blue"
+
+
+def test_log_lines_go_to_the_terminal_and_the_file_once(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    target = tmp_path / "logs" / "run.log"
+    try:
+        setup_logging()
+        logger = setup_logging("debug", target)
+        logging.getLogger("jimbot.training").debug("ante beaten")
+        assert target.read_text().count("ante beaten") == 1
+        assert capsys.readouterr().err.count("ante beaten") == 1
+    finally:
+        setup_logging("WARNING")
+    with pytest.raises(UsageError, match="level is 'LOUD'"):
+        setup_logging("LOUD")
+    assert logger.name == "jimbot"
