@@ -92,7 +92,7 @@ def _ids(name: str, rows: int, count: int, meaning: str) -> Field:
 
 
 FIELDS: tuple[Field, ...] = (
-    Field("phase", (len(PHASE_NAMES),), f"one-hot: {', '.join(PHASE_NAMES)}", one_hot=((0, len(PHASE_NAMES)),)),
+    Field("phase", (len(PHASE_NAMES),), f"one-hot: {', '.join(PHASE_NAMES)}"),
     # --- what is held ---
     _ids("hand_card", HAND_ROWS, CARD_IDS, "hand cards left to right: 1 + 4 (rank - 2) + suit, 53 Stone, 0 unknown"),
     _ids("hand_enhancement", HAND_ROWS, ENHANCEMENTS.size, "their enhancements"),
