@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+MOST_LISTED = 40
+"""Names an unknown one is answered with; nobody reads a list of 150 jokers."""
+
 
 class JimbotError(Exception):
     """Parent of all errors raised on purpose; anything else that escapes is a bug."""
@@ -30,7 +33,8 @@ class UnknownNameError(UsageError):
         known = sorted(known)
         close = get_close_matches(str(name), known, n=1, cutoff=0.4)
         guess = f" Did you mean '{close[0]}'?" if close else ""
-        super().__init__(f"Unknown {kind} '{name}'.{guess} Known: {', '.join(known)}.{' ' + hint if hint else ''}")
+        listed = f"Known: {', '.join(known)}." if len(known) <= MOST_LISTED else f"{len(known)} names are known."
+        super().__init__(f"Unknown {kind} '{name}'.{guess} {listed}{' ' + hint if hint else ''}")
 
 
 class SettingsError(UsageError):

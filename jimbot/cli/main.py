@@ -16,7 +16,9 @@ import jimbot
 from jimbot.cli import terminal
 from jimbot.errors import JimbotError
 
-COMMANDS = ("train", "resume", "evaluate", "compare", "watch", "play", "export", "bench", "doctor")
+COMMANDS = (
+    "train", "resume", "evaluate", "compare", "watch", "play", "seed", "verify", "export", "bench", "doctor",
+)  # fmt: skip
 """Modules of jimbot.cli, in the order `--help` shows them."""
 
 INTERRUPTED = 130

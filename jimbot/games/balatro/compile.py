@@ -9,8 +9,8 @@ small functions as reads well. This uses three inner classes of Numba (its versi
 
 **Cache.** Numba notices a change in the file of a function, but not a change in another module's constant, in a JSON
 table or in the options; all of these end up inside the machine code here. So the cache lives in a directory named by a
-hash of every source, every table and every option: any change means a new directory, and old ones are swept away when
-nobody has used them for a month.
+hash of every table, every option and every source that can reach machine code (all but `PLAIN`): any change means a new
+directory, and old ones are swept away when nobody has used them for a month.
 
 Environment:
 - `NUMBA_DISABLE_JIT=1` runs the same functions as plain Python (debugger, tests).
@@ -44,6 +44,8 @@ except ImportError:  # another Numba: its inner classes moved
 
 _numba_settings: Any = numba.config  # its members are made at run time
 PACKAGE = Path(__file__).resolve().parent
+PLAIN = ("names", "describe", "render", "render_cards", "transcript", "seeds", "traces", "verify")
+"""Modules and folders no compiled module imports from: words and pictures, which may change without a new compile."""
 _UNUSED_AFTER_SECONDS = 30 * 24 * 3600
 
 JIT_DISABLED = bool(_numba_settings.DISABLE_JIT)
@@ -65,7 +67,10 @@ def source_fingerprint(package: Path = PACKAGE, options: dict[str, Any] = OPTION
     """A hash of everything that can change the compiled code of this package."""
     digest = hashlib.sha256()
     for path in sorted([*package.rglob("*.py"), *package.rglob("*.json")]):
-        digest.update(str(path.relative_to(package)).encode() + b"\0")
+        name = path.relative_to(package)
+        if name.with_suffix("").parts[0] in PLAIN:
+            continue
+        digest.update(str(name).encode() + b"\0")
         digest.update(path.read_bytes())
     digest.update(repr(sorted(options.items())).encode())
     digest.update(f"{numba.__version__} {sys.version_info[:3]} {FAST_LINKING}".encode())

@@ -4,13 +4,15 @@ The view is explained in `preview.py`. A question for `find` is written like
 
     voucher:v_telescope@1 and joker:j_blueprint+negative@<=2 and not boss:bl_needle@<=3
 
-Kinds are boss, voucher, tag, joker, tarot, planet, spectral and pack; `card` stands for any consumable. `any` may
+Kinds are boss, voucher, tag, joker, tarot, planet, spectral and pack; `card` stands for any consumable. Things go by
+key or by display name, names with spaces in quotes (`joker:"Space Joker"@1`, `pack:'Mega Spectral Pack'`). `any` may
 replace a joker's key, an edition may follow with `+`. Antes: `@3`, `@<=3`, `@>=5`, `@2-4`; none means any ante looked
 at. `and`, `or`, `not` and brackets combine. A Legendary joker is found where the first Soul of the run would bring it.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -27,6 +29,9 @@ from jimbot.games.balatro.content import (
     DECKS,
     EDITIONS,
     ENHANCEMENTS,
+    FIRST_PLANET,
+    FIRST_SPECTRAL,
+    JOKER_RARITY,
     JOKERS,
     PACKS,
     SEALS,
@@ -36,11 +41,13 @@ from jimbot.games.balatro.content import (
     Table,
     card_code,
 )
+from jimbot.games.balatro.names import find_id, find_ids
 from jimbot.games.balatro.setup import clear_run
 from jimbot.games.balatro.state import ETERNAL, OFFER_CARD, OFFER_JOKER, PERISHABLE, RENTAL, new_games
 from jimbot.games.balatro.streams import SEED_COUNT, seed_bytes, seed_text
 
 DEFAULT_DECK, DEFAULT_STAKE = "b_red", "stake_white"
+_LEGENDARY = 4
 _BLOCK = 20_000  # seeds per call of the compiled scan: about a tenth of a second for a cheap question
 
 
@@ -204,19 +211,23 @@ class _Either:
 
 _Node = _Condition | _Not | _Either
 
-_TABLES: dict[str, tuple[int, Table]] = {
-    "boss": (view.ASK_BOSS, BLINDS),
-    "voucher": (view.ASK_VOUCHER, VOUCHERS),
-    "tag": (view.ASK_TAG, TAGS),
-    "joker": (view.ASK_JOKER, JOKERS),
-    "tarot": (view.ASK_CONSUMABLE, CONSUMABLES),
-    "planet": (view.ASK_CONSUMABLE, CONSUMABLES),
-    "spectral": (view.ASK_CONSUMABLE, CONSUMABLES),
-    "card": (view.ASK_CONSUMABLE, CONSUMABLES),
-    "pack": (view.ASK_PACK, PACKS),
+_CONSUMABLE_IDS = range(len(CONSUMABLES))
+_TABLES: dict[str, tuple[int, Table, range | None]] = {
+    "boss": (view.ASK_BOSS, BLINDS, None),
+    "voucher": (view.ASK_VOUCHER, VOUCHERS, None),
+    "tag": (view.ASK_TAG, TAGS, None),
+    "joker": (view.ASK_JOKER, JOKERS, None),
+    "tarot": (view.ASK_CONSUMABLE, CONSUMABLES, _CONSUMABLE_IDS[:FIRST_PLANET]),
+    "planet": (view.ASK_CONSUMABLE, CONSUMABLES, _CONSUMABLE_IDS[FIRST_PLANET:FIRST_SPECTRAL]),
+    "spectral": (view.ASK_CONSUMABLE, CONSUMABLES, _CONSUMABLE_IDS[FIRST_SPECTRAL:]),
+    "card": (view.ASK_CONSUMABLE, CONSUMABLES, None),
+    "pack": (view.ASK_PACK, PACKS, None),
 }
-_WORD = re.compile(r"\(|\)|[^\s()]+")
-_TERM = re.compile(r"(?P<kind>\w+):(?P<key>\w+)(?:\+(?P<edition>\w+))?(?:@(?P<antes>\S+))?")
+_QUOTED = r"\"[^\"]*\"|'[^']*'"
+_WORD = re.compile(rf"\(|\)|(?:{_QUOTED}|[^\s()\"'])+")
+_TERM = re.compile(
+    rf"(?P<kind>\w+):(?P<key>{_QUOTED}|[^\s+@\"']+)(?:\+(?P<edition>\w+))?(?:@(?P<antes>\S+))?", re.IGNORECASE
+)
 _ANTES = re.compile(r"(?P<sign><=|>=)?(?P<first>\d+)(?:-(?P<last>\d+))?")
 
 
@@ -233,26 +244,28 @@ def _parse_antes(text: str | None, antes: int, term: str) -> tuple[int, int]:
     return first, last
 
 
-def _parse_term(term: str, antes: int) -> _Condition:
+def _parse_term(term: str, antes: int) -> _Node:
     match = _TERM.fullmatch(term)
     if not match:
         raise UsageError(f"'{term}' is no condition; expected one like voucher:v_telescope@1 or joker:j_blueprint@<=2.")
-    if match["kind"] not in _TABLES:
+    name = match["kind"].lower()
+    if name not in _TABLES:
         raise UnknownNameError("kind of condition", match["kind"], _TABLES)
-    kind, table = _TABLES[match["kind"]]
-    key = match["key"]
+    kind, table, only = _TABLES[name]
+    key = match["key"].strip("\"'")
     edition = view.ANY
     if match["edition"]:
         if kind != view.ASK_JOKER:
             raise UsageError(f"'{term}' asks for an edition; only jokers are found with one.")
-        edition = EDITIONS.id(f"e_{match['edition']}")
+        edition = find_id(EDITIONS, match["edition"])
     first, last = _parse_antes(match["antes"], antes, term)
-    if kind == view.ASK_JOKER and key == "any":
+    if kind == view.ASK_JOKER and key.lower() == "any":
         return _Condition(kind, view.ANY, edition, first, last)
-    item = table.id(key)
-    if kind == view.ASK_JOKER and table.row(key)["rarity"] == 4:
-        kind = view.ASK_LEGENDARY
-    return _Condition(kind, item, edition, first, last)
+    found: list[_Node] = []
+    for item in find_ids(table, key, name, only):
+        legendary = kind == view.ASK_JOKER and JOKER_RARITY[item] == _LEGENDARY
+        found.append(_Condition(view.ASK_LEGENDARY if legendary else kind, item, edition, first, last))
+    return found[0] if len(found) == 1 else _Either(False, found)
 
 
 class _Parser:
@@ -329,7 +342,7 @@ def compile_question(expression: str, antes: int = 8) -> np.ndarray:
     return question
 
 
-def find(
+def search(
     expression: str,
     limit: int = 10,
     start: int = 0,
@@ -340,29 +353,39 @@ def find(
     shop_cards: int = 4,
     packs: int = 4,
     threads: int = 2,
-    progress: Callable[[int], None] | None = None,
-) -> list[str]:
-    """The first `limit` seeds, by number from `start`, that answer a question.
+) -> Iterator[tuple[int, list[str]]]:
+    """Seeds that answer a question, as they are found: (seeds looked at so far, new seeds) about ten times a second.
 
-    `shop_cards` and `packs` say how much of each ante is looked at: 4 cards and 4 packs are two shops without a
-    reroll. `progress` is called with the number of seeds looked at so far. The answer does not depend on `threads`.
+    Seeds come by number from `start`, at most `limit` of them. `shop_cards` and `packs` say how much of each ante is
+    looked at: 4 cards and 4 packs are two shops without a reroll. The answer does not depend on `threads`. A wrong
+    question is told at once, before the first seed is asked for.
     """
     _check_antes(antes)
     if limit < 1 or threads < 1:
         raise UsageError(f"limit is {limit} and threads is {threads}; expected at least 1 of each.")
     question = compile_question(expression, antes)
     records = [_records(deck, stake, shop_cards, packs, packs) for _ in range(threads)]
-    results: dict[int, list[int]] = {}
-    blocks = _blocks(start % SEED_COUNT, max_seeds)
-    while len(batch := [block for block, _ in zip(blocks, range(threads), strict=False)]) > 0:
-        for first, hits in _scan_batch(batch, records, question, limit):
-            results[first] = hits
-        if progress:
-            progress(sum(count for _, count in batch))
-        if sum(map(len, results.values())) >= limit:
-            break
-    found = [number for first in sorted(results) for number in results[first]]
-    return [seed_text(number) for number in found[:limit]]
+    return _search(question, records, limit, _blocks(start % SEED_COUNT, max_seeds))
+
+
+def _search(
+    question: np.ndarray, records: list[tuple[Any, Any]], limit: int, blocks: Iterator[tuple[int, int]]
+) -> Iterator[tuple[int, list[str]]]:
+    looked = 0
+    while limit > 0 and (batch := list(itertools.islice(blocks, len(records)))):
+        hits = [number for _, found in sorted(_scan_batch(batch, records, question, limit)) for number in found]
+        looked += sum(count for _, count in batch)
+        yield looked, [seed_text(number) for number in hits[:limit]]
+        limit -= len(hits)
+
+
+def find(expression: str, limit: int = 10, **options: Any) -> list[str]:
+    """The first `limit` seeds that answer a question; the options are those of `search`.
+
+    >>> find("voucher:Telescope@1 and tag:'Negative Tag'@2", limit=2)
+    ['111111DB', '111111JZ']
+    """
+    return [seed for _, seeds in search(expression, limit, **options) for seed in seeds]
 
 
 def _blocks(start: int, max_seeds: int) -> Iterator[tuple[int, int]]:

@@ -154,6 +154,21 @@ def seed_text(number: int) -> str:
     return "".join(reversed(letters))
 
 
+def seed_number(text: str) -> int:
+    """The number of an 8-character seed; the inverse of `seed_text`.
+
+    >>> seed_number("11111121"), seed_number("1111111z")
+    (35, 34)
+    """
+    letters, length = seed_bytes(text)
+    if length < 8:
+        raise UsageError(f"Seed '{text}' has {length} characters; only seeds of 8 are numbered, such as 11111111.")
+    number = 0
+    for letter in letters.tolist():
+        number = number * len(SEED_ALPHABET) + SEED_ALPHABET.index(chr(letter))
+    return number
+
+
 @njit
 def set_seed_number(g, number):
     """Writes the 8 characters of a seed number into the record; the compiled form of `seed_text`."""

@@ -1,20 +1,21 @@
-"""Recorded games step by step: the state as the recordings write it, their actions, and replay with comparison.
+"""Recorded games step by step: the state as the recordings write it, and their actions.
 
 The format is described beside the recordings; it names things by the game's keys and shows face-down cards openly.
+`verify/traces.py` replays recordings and compares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from jimbot.errors import UnknownNameError, UsageError
 from jimbot.games.balatro import run
 from jimbot.games.balatro.compile import njit
 from jimbot.games.balatro.content import (
     BLINDS,
+    CHALLENGES,
     CONSUMABLES,
     DECKS,
     EDITIONS,
@@ -24,11 +25,13 @@ from jimbot.games.balatro.content import (
     LETTER_OF_RANK,
     PACKS,
     SEALS,
+    STAKES,
     SUITS,
     TAGS,
     VOUCHERS,
     card_code,
 )
+from jimbot.games.balatro.names import find_deck, find_stake
 from jimbot.games.balatro.piles import hand_limit
 from jimbot.games.balatro.prices import (
     booster_price,
@@ -57,15 +60,18 @@ from jimbot.games.balatro.state import (
     ROUND_EVAL,
     SELECTING_HAND,
     SHOP,
+    WON,
     new_games,
 )
 from jimbot.games.balatro.streams import seed_bytes
 
 _BLIND_NAMES = ("Small", "Big", "Boss")
-_JOKER_VALUES = ("mult", "x_mult", "chips")
+JOKER_VALUES = ("mult", "x_mult", "chips", "dollars", "h_size", "uses")  # names of `joker_value`, by joker
+JOKER_COUNTERS = ("yorick_discards", "invis_rounds")  # names of `joker_counter`, by joker
+_OTHER_NAMES = {"caino_xmult": "x_mult"}  # the game's own name for what recordings call otherwise
+_LOYALTY_CARD, _TO_DO_LIST = JOKERS.id("j_loyalty_card"), JOKERS.id("j_todo_list")
 _STICKERS = {"eternal": ETERNAL, "perishable": PERISHABLE, "rental": RENTAL}
 _PAYOUT_PARTS = ("blind", "hands", "jokers", "tags", "interest")
-_SAME_PACK = {"p_buffoon_normal_2": "p_buffoon_normal_1"}  # which of its two pictures the first one shows is not seeded
 
 
 # Everything the format shows that is computed, not stored.
@@ -131,9 +137,23 @@ def _joker(g: Any, index: int, sell_value: int) -> dict[str, Any]:
     out |= {name: 1 for name, flag in _STICKERS.items() if g.joker_flags[index] & flag}
     if g.joker_flags[index] & DEBUFFED:
         out["debuff"] = 1
-    for name in _JOKER_VALUES:
-        if name in row.get("start", {}):
+    return out | joker_state(g, index)
+
+
+def joker_state(g: Any, index: int) -> dict[str, Any]:
+    """What a joker has grown to or counts, by the names recordings use."""
+    joker = int(g.joker_id[index])
+    out: dict[str, Any] = {}
+    for name in JOKERS.rows[joker].get("start", {}):
+        name = _OTHER_NAMES.get(name, name)
+        if name in JOKER_VALUES:
             out[name] = round(float(g.joker_value[index]), 9)
+        elif name in JOKER_COUNTERS:
+            out[name] = int(g.joker_counter[index])
+    if joker == _TO_DO_LIST:
+        out["hand"] = HANDS.key(int(g.joker_counter[index])) if g.joker_counter[index] >= 0 else ""
+    elif joker == _LOYALTY_CARD:
+        out["hands_since_bought"] = int(g.hands_played - g.joker_counter[index])
     return out
 
 
@@ -157,15 +177,10 @@ def _shop(g: Any, prices: Any) -> dict[str, Any]:
     voucher = [VOUCHERS.key(int(g.shop_voucher[0])), int(prices.vouchers[0])] if g.voucher_count else None
     return {
         "cards": [_offer(g, place) | {"cost": int(prices.offers[place])} for place in range(g.shop_count)],
-        "packs": [[_pack_key(int(g.booster_id[i])), int(prices.boosters[i])] for i in range(g.booster_count)],
+        "packs": [[PACKS.key(int(g.booster_id[i])), int(prices.boosters[i])] for i in range(g.booster_count)],
         "voucher": voucher,
         "reroll": int(prices.reroll),
     }
-
-
-def _pack_key(pack: int) -> str:
-    key = PACKS.key(pack)
-    return _SAME_PACK.get(key, key)
 
 
 def read_state(g: Any) -> dict[str, Any]:
@@ -198,94 +213,53 @@ def read_state(g: Any) -> dict[str, Any]:
             "castle": SUITS[g.castle_suit],
         },
     }
-    if g.phase in (SELECTING_HAND, GAME_OVER):
+    if g.phase in (SELECTING_HAND, GAME_OVER, WON):
         out["blind"] = [BLINDS.key(int(g.blind)), float(g.requirement)]
-    if g.phase == ROUND_EVAL:
+    if g.phase in (ROUND_EVAL, WON):
         out["earnings"] = dict(zip(_PAYOUT_PARTS, map(int, g.payout_part), strict=True))
     if g.phase == SHOP or (g.phase == PACK and g.pack_phase == SHOP):
         out["shop"] = _shop(g, prices)
     if g.phase == PACK:
         cards = [_offer(g, FIRST_PACK_OFFER + number) for number in range(g.pack_count)]
-        out["pack"] = {"key": _pack_key(int(g.pack_id)), "left": int(g.pack_picks), "cards": cards}
+        out["pack"] = {"key": PACKS.key(int(g.pack_id)), "left": int(g.pack_picks), "cards": cards}
     return out
 
 
+_ACTION_FIELDS = ("a", "i", "cards", "targets", "area", "to")
+_AREAS = {
+    ("sell", "jokers"): "sell_joker",
+    ("sell", "consumables"): "sell_consumable",
+    ("move", "jokers"): "move_joker",
+    ("move", "consumables"): "move_consumable",
+    ("move", "hand"): "move_hand",
+}
+
+
 def read_action(action: dict[str, Any]) -> tuple[int, int, np.uint64]:
-    """(kind, index, targets) of a recorded action."""
-    name = action["a"]
-    if name == "sell":
-        name = "sell_joker" if action["area"] == "jokers" else "sell_consumable"
-    positions = action.get("cards", action.get("targets", []))
-    return run.ACTION_KINDS.index(name), int(action.get("i", 0)), np.uint64(sum(1 << place for place in positions))
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Where a replay leaves its recording."""
-
-    game: int
-    seed: str
-    step: int
-    action: dict[str, Any] | None
-    field: str
-    expected: Any
-    got: Any
-
-
-def _same(expected: Any, got: Any) -> bool:
-    if isinstance(expected, dict) and isinstance(got, dict):
-        return all(key in got and _same(value, got[key]) for key, value in expected.items())
-    if isinstance(expected, list) and isinstance(got, list):
-        return len(expected) == len(got) and all(map(_same, expected, got))
-    if isinstance(expected, str) and isinstance(got, str):
-        return _SAME_PACK.get(expected, expected) == _SAME_PACK.get(got, got)
-    if isinstance(expected, float) or isinstance(got, float):
-        return abs(expected - got) <= 1e-9 * max(1.0, abs(expected))
-    return expected == got
-
-
-def differing_fields(expected: dict[str, Any], got: dict[str, Any]) -> list[str]:
-    """Fields of a recorded state that a replayed one does not match."""
-    return [name for name in expected if name not in got or not _same(expected[name], got[name])]
+    """(kind, index, targets) of a recorded action; an action nobody knows is a UsageError."""
+    for key in action:
+        if key not in _ACTION_FIELDS:
+            raise UnknownNameError("field of an action", key, _ACTION_FIELDS)
+    name = _AREAS.get((action["a"], action.get("area", "")), action["a"])
+    if name not in run.ACTION_KINDS:
+        raise UnknownNameError("action", name, run.ACTION_KINDS)
+    if "to" in action:
+        targets = int(action["to"])
+    else:
+        targets = 0
+        for place in action.get("cards", action.get("targets", ())):
+            targets |= 1 << int(place)
+    if not 0 <= targets < 2**64:
+        raise UsageError(f"An action names a hand position beyond the 64 a hand can have: {action}.")
+    return run.ACTION_KINDS.index(name), int(action.get("i", 0)), np.uint64(targets)
 
 
 def start_recorded(record: dict[str, Any]) -> tuple[Any, Any]:
     """A game and its working space at step 0 of a recording."""
     g, s = new_games(1)[0], new_scratch()[0]
     g.seed, g.seed_length = seed_bytes(record["seed"])
-    g.deck, g.stake = DECKS.id(record["deck"]), int(record["stake"])
+    g.deck, g.stake = DECKS.id(find_deck(record.get("deck", "b_red"))), STAKES.id(find_stake(record.get("stake", 1)))
+    g.challenge = CHALLENGES.id(record["challenge"]) if record.get("challenge") else 0
+    g.endless = bool(record.get("endless", False))
     run.apply(g, s, run.START, 0, np.uint64(0))
     return g, s
-
-
-def replay(records: list[dict[str, Any]]) -> Iterator[Difference]:
-    """Replays one game's records in order and yields what differs, at the first step that does; then stops."""
-    g, s = start_recorded(records[0])
-    for record in records:
-        action = record.get("action")
-        if action:
-            kind, index, targets = read_action(action)
-            if not run.apply(g, s, kind, index, targets):
-                yield _difference(records, record, "legal", True, False)
-                return
-            if targets and kind in (run.USE, run.PICK) and g.hand_count:
-                # The game keeps the order after a consumable has changed cards; the recording player sorts again.
-                run.apply(g, s, run.SORT, 0, np.uint64(0))
-        found = [
-            _difference(records, record, name, record["state"][name], got.get(name))
-            for got in [read_state(g)]
-            for name in differing_fields(record["state"], got)
-        ]
-        for name, value in record.get("scored", {}).items():
-            scored = HANDS.key(int(s.hand)) if name == "hand" else float(s[name])
-            if not _same(value, scored):
-                found.append(_difference(records, record, f"scored.{name}", value, scored))
-        yield from found
-        if found:
-            return
-
-
-def _difference(
-    records: list[dict[str, Any]], record: dict[str, Any], name: str, expected: Any, got: Any
-) -> Difference:
-    return Difference(record["game"], records[0]["seed"], record["step"], record.get("action"), name, expected, got)

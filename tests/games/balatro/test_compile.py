@@ -1,5 +1,6 @@
 """The compile options and the cache directory that follows every source, table and option."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -22,6 +23,31 @@ def test_a_change_in_a_table_a_source_or_an_option_means_another_cache(tmp_path)
     seen.append(build.source_fingerprint(package, {**build.OPTIONS, "boundscheck": True, "nogil": False}))
     assert len(set(seen)) == 4
     assert seen[2] == build.source_fingerprint(package)
+
+
+def test_words_and_pictures_may_change_without_a_new_compile(tmp_path):
+    package = tmp_path / "package"
+    (package / "verify").mkdir(parents=True)
+    (package / "rules.py").write_text("AMOUNT = 1\n")
+    before = build.source_fingerprint(package)
+    (package / "render.py").write_text("WIDTH = 100\n")
+    (package / "verify" / "report.py").write_text("MOST = 5\n")
+    assert build.source_fingerprint(package) == before
+
+
+def test_no_compiled_module_takes_anything_from_the_plain_ones():
+    """A constant of a plain module inside machine code would go stale without anyone noticing."""
+    name = "jimbot.games.balatro"
+    for path in build.PACKAGE.rglob("*.py"):
+        parts = path.relative_to(build.PACKAGE).with_suffix("").parts
+        source = path.read_text(encoding="utf-8")
+        if parts[0] in build.PLAIN or "@njit" not in source:
+            continue
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(name):
+                inside = (node.module or "").removeprefix(name).strip(".").split(".")[0]
+                taken = {inside} if inside else {alias.name for alias in node.names}
+                assert not taken & set(build.PLAIN), f"{path.name} imports {taken & set(build.PLAIN)}"
 
 
 def test_caches_unused_for_a_month_are_swept_and_newer_ones_kept(tmp_path, monkeypatch):

@@ -1,0 +1,152 @@
+"""What was seen in the running game: bosses, tags, shops, first hands and scored hands of some runs.
+
+Such a recording knows less than the others. A shop was looked at while things were being bought, so its cards must
+lie, in order, within one display of the ante (first stock or a reroll), drawn with what the player owned in the way.
+A first hand depends on the whole deck: the earliest one of a run is checked against the deck it started with, a later
+one that does not fit is counted as undecided, because the player may have changed the deck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jimbot.games.balatro import seeds, staging
+from jimbot.games.balatro.content import BLINDS, CONSUMABLES, EDITIONS, HANDS, JOKERS, TAGS, VOUCHERS
+from jimbot.games.balatro.names import find_deck, find_id, find_stake
+from jimbot.games.balatro.verify.report import Entry, FileReport
+from jimbot.games.balatro.verify.scoring import Table
+from jimbot.games.balatro.verify.seeds import StagedRun
+
+_RUN_FIELDS = ("seed", "deck", "stake", "antes", "shops", "opening_hands")
+_SHOP_FIELDS = (
+    "ante", "after_round", "cards", "packs", "voucher", "owned_jokers", "owned_consumables", "money", "used_vouchers",
+)  # fmt: skip
+_CARD_FIELDS = ("key", "ed", "cost", "c", "enh", "seal", "eternal", "perishable", "rental")
+_SCORED_FIELDS = (
+    "seed", "round", "ante", "blind", "played", "held", "jokers", "hand", "level", "money", "hands_left",
+    "discards_left", "score",
+)  # fmt: skip
+_SHOPS_OF_ANTE = 3
+_REROLLS = 8  # looked at per shop
+_BLINDS_OF_ANTE = 3
+
+
+def check_real_game(recorded: dict[str, Any], report: FileReport) -> None:
+    """Each ante, shop, first hand and scored hand is an entry."""
+    report.unit = "sightings"
+    report.only_known(recorded, ("note", "runs", "scored_hands"))
+    for run in recorded.get("runs", ()):
+        seed = run.get("seed", "")
+        with report.entry("run", seed) as entry:
+            entry.only_known("", run, _RUN_FIELDS)
+            deck, stake = find_deck(run["deck"]), find_stake(run["stake"])
+        if entry.differences:
+            continue
+        for ante, expected in run.get("antes", {}).items():
+            with report.entry(f"ante {ante}", seed) as entry:
+                _check_ante(entry, int(ante), expected, deck, stake)
+        for number, shop in enumerate(run.get("shops", ())):
+            with report.entry(f"shop {number}", seed) as entry:
+                _check_shop(entry, shop, deck, stake)
+        for number, sighting in enumerate(run.get("opening_hands", ())):
+            with report.entry(f"first hand {number}", seed) as entry:
+                entry.undecidable = number > 0
+                _check_first_hand(entry, sighting, deck, stake)
+    for number, hand in enumerate(recorded.get("scored_hands", ())):
+        with report.entry(f"scored hand {number}", hand.get("seed", "")) as entry:
+            _check_scored_hand(entry, hand)
+
+
+def _check_ante(entry: Entry, ante: int, expected: dict[str, Any], deck: str, stake: str) -> None:
+    entry.only_known("", expected, ("boss", "tags", "voucher"))
+    got = seeds.preview(entry.seed, ante, deck, stake, shop_cards=0, first_packs=0, later_packs=0).antes[-1]
+    for name, table, value in (("boss", BLINDS, got.boss), ("voucher", VOUCHERS, got.voucher)):
+        if name in expected:
+            recorded = table.name(find_id(table, expected[name]))
+            entry.compare(name, recorded, table.name(table.id(value)))
+    if "tags" in expected:
+        recorded = [TAGS.name(find_id(TAGS, name)) for name in expected["tags"]]
+        entry.compare("tags", recorded, [TAGS.name(TAGS.id(tag)) for tag in got.tags])
+
+
+# --- shops ---
+
+
+def _stage_owner(entry: Entry, shop: dict[str, Any], deck: str, stake: str, holding: bool) -> StagedRun:
+    """A run in which the player owns what was seen; without jokers and consumables unless `holding`."""
+    run = StagedRun(entry.seed, deck, stake)
+    for key in shop.get("used_vouchers", ()):
+        if not run.g.voucher_owned[VOUCHERS.id(key)]:
+            run.do(staging.OWN_VOUCHER, VOUCHERS.id(key))
+    if holding:
+        for joker in shop.get("owned_jokers", ()):
+            run.do(staging.ADD_JOKER, JOKERS.id(joker["key"]), EDITIONS.id(f"e_{joker.get('ed', 'base')}"))
+        for item in shop.get("owned_consumables", ()):
+            run.do(staging.ADD_CONSUMABLE, CONSUMABLES.id(item["key"] if isinstance(item, dict) else item))
+    run.g.ante = shop["ante"]
+    run.g.first_booster_given = shop["ante"] > 1
+    run.do(staging.DRAW_VOUCHER)
+    return run
+
+
+def _check_shop(entry: Entry, shop: dict[str, Any], deck: str, stake: str) -> None:
+    entry.only_known("", shop, _SHOP_FIELDS)
+    for place, card in enumerate(shop["cards"]):
+        entry.only_known(f"cards[{place}]", card, _CARD_FIELDS)
+    displays: list[list[tuple[dict, int]]] = []
+    boosters: list[list[str]] = []
+    voucher = ""
+    for holding in (True, False):  # what was just bought from this very shop is owned now but did not block it
+        run = _stage_owner(entry, shop, deck, stake, holding)
+        voucher = VOUCHERS.key(int(run.g.ante_voucher)) if run.g.ante_voucher >= 0 else ""
+        for _ in range(_SHOPS_OF_ANTE):
+            cards, packs, costs = run.visit(shop["ante"], _REROLLS)
+            displays += [list(zip(row, costs[number].tolist(), strict=False)) for number, row in enumerate(cards)]
+            boosters.append([pack["pack"] for pack in packs])
+    entry.values += len(shop["cards"]) + len(shop["packs"])
+    if not any(_lies_within(shop["cards"], display, _same_card) for display in displays):
+        entry.differ("cards", shop["cards"], "in no display of this ante")
+    if not any(_lies_within(shop["packs"], row, lambda seen, drawn: seen == drawn) for row in boosters):
+        entry.differ("packs", shop["packs"], boosters[:_SHOPS_OF_ANTE])
+    for place, key in enumerate(shop.get("voucher", ())[:1]):  # more of them come from Voucher Tags
+        entry.exact(f"voucher[{place}]", key, voucher)
+
+
+def _lies_within(seen: Sequence[Any], drawn: Sequence[Any], same: Any) -> bool:
+    """Whether what was seen is what was drawn with some of it already gone, order kept."""
+    rest = iter(drawn)
+    return all(any(same(item, other) for other in rest) for item in seen)
+
+
+def _same_card(seen: dict[str, Any], drawn: tuple[dict, int]) -> bool:
+    item, cost = drawn
+    if seen.get("key", "c_base") != item["key"] or seen.get("c", "") != item.get("card", ""):
+        return False
+    if seen.get("cost", cost) == 0:  # a tag made it free and may have given it an edition
+        return True
+    return seen.get("ed", "") == item.get("edition", "") and seen.get("cost", cost) == cost
+
+
+# --- hands ---
+
+
+def _check_first_hand(entry: Entry, sighting: dict[str, Any], deck: str, stake: str) -> None:
+    """The cards drawn first after one of the ante's shuffles; how many blinds were skipped is not known."""
+    entry.only_known("", sighting, ("ante", "round", "hand"))
+    run = StagedRun(entry.seed, deck, stake)
+    wanted = sorted(sighting["hand"])
+    possible = [sorted(run.shuffle_for_round(sighting["ante"])[-len(wanted) :]) for _ in range(_BLINDS_OF_ANTE)]
+    entry.values += 1
+    if wanted not in possible:
+        entry.differ("hand", wanted, possible[0])
+
+
+def _check_scored_hand(entry: Entry, recorded: dict[str, Any]) -> None:
+    entry.only_known("", recorded, _SCORED_FIELDS)
+    table = Table(recorded)
+    table.g.hand_level[HANDS.id(recorded["hand"])] = recorded["level"]
+    table.do(staging.DEBUFF)
+    got = table.score()
+    entry.compare("hand", recorded["hand"], got["hand"])
+    entry.exact("score", recorded["score"], got["score"])

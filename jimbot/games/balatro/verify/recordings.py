@@ -1,0 +1,123 @@
+"""Finding and reading recordings: which files of a directory are checked, and by whom.
+
+The kind of a file is told by how its name begins, so that `seeds_white_2.json` or `scoring-more.json.gz` are checked
+like the files they stand beside.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jimbot.errors import UsageError
+from jimbot.games.balatro.verify.pools import check_pools
+from jimbot.games.balatro.verify.real_game import check_real_game
+from jimbot.games.balatro.verify.report import FileReport
+from jimbot.games.balatro.verify.rng_units import check_rng_units
+from jimbot.games.balatro.verify.scoring import check_scoring
+from jimbot.games.balatro.verify.seeds import check_seeds
+from jimbot.games.balatro.verify.traces import check_traces
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of recording."""
+
+    prefix: str
+    check: Callable[[Any, FileReport], None]
+    shape: type
+    """What the JSON document must be."""
+    part: str = ""
+    """A field it cannot do without."""
+    lines: bool = False
+    """One JSON object per line instead of one document."""
+
+
+KINDS = (
+    Kind("pools", check_pools, dict),
+    Kind("rng_units", check_rng_units, dict),
+    Kind("seeds", check_seeds, dict, "seeds"),
+    Kind("scoring", check_scoring, list),
+    Kind("traces", check_traces, list, lines=True),
+    Kind("real_game", check_real_game, dict),
+)
+
+
+def _suffixes(kind: Kind) -> tuple[str, ...]:
+    plain = ".jsonl" if kind.lines else ".json"
+    return plain, f"{plain}.gz"
+
+
+def kind_of(name: str) -> Kind | None:
+    """The kind of a file by its name; None for anything else."""
+    return next((kind for kind in KINDS if name.startswith(kind.prefix) and name.endswith(_suffixes(kind))), None)
+
+
+def find_recordings(place: Path) -> list[Path]:
+    """The recordings in a directory, in the order of `KINDS`; a single file may be given, too."""
+    if not place.exists():
+        raise UsageError(f"'{place}' does not exist; expected a directory of recordings.")
+    files = [place] if place.is_file() else sorted(path for path in place.iterdir() if path.is_file())
+    found = [path for kind in KINDS for path in files if kind_of(path.name) == kind]
+    if not found:
+        names = ", ".join(f"{kind.prefix}*{_suffixes(kind)[0]}" for kind in KINDS)
+        raise UsageError(f"'{place}' holds no recording; expected files named {names} (or the same with .gz).")
+    return found
+
+
+def read_recording(path: Path) -> Any:
+    """The document in a file, or its lines; what cannot be read is one sentence with the file's name."""
+    kind = kind_of(path.name)
+    if kind is None:
+        raise UsageError(f"'{path.name}' is no recording by its name; see the names in tests/golden/balatro/README.md.")
+    try:
+        raw = path.read_bytes()
+        text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as problem:
+        raise UsageError(f"'{path}' cannot be read ({problem}); expected JSON in UTF-8.") from problem
+    if kind.lines:
+        document: Any = [_parse(path, line, number) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+        if not document:
+            raise UsageError(f"'{path}' is empty; expected one JSON object per line.")
+        return document
+    document = _parse(path, text, None)
+    if not isinstance(document, kind.shape) or (kind.part and kind.part not in document):
+        wanted = "an object" if kind.shape is dict else "a list of objects"
+        part = f" with the field '{kind.part}'" if kind.part else ""
+        raise UsageError(f"'{path}' does not look like a {kind.prefix} recording; expected {wanted}{part}.")
+    return document
+
+
+def _parse(path: Path, text: str, line: int | None) -> Any:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as problem:
+        where = f"line {line}" if line is not None else f"line {problem.lineno}"
+        raise UsageError(f"'{path}' is not JSON: {where}, column {problem.colno}: {problem.msg}.") from problem
+    if line is not None and not isinstance(value, dict):
+        raise UsageError(f"'{path}' has something else than a JSON object in line {line}.")
+    return value
+
+
+def verify_file(path: Path) -> FileReport:
+    """Checks the simulator against one file."""
+    document = read_recording(path)
+    kind = kind_of(path.name)
+    assert kind is not None  # read_recording has refused other names
+    report = FileReport(path.name, kind.prefix)
+    kind.check(document, report)
+    return report
+
+
+def verify_directory(place: Path) -> Iterator[FileReport]:
+    """Checks the simulator against every recording in a directory; all files are read before the first is checked."""
+    files = find_recordings(place)
+    for path in files:
+        read_recording(path)
+    for path in files:
+        yield verify_file(path)

@@ -1,0 +1,143 @@
+"""`jimbot seed`: what a seed holds, searches, and one sentence for every wrong use."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GOLDEN = json.loads((Path(__file__).resolve().parents[1] / "golden/balatro/seeds_white.json").read_text())["seeds"]
+
+
+def test_json_holds_the_recorded_antes_of_a_seed(jimbot) -> None:
+    code, out, err = jimbot("seed", GOLDEN[0]["seed"], "--cards", 20, "--json")
+    assert (code, err) == (0, "")
+    view = json.loads(out)
+    assert view["antes"] == GOLDEN[0]["antes"]
+    assert (view["seed"], view["deck"], view["stake"]) == (GOLDEN[0]["seed"], "b_red", "stake_white")
+
+
+def test_the_page_names_everything_of_an_ante(jimbot) -> None:
+    code, out, _ = jimbot("seed", "4wax5m4d", "--antes", 2)
+    assert code == 0
+    page = out.split("Ante 2", 1)[1]
+    for name in (
+        "The Water", "Planet Merchant", "Negative Tag", "Voucher Tag", "Swashbuckler", "Foil Faceless Joker",
+        "Arcana Pack", "Jumbo Celestial Pack", "1 of 5",
+    ):  # fmt: skip
+        assert name in page
+    assert "4WAX5M4D" in out
+    assert "Ante 3" not in out
+    assert max(map(len, out.splitlines())) <= 120
+
+
+def test_deck_and_stake_go_by_name_key_or_level(jimbot) -> None:
+    pages = [
+        jimbot("seed", "TESTSEED", "--deck", deck, "--stake", stake, "--json")[1]
+        for deck, stake in (("Ghost Deck", "Gold Stake"), ("ghost", "8"), ("b_ghost", "stake_gold"))
+    ]
+    assert pages[0] == pages[1] == pages[2]
+    assert '"eternal": true' in pages[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "Neither a seed nor --find is given"),
+        (("TESTSEED", "--find", "boss:bl_hook@1"), "Both a seed and --find are given"),
+        (("AB-D",), "Seed 'AB-D' has the character '-'; expected 1 to 8 characters out of 1-9 and A-Z"),
+        (("ABCDEFGHI",), "Seed 'ABCDEFGHI' has 9 characters; expected 1 to 8"),
+        (("TESTSEED", "--antes", "0"), "antes is 0; expected 1 to 16"),
+        (("TESTSEED", "--antes", "17"), "antes is 17; expected 1 to 16"),
+        (("TESTSEED", "--cards", "41"), "shop_cards is 41; expected 0 to 40"),
+        (("TESTSEED", "--packs", "7"), "first_packs is 7; expected 0 to 6"),
+        (("TESTSEED", "--deck", "gost"), "Unknown deck 'gost'. Did you mean 'b_ghost'?"),
+        (("TESTSEED", "--stake", "9"), "Unknown stake '9'."),
+        (("TESTSEED", "--start", "11111111"), "--start and --max-seeds belong to --find"),
+        (("--find", "boss:bl_hook@1", "--limit", "0"), "--limit is 0; expected a number above 0"),
+        (("--find", "boss:bl_hook@1", "--start", "ABC"), "Seed 'ABC' has 3 characters; only seeds of 8"),
+        (("--find", "boss:bl_hook@1", "--start", "AB_D1111"), "Seed 'AB_D1111' has the character '_'"),
+        (("--find", ""), "ends too early; expected a condition"),
+        (("--find", "blueprint"), "'blueprint' is no condition; expected one like voucher:v_telescope@1"),
+        (("--find", "jocker:Blueprint"), "Unknown kind of condition 'jocker'. Did you mean 'joker'?"),
+        (("--find", "joker:Bluprint"), "Unknown joker 'Bluprint'. Did you mean 'Blueprint'?"),
+        (("--find", "planet:c_fool"), "Unknown planet 'c_fool'."),
+        (("--find", "joker:Joker+foyl"), "Unknown edition 'foyl'. Did you mean"),
+        (("--find", "boss:bl_hook+foil"), "asks for an edition; only jokers"),
+        (("--find", "joker:Joker@x"), "has the antes 'x'; expected one of @3"),
+        (("--find", "joker:Joker@9"), "asks for antes 9 to 9; expected antes within 1 to 8"),
+        (("--find", "(joker:Joker"), "A bracket is not closed"),
+        (("--find", "joker:Joker joker:Joker"), "'joker:Joker' is left over"),
+        (("--find", "joker:Joker and"), "ends too early"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, tuple) else "",
+)
+def test_wrong_use_is_one_sentence_and_exit_code_2(jimbot, arguments: tuple[str, ...], sentence: str) -> None:
+    code, out, err = jimbot("seed", *arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_a_search_prints_seeds_that_hold_what_was_asked_for(jimbot) -> None:
+    code, out, _ = jimbot("seed", "--find", "voucher:Telescope@1 and tag:'Negative Tag'@2", "--limit", 3)
+    assert code == 0
+    found = out.split()
+    assert len(found) == 3
+    for seed in found:
+        antes = json.loads(jimbot("seed", seed, "--antes", 2, "--json")[1])["antes"]
+        assert antes[0]["voucher"] == "v_telescope"
+        assert "tag_negative" in antes[1]["tags"]
+
+
+def test_names_and_keys_ask_the_same_question(jimbot) -> None:
+    by_key = jimbot("seed", "--find", "joker:j_ring_master@1 and not boss:bl_hook@1", "--limit", 4)
+    by_name = jimbot("seed", "--find", 'joker:"Showman"@1 and not boss:"The Hook"@1', "--limit", 4)
+    assert by_key == by_name
+
+
+def test_a_pack_by_name_means_each_of_its_pictures(jimbot) -> None:
+    common = ("--limit", 100, "--max-seeds", 300, "--json")
+    by_name = json.loads(jimbot("seed", "--find", "pack:'Mega Arcana Pack'@1", *common)[1])["found"]
+    by_key = json.loads(jimbot("seed", "--find", "pack:p_arcana_mega_1@1 or pack:p_arcana_mega_2@1", *common)[1])[
+        "found"
+    ]
+    assert by_name == by_key
+    assert by_name
+
+
+def test_a_search_goes_on_from_a_seed(jimbot) -> None:
+    first = jimbot("seed", "--find", "boss:bl_hook@1", "--limit", 3)[1].split()
+    later = jimbot("seed", "--find", "boss:bl_hook@1", "--limit", 2, "--start", first[1])[1].split()
+    assert later == first[1:]
+
+
+def test_a_search_without_success_ends_with_1(jimbot) -> None:
+    code, out, err = jimbot("seed", "--find", "boss:bl_hook@1 and boss:bl_club@1", "--max-seeds", 1000)
+    assert (code, out) == (1, "")
+    assert "Nothing found after 1,000 seeds" in err
+
+
+def test_ctrl_c_ends_a_search_with_what_was_found(tmp_path: Path) -> None:
+    question = "voucher:v_telescope@1 and boss:bl_hook@1 and tag:tag_rare@1 and joker:j_egg@1"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jimbot.cli.main", "seed", "--find", question, "--limit", "100000"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": os.getcwd()},
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stderr is not None
+    first = process.stdout.readline().strip()
+    assert len(first) == 8
+    process.send_signal(signal.SIGINT)
+    out, err = process.stdout.read(), process.stderr.read()
+    process.wait(timeout=120)
+    assert process.returncode == 0, err
+    assert "Interrupted after" in err
+    assert f"with {1 + len(out.split())} found" in err
+    assert "Traceback" not in err
