@@ -51,7 +51,7 @@ def test_the_layout_is_1545_numbers_in_the_written_order() -> None:
         ("programs", (23,)),
         ("grid", (6, 6, 42)),
     ]
-    assert SPEC.observation["grid"].centre == ("player", 0, "player", 1)
+    assert (SPEC.observation["grid"].board.row, SPEC.observation["grid"].board.col) == (("player", 0), ("player", 1))
     assert SPEC.actions.size == 28
     assert SPEC.actions.labels[:5] == ("up", "down", "left", "right", "siphon")
 
