@@ -46,6 +46,10 @@ class Field:
     meaning: str
     ids: int = 0
     """0 for numbers; otherwise the field holds integer ids below this, to be embedded rather than scaled."""
+    vocabulary: str = ""
+    """Fields of one vocabulary mean the same by the same id."""
+    items: str = ""
+    """The things on the table this field tells about, one per entry of its first axis: the name of their main field."""
     board: BoardView | None = None
     """For a board (rows, columns, channels) seen by somebody standing on it."""
 

@@ -82,8 +82,8 @@ def features(ops: Any, network: Mapping[str, Any], observation: Any) -> Any:
     rows, cols = board["rows"], board["cols"]
     cells = rows * cols
     start, stop = board["offset"], board["offset"] + cells * board["channels"]
-    row = ops.to_index(ops.columns(observation, board["row_at"], board["row_at"] + 1) * (rows - 1.0))
-    col = ops.to_index(ops.columns(observation, board["col_at"], board["col_at"] + 1) * (cols - 1.0))
+    row = _coordinate(ops, observation, board["row_at"], rows)
+    col = _coordinate(ops, observation, board["col_at"], cols)
     viewer = row * cols + col
     grid = ops.reshape(ops.columns(observation, start, stop), (-1, cells, board["channels"]))
     content = grid @ ops.constant(recoding(board))
@@ -100,6 +100,11 @@ def features(ops: Any, network: Mapping[str, Any], observation: Any) -> Any:
     if board.get("goals"):
         parts += _paths(ops, board, grid, viewer)
     return ops.concat(parts)
+
+
+def _coordinate(ops: Any, observation: Any, at: int, count: int) -> Any:
+    """(N,) integers out of a column scaled to 0..1."""
+    return ops.reshape(ops.to_index(ops.columns(observation, at, at + 1) * (count - 1.0)), (-1,))
 
 
 def _marked(ops: Any, grid: Any, channels: list[int]) -> Any:

@@ -1,8 +1,8 @@
 """The networks, each written once: learning runs this code in JAX or torch, everything after learning as ONNX.
 
-`ops` is the arithmetic it is written in, a handful of named operations over two- and three-dimensional arrays (beside
-`+ - * / @`, which all arrays have): `jax_networks.JaxOps` computes, `onnx_form.OnnxOps` writes graph nodes. So a
-policy that is watched, judged or served cannot differ from the one that was trained.
+`ops` is the arithmetic it is written in, a handful of named operations beside `+ - * / @`, which all arrays have:
+`jax_networks.JaxOps` computes, `onnx_form.OnnxOps` writes graph nodes. So a policy that is watched, judged or served
+cannot differ from the one that was trained.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from jimbot.policies import board
+from jimbot.policies import board, items
 
 
 class Ops(Protocol):
@@ -22,7 +22,7 @@ class Ops(Protocol):
         """A fixed array."""
 
     def columns(self, array: Any, start: int, stop: int) -> Any:
-        """array[:, start:stop]"""
+        """array[:, start:stop], whatever axes follow"""
 
     def take(self, array: Any, indices: list[int]) -> Any:
         """array[..., indices]"""
@@ -39,11 +39,17 @@ class Ops(Protocol):
     def maximum_over(self, array: Any, axis: int) -> Any:
         """The maximum over an axis, which stays as length 1."""
 
-    def to_index(self, array: Any) -> Any:
-        """(N, 1) numbers rounded → (N,) integers"""
+    def sum_over(self, array: Any, axis: int) -> Any:
+        """The sum over an axis, which goes away."""
 
-    def lookup(self, table: np.ndarray, index: Any) -> Any:
-        """table[index]: (N, …) rows of a fixed table by (N,) integers"""
+    def to_index(self, array: Any) -> Any:
+        """Numbers rounded to integers"""
+
+    def one_hot(self, index: Any, count: int) -> Any:
+        """(…, count) of integers (…)"""
+
+    def lookup(self, table: Any, index: Any) -> Any:
+        """table[index]: rows of a fixed or learned table by integers"""
 
     def pick(self, array: Any, index: Any) -> Any:
         """Entries of axis 1 by (N, K) integers, own ones per row of the batch."""
@@ -56,6 +62,8 @@ def prepare(ops: Ops, network: Mapping[str, Any], observation: Any) -> Any:
 
 def outputs(ops: Ops, network: Mapping[str, Any], params: Mapping[str, Any], features: Any) -> tuple[Any, Any]:
     """(N, F) features → ((N, A) logits before masking, (N, 1) value)"""
+    if network["kind"] == "items":
+        return items.outputs(ops, network, params, features)
     hidden = features
     for layer in range(len(network["hidden"])):
         hidden = ops.relu(dense(params, f"trunk_{layer}", hidden))

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jimbot.policies import forward
-from jimbot.policies.networks import layer_shapes
+from jimbot.policies.networks import layer_shapes, param_shapes
 
 Params = dict[str, jax.Array]
 
@@ -52,10 +52,18 @@ class JaxOps:
 
     @staticmethod
     def to_index(array: Any) -> Any:
-        return jnp.round(array[:, 0]).astype(jnp.int32)
+        return jnp.round(array).astype(jnp.int32)
 
     @staticmethod
-    def lookup(table: np.ndarray, index: Any) -> Any:
+    def one_hot(index: Any, count: int) -> Any:
+        return jax.nn.one_hot(index, count)
+
+    @staticmethod
+    def sum_over(array: Any, axis: int) -> Any:
+        return jnp.sum(array, axis)
+
+    @staticmethod
+    def lookup(table: Any, index: Any) -> Any:
         return jnp.asarray(table)[index]
 
     @staticmethod
@@ -93,11 +101,17 @@ def make_network(description: Mapping[str, Any]) -> JaxNetwork:
 
 def init_params(description: Mapping[str, Any], key: jax.Array) -> Params:
     """Orthogonal weights and zero biases; a nearly uniform first policy, so that early exploration is fair."""
-    gains = {"policy": 0.01, "value": 1.0}
+    gains = {"policy": 0.01, "query": 0.01, "gate": 0.01, "value": 1.0}
     params: Params = {}
     for layer, shape in layer_shapes(description).items():
         key, own = jax.random.split(key)
-        init = jax.nn.initializers.orthogonal(gains.get(layer, 2**0.5))
+        init = jax.nn.initializers.orthogonal(gains.get(layer.partition("_")[0], 2**0.5))
         params[f"{layer}.weight"] = init(own, shape, jnp.float32)
         params[f"{layer}.bias"] = jnp.zeros(shape[1])
+    for name, shape in param_shapes(description).items():
+        if name.startswith("table_"):
+            key, own = jax.random.split(key)
+            params[name] = 0.1 * jax.random.normal(own, shape)
+        elif name not in params:
+            params[name] = jnp.zeros(shape)
     return params

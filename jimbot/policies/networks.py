@@ -6,6 +6,7 @@ writes it with the mask inside, for everything after training. Neither needs the
 
 Kinds
 - `mlp`: the whole observation through plain dense layers.
+- `items`: for games whose moves are about things on the table; told in `items`.
 - `board`: for games with a board seen by somebody standing on it; what it makes of the board is told in `board`.
 """
 
@@ -18,20 +19,21 @@ import numpy as np
 
 from jimbot.errors import CheckpointError, SettingsError, UnknownNameError
 from jimbot.games.spec import BoardView, Field, GameSpec
+from jimbot.policies import items
 from jimbot.policies.board import feature_size as board_feature_size
 
-KINDS = ("mlp", "board")
-DEFAULT_WIDTH = {"mlp": 256, "board": 128}
+KINDS = ("mlp", "board", "items")
+DEFAULT_WIDTH = {"mlp": 256, "board": 128, "items": 192}
 
 
 def describe_network(spec: GameSpec, kind: str = "auto", hidden_dim: int = 0, num_layers: int = 2) -> dict[str, Any]:
-    """The architecture for a game: `auto` takes `board` where the game has one, else `mlp`.
+    """The architecture for a game: `auto` takes `board` or `items` where the game has them, else `mlp`.
 
     hidden_dim 0 means the kind's own default width.
     """
     board = next((field for field in spec.observation.fields if field.board), None)
     if kind == "auto":
-        kind = "board" if board else "mlp"
+        kind = "board" if board else "items" if items.suits(spec) else "mlp"
     if kind not in KINDS:
         raise UnknownNameError("network", kind, (*KINDS, "auto"))
     if num_layers < 1 or hidden_dim < 0:
@@ -46,6 +48,10 @@ def describe_network(spec: GameSpec, kind: str = "auto", hidden_dim: int = 0, nu
         if board is None or board.board is None:
             raise SettingsError(f"Network 'board' needs a game with a board; '{spec.id}' has none. Use --network mlp.")
         network["board"] = _describe_board(spec, board, board.board)
+    if kind == "items":
+        if not items.suits(spec):
+            raise SettingsError(f"Network 'items' needs a game with items; '{spec.id}' has none. Use --network mlp.")
+        network["items"] = items.describe(spec)
     return network
 
 
@@ -73,29 +79,42 @@ def feature_size(network: Mapping[str, Any]) -> int:
 
 def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """(inputs, outputs) of every dense layer, in order; parameters are `<layer>.weight` and `<layer>.bias`."""
+    if network["kind"] == "items":
+        return items.layer_shapes(network)
     widths = [feature_size(network), *network["hidden"]]
     shapes = {f"trunk_{i}": (widths[i], widths[i + 1]) for i in range(len(widths) - 1)}
     return {**shapes, "policy": (widths[-1], network["num_actions"]), "value": (widths[-1], 1)}
 
 
+def param_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """The shape of every parameter."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for layer, (inputs, outputs) in layer_shapes(network).items():
+        shapes[f"{layer}.weight"] = (inputs, outputs)
+        shapes[f"{layer}.bias"] = (outputs,)
+    if network["kind"] == "items":
+        shapes |= {**items.table_shapes(network), "actions.bias": (network["num_actions"],)}
+    return shapes
+
+
 def forward_flops(network: Mapping[str, Any]) -> int:
-    """Floating-point operations of the dense layers for one observation."""
+    """Floating-point operations of the matrix products for one observation."""
+    if network["kind"] == "items":
+        return items.forward_flops(network)
     return sum(2 * inputs * outputs for inputs, outputs in layer_shapes(network).values())
 
 
 def train_flops(network: Mapping[str, Any]) -> int:
-    """The same for one forward and backward pass; the first layer needs no gradient of its input."""
+    """The same for one forward and backward pass; what comes straight from the observation needs no gradient."""
+    if network["kind"] == "items":
+        return 3 * items.forward_flops(network) - items.input_flops(network)
     first, *others = layer_shapes(network).values()
     return 4 * first[0] * first[1] + sum(6 * inputs * outputs for inputs, outputs in others)
 
 
 def check_params(network: Mapping[str, Any], params: Mapping[str, np.ndarray]) -> None:
     """Raises one clear sentence unless `params` are exactly those of this network."""
-    expected = {}
-    for layer, (inputs, outputs) in layer_shapes(network).items():
-        expected[f"{layer}.weight"] = (inputs, outputs)
-        expected[f"{layer}.bias"] = (outputs,)
-    for name, shape in expected.items():
+    for name, shape in param_shapes(network).items():
         found = params[name].shape if name in params else None
         if found != shape:
             have = f"has shape {found}" if found else "is missing"

@@ -146,7 +146,7 @@ class OnnxOps:
 
     def columns(self, array: Tensor, start: int, stop: int) -> Tensor:
         edges = (self._integers([start]), self._integers([stop]), self._integers([1]))
-        return self._node("Slice", array.name, *edges, rank=2, dtype=array.dtype)
+        return self._node("Slice", array.name, *edges, rank=array.rank, dtype=array.dtype)
 
     def take(self, array: Tensor, indices: list[int]) -> Tensor:
         return self._node("Gather", array.name, self._integers(indices), rank=array.rank, axis=array.rank - 1)
@@ -168,12 +168,21 @@ class OnnxOps:
         return self._node("ReduceMax", array.name, self._integers([axis]), rank=array.rank, keepdims=1)
 
     def to_index(self, array: Tensor) -> Tensor:
-        whole = self.graph.add("Squeeze", self.graph.add("Round", array.name), self._integers([1]))
-        return self._node("Cast", whole, rank=1, dtype=np.int64, to=TensorProto.INT64)
+        whole = self.graph.add("Round", array.name)
+        return self._node("Cast", whole, rank=array.rank, dtype=np.int64, to=TensorProto.INT64)
 
-    def lookup(self, table: np.ndarray, index: Tensor) -> Tensor:
-        dtype = np.int64 if np.issubdtype(table.dtype, np.integer) else np.float32
-        return self._node("Gather", self.graph.constant(table, dtype), index.name, rank=table.ndim, dtype=dtype, axis=0)
+    def one_hot(self, index: Tensor, count: int) -> Tensor:
+        return self.lookup(np.eye(count, dtype=np.float32), index)
+
+    def sum_over(self, array: Tensor, axis: int) -> Tensor:
+        return self._node("ReduceSum", array.name, self._integers([axis]), rank=array.rank - 1, keepdims=0)
+
+    def lookup(self, table: Tensor | np.ndarray, index: Tensor) -> Tensor:
+        if not isinstance(table, Tensor):
+            dtype = np.int64 if np.issubdtype(table.dtype, np.integer) else np.float32
+            table = Tensor(self.graph, self.graph.constant(table, dtype), table.ndim, dtype)
+        rank = table.rank + index.rank - 1
+        return self._node("Gather", table.name, index.name, rank=rank, dtype=table.dtype, axis=0)
 
     def pick(self, array: Tensor, index: Tensor) -> Tensor:
         last = self._integers([2])

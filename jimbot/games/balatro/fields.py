@@ -6,6 +6,8 @@ consumables. So a network can give a joker the same embedding in the shop and in
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from jimbot.games.balatro.content import (
     BLINDS,
     CHALLENGES,
@@ -88,39 +90,65 @@ def _numbers(name: str, meaning: str) -> Field:
 
 
 def _ids(name: str, rows: int, count: int, meaning: str) -> Field:
-    return Field(name, (rows,), meaning, ids=count)
+    return Field(name, (rows,), meaning, ids=count, vocabulary="item" if count == ITEM_IDS else "")
+
+
+def _about(items: str, *fields: Field) -> tuple[Field, ...]:
+    """Fields that tell about the same things, row by row."""
+    return tuple(replace(field, items=items) for field in fields)
 
 
 FIELDS: tuple[Field, ...] = (
     Field("phase", (len(PHASE_NAMES),), f"one-hot: {', '.join(PHASE_NAMES)}"),
     # --- what is held ---
-    _ids("hand_card", HAND_ROWS, CARD_IDS, "hand cards left to right: 1 + 4 (rank - 2) + suit, 53 Stone, 0 unknown"),
-    _ids("hand_enhancement", HAND_ROWS, ENHANCEMENTS.size, "their enhancements"),
-    _ids("hand_edition", HAND_ROWS, len(EDITIONS), "their editions"),
-    _ids("hand_seal", HAND_ROWS, SEALS.size, "their seals"),
-    _rows("hand", HAND_ROWS, "hand cards"),
-    _ids("joker_id", JOKER_ROWS, ITEM_IDS, "jokers left to right: 54 + joker, 0 unknown"),
-    _ids("joker_edition", JOKER_ROWS, len(EDITIONS), "their editions"),
-    _ids("joker_copies", JOKER_ROWS, ITEM_IDS, "the joker a Blueprint or Brainstorm copies at its place, 0 none"),
-    _rows("jokers", JOKER_ROWS, "jokers"),
-    _ids("consumable_id", CONSUMABLE_ROWS, ITEM_IDS, "consumables left to right: 204 + consumable"),
-    _rows("consumables", CONSUMABLE_ROWS, "consumables"),
+    *_about(
+        "hand",
+        _ids("hand_card", HAND_ROWS, CARD_IDS, "hand cards in order: 1 + 4 (rank - 2) + suit, 53 Stone, 0 unknown"),
+        _ids("hand_enhancement", HAND_ROWS, ENHANCEMENTS.size, "their enhancements"),
+        _ids("hand_edition", HAND_ROWS, len(EDITIONS), "their editions"),
+        _ids("hand_seal", HAND_ROWS, SEALS.size, "their seals"),
+        _rows("hand", HAND_ROWS, "hand cards"),
+    ),
+    *_about(
+        "jokers",
+        _ids("joker_id", JOKER_ROWS, ITEM_IDS, "jokers left to right: 54 + joker, 0 unknown"),
+        _ids("joker_edition", JOKER_ROWS, len(EDITIONS), "their editions"),
+        _ids("joker_copies", JOKER_ROWS, ITEM_IDS, "the joker a Blueprint or Brainstorm copies at its place, 0 none"),
+        _rows("jokers", JOKER_ROWS, "jokers"),
+    ),
+    *_about(
+        "consumables",
+        _ids("consumable_id", CONSUMABLE_ROWS, ITEM_IDS, "consumables left to right: 204 + consumable"),
+        _rows("consumables", CONSUMABLE_ROWS, "consumables"),
+    ),
     # --- what is on offer ---
-    _ids("shop_item", SHOP_ROWS, ITEM_IDS, "cards in the shop"),
-    _ids("shop_enhancement", SHOP_ROWS, ENHANCEMENTS.size, "their enhancements"),
-    _ids("shop_edition", SHOP_ROWS, len(EDITIONS), "their editions"),
-    _ids("shop_seal", SHOP_ROWS, SEALS.size, "their seals"),
-    _rows("shop", SHOP_ROWS, "cards in the shop"),
+    *_about(
+        "shop",
+        _ids("shop_item", SHOP_ROWS, ITEM_IDS, "cards in the shop"),
+        _ids("shop_enhancement", SHOP_ROWS, ENHANCEMENTS.size, "their enhancements"),
+        _ids("shop_edition", SHOP_ROWS, len(EDITIONS), "their editions"),
+        _ids("shop_seal", SHOP_ROWS, SEALS.size, "their seals"),
+        _rows("shop", SHOP_ROWS, "cards in the shop"),
+    ),
     _ids("open_pack", 1, PACK_IDS, "the open pack: 1 + 3 kind + size, 0 none"),
-    _ids("pack_item", PACK_ROWS, ITEM_IDS, "cards of the open pack"),
-    _ids("pack_enhancement", PACK_ROWS, ENHANCEMENTS.size, "their enhancements"),
-    _ids("pack_edition", PACK_ROWS, len(EDITIONS), "their editions"),
-    _ids("pack_seal", PACK_ROWS, SEALS.size, "their seals"),
-    _rows("pack", PACK_ROWS, "cards of the open pack"),
-    _ids("voucher_id", VOUCHER_ROWS, 1 + len(VOUCHERS), "vouchers on sale: 1 + voucher"),
-    _rows("vouchers_on_sale", VOUCHER_ROWS, "vouchers on sale"),
-    _ids("booster_id", BOOSTER_ROWS, PACK_IDS, "boosters on sale: 1 + 3 kind + size"),
-    _rows("boosters", BOOSTER_ROWS, "boosters on sale"),
+    *_about(
+        "pack",
+        _ids("pack_item", PACK_ROWS, ITEM_IDS, "cards of the open pack"),
+        _ids("pack_enhancement", PACK_ROWS, ENHANCEMENTS.size, "their enhancements"),
+        _ids("pack_edition", PACK_ROWS, len(EDITIONS), "their editions"),
+        _ids("pack_seal", PACK_ROWS, SEALS.size, "their seals"),
+        _rows("pack", PACK_ROWS, "cards of the open pack"),
+    ),
+    *_about(
+        "vouchers_on_sale",
+        _ids("voucher_id", VOUCHER_ROWS, 1 + len(VOUCHERS), "vouchers on sale: 1 + voucher"),
+        _rows("vouchers_on_sale", VOUCHER_ROWS, "vouchers on sale"),
+    ),
+    *_about(
+        "boosters",
+        _ids("booster_id", BOOSTER_ROWS, PACK_IDS, "boosters on sale: 1 + 3 kind + size"),
+        _rows("boosters", BOOSTER_ROWS, "boosters on sale"),
+    ),
     _numbers("shopping", "rerolls and picks"),
     # --- the deck ---
     Field("deck_left", (13, len(SUITS)), "cards not seen since the shuffle, by rank and suit; / 4; no Stone Cards"),
@@ -151,7 +179,7 @@ FIELDS: tuple[Field, ...] = (
     # --- helpers; all 0 when they are switched off ---
     _rows("best_plays", len(HANDS), "the best certain score per poker hand, strongest hand first"),
     _numbers("best_play", "the best certain score of all"),
-    Field("best_play_cards", (HAND_ROWS,), "1 for the hand cards of that play"),
+    *_about("hand", Field("best_play_cards", (HAND_ROWS,), "1 for the hand cards of that play")),
 )
 
 OBSERVATION = ObservationSpec(FIELDS)
