@@ -17,7 +17,7 @@ from jimbot.games.balatro.state import (
     NOWHERE,
 )
 
-_COPIED_FLAGS = CARD_DEBUFFED | CARD_DEBUFFED_FOR_GOOD | CARD_PLAYED_THIS_ANTE
+COPIED_FLAGS = CARD_DEBUFFED | CARD_DEBUFFED_FOR_GOOD | CARD_PLAYED_THIS_ANTE
 
 
 @njit
@@ -73,7 +73,7 @@ def copy_card(g, source, place):
     )
     if slot >= 0:
         g.card_extra_chips[slot] = g.card_extra_chips[source]
-        g.card_flags[slot] = g.card_flags[source] & _COPIED_FLAGS
+        g.card_flags[slot] = g.card_flags[source] & COPIED_FLAGS
     return slot
 
 

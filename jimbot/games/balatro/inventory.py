@@ -16,6 +16,7 @@ from jimbot.games.balatro.pools import count_active
 from jimbot.games.balatro.state import (
     DEBUFFED,
     DOOMED,
+    FACE_DOWN,
     FIRST_CONSUMABLE_KEY,
     MAX_CONSUMABLES,
     MAX_JOKERS,
@@ -130,7 +131,7 @@ def copy_joker(g, source, edition):
     """Puts a copy of a held joker at the right end with the given edition; returns its place, or -1 at the cap."""
     joker = g.joker_id[source]
     counter = START_COUNTER[joker] if joker == _INVISIBLE else g.joker_counter[source]
-    flags = g.joker_flags[source] & (0xFF ^ DOOMED)
+    flags = g.joker_flags[source] & (0xFF ^ (DOOMED | FACE_DOWN))
     place = _append_joker(g, joker, edition, flags, counter, new_serial(g), g.joker_value[source])
     if place >= 0:
         g.joker_perish[place] = g.joker_perish[source]

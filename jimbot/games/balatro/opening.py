@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jimbot.games.balatro import hooks
+from jimbot.games.balatro.challenges import INFLATION
 from jimbot.games.balatro.compile import njit
 from jimbot.games.balatro.content import PACK_DEALS_HAND
 from jimbot.games.balatro.drawing import deal_pack_hand
@@ -15,6 +16,7 @@ from jimbot.games.balatro.state import PACK
 def start_pack(g, s, pack):
     """Opens a pack on top of the current phase; Arcana and Spectral packs deal a hand to use their cards on."""
     g.pack_phase = g.phase
+    g.inflation += INFLATION[g.challenge]
     open_pack(g, pack)
     hooks.open_booster(g, s)
     if PACK_DEALS_HAND[pack]:

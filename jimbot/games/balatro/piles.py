@@ -25,10 +25,10 @@ _LAST = 1 << 12  # below the sort key of every card with a rank
 
 @njit
 def hand_limit(g):
-    """Cards a draw fills the hand up to; Luxury Tax takes one per so many dollars held."""
+    """Cards a draw fills the hand up to; Luxury Tax takes one per so many dollars held, and gives one in debt."""
     limit = np.int64(g.hand_size) + g.round_hand_size
     dollars = DOLLARS_PER_LOST_HAND_SIZE[g.challenge]
-    if dollars > 0 and g.money > 0:
+    if dollars > 0:
         limit -= g.money // dollars
     return limit
 

@@ -82,7 +82,7 @@ def reroll_price(g):
     if g.free_rerolls > 0:
         return 0
     base = 0 if g.d6_shop else max(0, g.reroll_base)
-    return base + g.reroll_increase
+    return max(0, base + g.reroll_increase - g.reroll_rebate)
 
 
 @njit

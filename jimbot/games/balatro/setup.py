@@ -166,6 +166,7 @@ def _clear_round(g):
     for part in range(g.payout_part.shape[0]):
         g.payout_part[part] = 0
     g.reroll_increase = 0
+    g.reroll_rebate = 0
     g.free_rerolls = 0
     g.d6_shop = False
     g.ancient_suit = NO_SUIT

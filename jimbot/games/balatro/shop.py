@@ -282,3 +282,4 @@ def clear_shop(g):
     g.voucher_count = 0
     g.booster_count = 0
     g.d6_shop = False
+    g.reroll_rebate = 0

@@ -1,6 +1,6 @@
 """What a player does between rounds: cash out, buy, sell, reroll, redeem, open and use packs, leave.
 
-Every function trusts its caller to have asked `legality.is_legal`.
+Every function trusts its caller to have asked `run.is_legal`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from jimbot.games.balatro.state import (
     FIRST_PACK_OFFER,
     FREE,
     IN_DECK,
+    MAX_JOKERS,
     OFFER_CONSUMABLE,
     OFFER_JOKER,
     SELECTABLE,
@@ -100,6 +101,7 @@ def can_afford(g, price):
 
 @njit
 def _pay(g, price):
+    """Pays for a card or a voucher; packs raise prices when they are opened, since a tag's pack does so too."""
     g.money -= price
     g.inflation += INFLATION[g.challenge]
 
@@ -109,12 +111,18 @@ def _pay(g, price):
 
 @njit
 def has_room_for_offer(g, place):
-    """Whether an offered card may be taken: a Negative joker brings its own slot, a playing card needs none."""
-    if g.offer_kind[place] == OFFER_JOKER:
-        return g.offer_edition[place] == NEGATIVE or has_joker_room(g)
+    """Whether an offered card may be taken; a playing card needs no room.
+
+    A Negative joker brings its own slot. In the shop that has to suffice: with more jokers than slots (Typecast) it
+    cannot be bought, while a pack gives it all the same.
+    """
     if g.offer_kind[place] == OFFER_CONSUMABLE:
-        return g.offer_edition[place] == NEGATIVE or has_consumable_room(g)
-    return True
+        return has_consumable_room(g)
+    if g.offer_kind[place] != OFFER_JOKER:
+        return True
+    if g.offer_edition[place] != NEGATIVE:
+        return has_joker_room(g)
+    return g.joker_count < MAX_JOKERS and (place >= FIRST_PACK_OFFER or g.joker_count <= g.joker_slots)
 
 
 @njit
@@ -179,6 +187,7 @@ def reroll(g, s):
     else:
         g.money -= price
         g.reroll_increase += 1
+    g.reroll_rebate = 0
     reroll_cards(g)
     hooks.reroll_shop(g, s)
 
@@ -190,7 +199,7 @@ def reroll(g, s):
 def open_booster(g, s, index):
     """Buys a booster pack and opens it."""
     pack = g.booster_id[index]
-    _pay(g, booster_price(g, index))
+    g.money -= booster_price(g, index)
     for place in range(index, g.booster_count - 1):
         g.booster_id[place] = g.booster_id[place + 1]
         g.booster_free[place] = g.booster_free[place + 1]

@@ -193,6 +193,7 @@ _FIELDS = [
     ("booster_id", np.uint8, (MAX_BOOSTERS,)),
     ("booster_free", np.uint8, (MAX_BOOSTERS,)),  # Coupon Tag
     ("reroll_increase", np.int16),  # dollars added by paid rerolls since the round began
+    ("reroll_rebate", np.int16),  # a reroll voucher redeemed in a D6 shop: off the next reroll only
     ("free_rerolls", np.int16),  # Chaos the Clown
     ("d6_shop", np.bool_),  # D6 Tag: base reroll cost 0 in this shop
 ]

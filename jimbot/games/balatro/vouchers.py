@@ -54,6 +54,8 @@ def _apply_shop_voucher(g, voucher):
         g.edition_rate = 4.0
     elif voucher == REROLL_SURPLUS or voucher == REROLL_GLUT:
         g.reroll_base -= 2
+        if g.d6_shop:  # whose base is 0: only the reroll on offer gets cheaper
+            g.reroll_rebate += 2
     elif voucher == TAROT_MERCHANT:
         g.shop_weight[WEIGHT_TAROT] = _MERCHANT_WEIGHT
     elif voucher == TAROT_TYCOON:
