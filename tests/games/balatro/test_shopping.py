@@ -8,38 +8,9 @@ from jimbot.games.balatro.state import (
     FIRST_CONSUMABLE_KEY,
     FIRST_PACK_OFFER,
     OFFER_CARD,
-    OFFER_CONSUMABLE,
-    OFFER_JOKER,
 )
 from tests.games.balatro.playing import Run
-
-
-def shop(money: int = 50, **options) -> Run:
-    run = Run(**options).to_shop()
-    run.g.money = money
-    return run
-
-
-def offer(run: Run, place: int, key: str, edition: int = 0) -> None:
-    """Puts a joker or consumable on display."""
-    table = JOKERS if key.startswith("j_") else CONSUMABLES
-    run.g.offer_kind[place] = OFFER_JOKER if table is JOKERS else OFFER_CONSUMABLE
-    run.g.offer_id[place] = table.id(key)
-    run.g.offer_edition[place] = edition
-    run.g.offer_flags[place] = 0
-
-
-def offer_card(run: Run, place: int, rank: int, suit: int) -> None:
-    run.g.offer_kind[place], run.g.offer_id[place], run.g.offer_suit[place] = OFFER_CARD, rank, suit
-    run.g.offer_edition[place] = run.g.offer_flags[place] = run.g.offer_enhancement[place] = 0
-    run.g.offer_serial[place] = run.g.next_serial
-    run.g.next_serial += 1
-
-
-def sell_a_voucher(run: Run, key: str) -> None:
-    run.g.shop_voucher[0], run.g.voucher_count = VOUCHERS.id(key), 1
-    run.g.ante_voucher = VOUCHERS.id(key)
-
+from tests.games.balatro.worked import offer, offer_card, sell_a_voucher, shop
 
 # --- buying ---
 
