@@ -49,6 +49,10 @@ class CheckpointError(UsageError):
     """A checkpoint or policy file is missing, damaged, or belongs to something else."""
 
 
+class DatasetError(UsageError):
+    """A dataset of recorded games is missing, damaged, empty, or belongs to something else."""
+
+
 class SnapshotError(UsageError):
     """A game snapshot is damaged or was taken from another game, version or shape."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import types
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from jimbot.cli import terminal
+from jimbot.cli.flags import SET_HELP, with_settings_flags
 from jimbot.training.settings import TrainSettings, parse_assignments
 
 if TYPE_CHECKING:
@@ -24,11 +24,25 @@ jimbot train hackmatrix --num-envs 2048 --run-name big --total-timesteps 5000000
 
 jimbot train hackmatrix --config mine.yaml --set ent_coef=0.05 --option profile=reference
 
+jimbot train hackmatrix --init-from hackmatrix-jax-bc --init-kl 0.1 --value-warmup-updates 10   (after jimbot clone)
+
 The same command continues a run that was stopped; --fresh starts over."""
 
 
+OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
+    "game": (Annotated[str, typer.Argument(help="Game to learn (see: jimbot doctor).")], inspect.Parameter.empty),
+    "config": (Annotated[Path | None, typer.Option("--config", help="YAML file with settings.")], None),
+    "assignments": (Annotated[list[str], typer.Option("--set", help=SET_HELP)], []),
+    "options": (Annotated[list[str], typer.Option("--option", help="name=value; an option of the game.")], []),
+    "run": (Annotated[str | None, typer.Option("--run", help="The same as --run-name.")], None),
+    "fresh": (Annotated[bool, typer.Option("--fresh", help="Start over; the old run is kept aside.")], False),
+    "runs_dir": (Annotated[Path, typer.Option("--runs-dir", help="Where runs live.")], Path("runs")),
+    "as_json": (Annotated[bool, typer.Option("--json", help="Print the result as JSON.")], False),
+}
+
+
 def register(app: typer.Typer) -> None:
-    app.command(epilog=EPILOG)(_with_settings_flags(train))
+    app.command(epilog=EPILOG)(with_settings_flags(train, TrainSettings, OWN_FLAGS, NOT_FLAGS))
 
 
 def train(
@@ -87,52 +101,3 @@ def report(outcome: Outcome, runs_dir: Path, as_json: bool) -> None:
         (f"jimbot export {where} --output policy.onnx", "take the policy elsewhere"),
     ):
         console.print(f"  [cyan]{command}[/]  [dim]{meaning}[/]")
-
-
-def _with_settings_flags(function: Any) -> Any:
-    """The function as Typer sees it: one option per field of TrainSettings, help and default taken from there."""
-    own: dict[str, Any] = {
-        "game": Annotated[str, typer.Argument(help="Game to learn (see: jimbot doctor).")],
-        "config": Annotated[Path | None, typer.Option("--config", help="YAML file with settings.")],
-        "assignments": Annotated[list[str], typer.Option("--set", help="name=value; any setting, nested with dots.")],
-        "options": Annotated[list[str], typer.Option("--option", help="name=value; an option of the game.")],
-        "run": Annotated[str | None, typer.Option("--run", help="The same as --run-name.")],
-        "fresh": Annotated[bool, typer.Option("--fresh", help="Start over; the old run is kept aside.")],
-        "runs_dir": Annotated[Path, typer.Option("--runs-dir", help="Where runs live.")],
-        "as_json": Annotated[bool, typer.Option("--json", help="Print the result as JSON.")],
-    }
-    defaults: dict[str, Any] = {"config": None, "assignments": [], "options": [], "run": None, "fresh": False}
-    defaults |= {"runs_dir": Path("runs"), "as_json": False, "game": inspect.Parameter.empty}
-    for name, field in TrainSettings.model_fields.items():
-        if name in NOT_FLAGS:
-            continue
-        kind: Any = _plain_type(field.annotation)
-        shown = "" if field.default is None else f" Default: {field.default}."
-        flag = "--" + name.replace("_", "-")
-        positive_only = kind is bool and name.startswith("no_")
-        spelling = flag if kind is not bool or positive_only else f"{flag}/--no-{flag[2:]}"
-        help_text = f"{field.description}{shown}"
-        # Values arrive as text and are checked by the settings record, whose sentences name value and expectation.
-        read_as: Any = Optional[bool] if kind is bool else Optional[str]  # noqa: UP045 - Typer reads it at run time
-        option = typer.Option(spelling, help=help_text, show_default=False, metavar=kind.__name__.upper())
-        own[name] = Annotated[read_as, option]
-        defaults[name] = None
-    parameters = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=defaults[name])
-        for name, kind in own.items()
-    ]
-
-    def command(**values: Any) -> None:
-        function(**values)
-
-    command.__name__, command.__doc__ = function.__name__, function.__doc__
-    command.__signature__ = inspect.Signature(parameters)  # ty: ignore[missing-attribute]
-    command.__annotations__ = dict(own)
-    return command
-
-
-def _plain_type(annotation: Any) -> Any:
-    """What the command line reads: the type without its `| None`, choices as text."""
-    if get_origin(annotation) in (Union, types.UnionType):
-        annotation = next(part for part in get_args(annotation) if part is not type(None))
-    return str if get_origin(annotation) is Literal else annotation

@@ -65,6 +65,27 @@ def write_atomically(path: Path, data: bytes) -> None:
         sync_directory(path.parent)
 
 
+@contextmanager
+def file_in_progress(path: Path) -> Generator[Path]:
+    """For files that grow over time: write to the name given; the file appears at `path` when the body ends well."""
+    path = Path(path)
+    with storing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        sweep(path.parent)
+    temporary = _temporary_sibling(path)
+    try:
+        yield temporary
+        with storing(path):
+            with open(temporary, "rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+            sync_directory(path.parent)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
 def write_directory_atomically(path: Path, fill: Callable[[Path], None]) -> None:
     """Builds a directory with `fill(temporary directory)` and makes it visible at `path` in one step."""
     path = Path(path)

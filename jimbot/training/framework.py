@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from jimbot.errors import MissingExtraError, SettingsError, UnknownNameError
 from jimbot.games.contract import game_entry
-from jimbot.training.settings import TrainSettings, load_settings
+from jimbot.runs.checkpoint import find_checkpoint
+from jimbot.training.settings import RunSettings, TrainSettings, load_settings
 
 if TYPE_CHECKING:
     from jimbot.training.session import Session
@@ -37,6 +38,12 @@ class RLTrainer(ABC):
     @abstractmethod
     def create_model(self) -> None:
         """Builds the policy and everything learning needs, from scratch."""
+
+    def start_from(self, path: str | Path) -> None:
+        """Takes over the parameters of another run's checkpoint (`init_from`); everything else stays fresh."""
+        raise SettingsError(
+            f"This learner cannot start from the checkpoint {path} (init_from); use --learner jax, or leave it out."
+        )
 
     @abstractmethod
     def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> None:
@@ -90,7 +97,7 @@ def learner_class(settings: TrainSettings) -> type[RLTrainer]:
     return trainer
 
 
-def learner_name(settings: TrainSettings) -> str:
+def learner_name(settings: RunSettings) -> str:
     """`auto` resolved by the algorithm."""
     if settings.learner != "auto":
         if settings.learner not in _LEARNERS:
@@ -114,4 +121,6 @@ def create_trainer(
     settings = load_settings(values, {"game": game})
     trainer = learner_class(settings)(settings, Session.open(settings, root=Path(root), quiet=True))
     trainer.create_model()
+    if settings.init_from:
+        trainer.start_from(find_checkpoint(settings.init_from, runs_root=root))
     return trainer

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jimbot.errors import CheckpointError
-from jimbot.runs.checkpoint import run_names
+from jimbot.runs.checkpoint import find_checkpoint, run_names
 from jimbot.runs.directory import RunDirectory
 from jimbot.training.framework import learner_class, learner_name
 from jimbot.training.presets import preset
@@ -65,6 +65,10 @@ def run_training(
             trainer.load_model(start)
             session.resumed(load_step(start))
             session.view.note(f"Continuing from {start}.", style="cyan")
+        elif settings.init_from:
+            start = find_checkpoint(settings.init_from, runs_root=root)
+            trainer.start_from(start)
+            session.view.note(f"Starting from the parameters of {start}.", style="cyan")
         trainer.train()
         checkpoint = session.store.latest()
         assert checkpoint is not None, "train() always saves"

@@ -7,13 +7,10 @@ stop alike.
 from __future__ import annotations
 
 import importlib.util
-import signal
-import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any, Self
 
 import psutil
@@ -25,14 +22,15 @@ from jimbot.runs.recorder import Recorder, standard_sinks
 from jimbot.runs.sinks import Sink, WandbSink
 from jimbot.runs.sinks.wandb import choose_mode
 from jimbot.training.health import HEALTH_METRICS, HealthWatch
-from jimbot.training.settings import CHANGEABLE, TrainSettings
+from jimbot.training.interrupts import StopRequest, stop_requests
+from jimbot.training.settings import RunSettings
 from jimbot.training.view import TrainingView
 
 
 class Session:
     """See the module's docstring. Open with `Session.open`, close when done."""
 
-    def __init__(self, settings: TrainSettings, run: RunDirectory, recorder: Recorder, view: TrainingView) -> None:
+    def __init__(self, settings: RunSettings, run: RunDirectory, recorder: Recorder, view: TrainingView) -> None:
         self.settings = settings
         self.run = run
         self.recorder = recorder
@@ -41,14 +39,14 @@ class Session:
         self.latest_metrics: dict[str, float] = {}
         self._health = HealthWatch()
         self._process = psutil.Process()
-        self._interrupted: str | None = None
+        self._request = StopRequest()
         self._stop: str | None = None
         self._began = self._saved_at = self._row_at = time.monotonic()
         self._row_step = self._saved_step = 0
         self._best = self._best_so_far()
 
     @classmethod
-    def open(cls, settings: TrainSettings, root: Path = Path("runs"), fresh: bool = False, quiet: bool = False) -> Self:
+    def open(cls, settings: RunSettings, root: Path = Path("runs"), fresh: bool = False, quiet: bool = False) -> Self:
         """Takes the run's directory (continuing what is there unless `fresh`) and opens its metrics."""
         run = RunDirectory(root, run_name(settings))
         run.open_or_create(fresh=fresh, checkpoint_dir=settings.checkpoint_dir)
@@ -79,7 +77,7 @@ class Session:
         self._row_step = self._saved_step = step
         minutes = self.settings.minutes
         self.view.start(step, total_timesteps, None if minutes is None else 60 * minutes)
-        with self._signals():
+        with stop_requests(self._note_request) as self._request:
             try:
                 yield
             finally:
@@ -90,8 +88,8 @@ class Session:
         minutes = self.settings.minutes
         if step >= total_timesteps:
             return f"all {total_timesteps:,} steps are done"
-        if self._interrupted:
-            return self._interrupted
+        if self._request.reason:
+            return self._request.reason
         if minutes is not None and time.monotonic() - self._began >= 60 * minutes:
             return f"the {minutes:g} minutes of this call are over"
         return self._stop
@@ -165,35 +163,18 @@ class Session:
         best = self.store.best()
         return load_checkpoint(best).manifest.metrics.get("train/mean_episode_return") if best else None
 
-    @contextmanager
-    def _signals(self) -> Generator[None]:
-        """The first Ctrl+C (or SIGTERM) ends after the running update; a second one ends at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def interrupt(number: int, _: FrameType | None) -> None:
-            if self._interrupted:
-                raise KeyboardInterrupt
-            self._interrupted = "stopped by Ctrl+C" if number == signal.SIGINT else "stopped by SIGTERM"
-            self.view.note("Finishing this update and saving (Ctrl+C again to quit without saving)…")
-
-        before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    def _note_request(self) -> None:
+        self.view.note("Finishing this update and saving (Ctrl+C again to quit without saving)…")
 
 
-def run_name(settings: TrainSettings) -> str:
+def run_name(settings: RunSettings) -> str:
     from jimbot.training.framework import learner_name
 
     name = settings.run_name or default_name(settings.game, learner_name(settings), settings.algorithm)
     return f"{name}-{settings.run_suffix}" if settings.run_suffix else name
 
 
-def _sinks(run: RunDirectory, settings: TrainSettings) -> list[Sink]:
+def _sinks(run: RunDirectory, settings: RunSettings) -> list[Sink]:
     """The files every run has, and W&B where the user has set it up or named a project."""
     sinks = standard_sinks(run)
     set_up = importlib.util.find_spec("wandb") is not None and choose_mode() == "online"
@@ -211,14 +192,14 @@ def _sinks(run: RunDirectory, settings: TrainSettings) -> list[Sink]:
     return [*sinks, wandb]
 
 
-def _check_same_run(run: RunDirectory, settings: TrainSettings) -> None:
+def _check_same_run(run: RunDirectory, settings: RunSettings) -> None:
     """A run is continued only with the settings it was started with."""
     stored = run.read_config()
-    if stored is None:
-        return
+    if stored is None or not (run.metrics_path.exists() or run.checkpoints().paths()):
+        return  # nothing was learned yet: a first start that failed may be corrected
     now = settings.model_dump(mode="json")
     for name, value in now.items():
-        if name not in CHANGEABLE and name in stored and stored[name] != value:
+        if name not in settings.changeable and name in stored and stored[name] != value:
             raise SettingsError(
                 f"Run '{run.name}' was started with {name} {stored[name]!r}, now it is {value!r}. "
                 "Use --fresh to start over, or another --run-name."

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -37,10 +37,21 @@ RLLIB_NAMES = {
 }
 
 
-class TrainSettings(BaseModel):
-    """Everything that defines a run."""
+# What may change between two calls of the same run; everything else fixes what is being learned.
+CHANGEABLE = frozenset(
+    {
+        *("total_timesteps", "minutes", "log_interval", "eval_games", "stop_on_collapse", "auto_tune", "autoscale"),
+        *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
+        *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact"),
+    }
+)
+
+
+class RunSettings(BaseModel):
+    """What every run has, whatever learns in it: the game, the network, its directory, saving and logging."""
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True, validate_default=True)
+    changeable: ClassVar[frozenset[str]] = CHANGEABLE
 
     game: str = Field("hackmatrix", description="Game to learn.")
     game_options: dict[str, Any] = Field(default_factory=dict, description="Options of the game.")
@@ -48,35 +59,15 @@ class TrainSettings(BaseModel):
     algorithm: str = Field("PPO", description="Algorithm.")
     seed: int = Field(42, ge=0, lt=2**63, description="Fixes every random choice of the run.")
 
-    num_envs: int = Field(256, ge=1, description="Games played at once.")
-    num_steps: int = Field(128, ge=1, description="Steps of each game between two updates.")
-    total_timesteps: int = Field(10_000_000, ge=1, description="Environment steps at which the run is complete.")
     minutes: float | None = Field(None, gt=0, description="Stop this call after so many minutes of training.")
-    lr: float = Field(2.5e-4, gt=0, description="Learning rate (Adam).")
-    anneal_lr: bool = Field(False, description="Lower the learning rate linearly to 0 at total-timesteps.")
     gamma: float = Field(0.99, gt=0, le=1, description="Discount per step.")
-    gae_lambda: float = Field(0.95, ge=0, le=1, description="Lambda of generalised advantage estimation.")
-    num_minibatches: int = Field(4, ge=1, description="Minibatches per epoch; must divide num-envs × num-steps.")
-    update_epochs: int = Field(4, ge=1, description="Passes over each batch.")
-    clip_eps: float = Field(0.2, gt=0, description="PPO clip range of the probability ratio.")
-    vf_coef: float = Field(0.5, ge=0, description="Weight of the value loss.")
-    ent_coef: float = Field(0.15, ge=0, description="Weight of the entropy bonus.")
-    max_grad_norm: float = Field(0.5, gt=0, description="Gradients are clipped to this global norm.")
-    autoscale: bool = Field(
-        True, description=f"Above {LARGE_BATCH_GAMES} games scale minibatches, epochs and learning rate."
-    )
-    auto_tune: bool = Field(False, description="Choose num-envs, minibatches and epochs by short measured trials.")
     reward_transform: Literal["none", "symlog"] = Field(
         "symlog", description="What the learner makes of rewards: symlog keeps one huge reward from drowning the rest."
     )
     network: str = Field("auto", description="auto, mlp or board.")
     hidden_dim: int = Field(0, ge=0, description="Width of the hidden layers; 0: 256 for mlp, 128 for board.")
     num_layers: int = Field(2, ge=1, le=16, description="Hidden layers.")
-    stepping: Literal["auto", "fused", "host"] = Field(
-        "auto", description="fused: game and learner in one compiled program (JAX games); host: step from Python."
-    )
 
-    log_interval: int = Field(10, ge=1, description="Updates between two log rows.")
     save_interval_minutes: float = Field(10.0, gt=0, description="Minutes between two checkpoints.")
     save_interval: int | None = Field(None, ge=1, description="Steps between two checkpoints (overrides the minutes).")
     checkpoint_dir: Path | None = Field(None, description="Where checkpoints go; default: inside the run directory.")
@@ -94,6 +85,42 @@ class TrainSettings(BaseModel):
     entity: str | None = Field(None, description="W&B entity (team).")
     no_artifact: bool = Field(False, description="Do not upload checkpoints to W&B.")
 
+
+class TrainSettings(RunSettings):
+    """Everything that defines a run of reinforcement learning."""
+
+    num_envs: int = Field(256, ge=1, description="Games played at once.")
+    num_steps: int = Field(128, ge=1, description="Steps of each game between two updates.")
+    total_timesteps: int = Field(10_000_000, ge=1, description="Environment steps at which the run is complete.")
+    lr: float = Field(2.5e-4, gt=0, description="Learning rate (Adam).")
+    anneal_lr: bool = Field(False, description="Lower the learning rate linearly to 0 at total-timesteps.")
+    gae_lambda: float = Field(0.95, ge=0, le=1, description="Lambda of generalised advantage estimation.")
+    num_minibatches: int = Field(4, ge=1, description="Minibatches per epoch; must divide num-envs × num-steps.")
+    update_epochs: int = Field(4, ge=1, description="Passes over each batch.")
+    clip_eps: float = Field(0.2, gt=0, description="PPO clip range of the probability ratio.")
+    vf_coef: float = Field(0.5, ge=0, description="Weight of the value loss.")
+    ent_coef: float = Field(0.15, ge=0, description="Weight of the entropy bonus.")
+    max_grad_norm: float = Field(0.5, gt=0, description="Gradients are clipped to this global norm.")
+    autoscale: bool = Field(
+        True, description=f"Above {LARGE_BATCH_GAMES} games scale minibatches, epochs and learning rate."
+    )
+    auto_tune: bool = Field(False, description="Choose num-envs, minibatches and epochs by short measured trials.")
+    stepping: Literal["auto", "fused", "host"] = Field(
+        "auto", description="fused: game and learner in one compiled program (JAX games); host: step from Python."
+    )
+
+    init_from: str | None = Field(
+        None, description="Start a new run from the parameters of this checkpoint (directory, run, or run name)."
+    )
+    init_kl: float = Field(0.0, ge=0, description="Weight of a pull towards the policy of init-from; 0: none.")
+    init_kl_updates: int = Field(200, ge=1, description="Updates over which that pull decays linearly to 0.")
+    value_warmup_updates: int = Field(
+        0, ge=0, description="First updates in which only the value head learns and the policy stays as it is."
+    )
+    freeze_trunk_updates: int = Field(0, ge=0, description="First updates in which only the heads learn.")
+
+    log_interval: int = Field(10, ge=1, description="Updates between two log rows.")
+
     @property
     def batch_size(self) -> int:
         return self.num_envs * self.num_steps
@@ -108,16 +135,6 @@ class TrainSettings(BaseModel):
         return self.num_minibatches * self.update_epochs
 
 
-# What may change between two calls of the same run; everything else fixes what is being learned.
-CHANGEABLE = frozenset(
-    {
-        *("total_timesteps", "minutes", "log_interval", "eval_games", "stop_on_collapse", "auto_tune", "autoscale"),
-        *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
-        *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact"),
-    }
-)
-
-
 def load_settings(*layers: Mapping[str, Any]) -> TrainSettings:
     """Settings from layers of plain values, later ones winning; scaled for large batches and checked.
 
@@ -130,21 +147,28 @@ def load_settings(*layers: Mapping[str, Any]) -> TrainSettings:
     merged: dict[str, Any] = {}
     for layer in layers:
         merged.update(_from_rllib(layer))
-    known = list(TrainSettings.model_fields)
-    for name in merged:
-        if name not in known:
-            raise UnknownNameError("setting", name, known)
+    settings = scaled(checked_record(TrainSettings, merged), chosen=frozenset(merged))
+    check_batch(settings)
+    check_start(settings)
+    return settings
+
+
+Record = TypeVar("Record", bound=BaseModel)
+
+
+def checked_record(record: type[Record], values: Mapping[str, Any]) -> Record:
+    """A settings record from plain values; an unknown name or a value that does not fit is one sentence."""
+    for name in values:
+        if name not in record.model_fields:
+            raise UnknownNameError("setting", name, record.model_fields)
     try:
-        settings = TrainSettings(**merged)
+        return record(**values)
     except ValidationError as problem:
         first = problem.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         raise SettingsError(
             f"Setting {name} is {first.get('input')}: {first['msg']}. Give a fitting value."
         ) from problem
-    settings = scaled(settings, chosen=frozenset(merged))
-    check_batch(settings)
-    return settings
 
 
 def scaled(settings: TrainSettings, chosen: frozenset[str] = frozenset()) -> TrainSettings:
@@ -172,6 +196,14 @@ def check_batch(settings: TrainSettings) -> None:
         raise SettingsError(
             f"num_minibatches {settings.num_minibatches} does not divide the batch of {settings.num_envs} games × "
             f"{settings.num_steps} steps = {settings.batch_size} samples. Use for instance {near}."
+        )
+
+
+def check_start(settings: TrainSettings) -> None:
+    """Raises where settings speak of a starting policy and there is none."""
+    if settings.init_kl and settings.init_from is None:
+        raise SettingsError(
+            f"init_kl is {settings.init_kl} but there is no policy to be pulled to. Give one with --init-from."
         )
 
 

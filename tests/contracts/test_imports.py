@@ -55,6 +55,7 @@ LIBRARIES = (
     ("training/env_*.py", {"gymnasium"}, set()),
     ("training/utils.py", {"gymnasium"}, set()),
     ("training/compile_cache.py", set(), {"jax"}),
+    ("training/imitation/clone.py", {"jax"}, set()),  # recording and reading need no jax
     ("training/jax_ppo/*", {"jax", "optax", "onnx"}, {"onnxruntime"}),
     ("training/sb3*", {"torch", "stable_baselines3", "sb3_contrib"}, set()),
     ("training/ray/*", {"ray", "torch"}, set()),

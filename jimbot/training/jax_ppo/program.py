@@ -18,6 +18,7 @@ from jimbot.games import functional
 from jimbot.games.contract import BatchGame, FunctionalGame
 from jimbot.policies.jax_networks import JaxNetwork, Params, make_network
 from jimbot.policies.networks import describe_network
+from jimbot.training.jax_ppo.guidance import guidance
 from jimbot.training.jax_ppo.rollout import (
     COLLECT,
     SHUFFLE,
@@ -28,7 +29,7 @@ from jimbot.training.jax_ppo.rollout import (
     phase_key,
 )
 from jimbot.training.jax_ppo.update import LossSettings, learn, make_optimiser
-from jimbot.training.settings import TrainSettings
+from jimbot.training.settings import RunSettings, TrainSettings
 
 Array = jax.Array
 
@@ -42,6 +43,7 @@ class TrainState(NamedTuple):
     update: Array  # () int32, updates done
     tally: Tally
     rows: Any  # functional.Rows of a fused game; () when the game is stepped from Python
+    reference: Any = ()  # Params of the policy that init_kl pulls to; () without a pull
 
 
 class UpdateResult(NamedTuple):
@@ -54,7 +56,7 @@ def loss_settings(settings: TrainSettings) -> LossSettings:
     return LossSettings(*(getattr(settings, name) for name in LossSettings._fields))
 
 
-def network_for(settings: TrainSettings, spec: Any) -> JaxNetwork:
+def network_for(settings: RunSettings, spec: Any) -> JaxNetwork:
     return make_network(describe_network(spec, settings.network, settings.hidden_dim, settings.num_layers))
 
 
@@ -77,6 +79,7 @@ def initial_state(settings: TrainSettings, network: JaxNetwork, game: Functional
             update=jnp.int32(0),
             tally=Tally(jnp.zeros(rows), jnp.zeros(rows, jnp.int32)),
             rows=functional.start(game, streams) if isinstance(game, FunctionalGame) else (),
+            reference=jax.tree.map(jnp.zeros_like, params) if settings.init_kl else (),  # until a start is given
         )
 
     return build(run_key(settings.seed), functional.row_streams(settings.seed, rows))
@@ -100,8 +103,9 @@ def fused_update(
             phase_key(state.key, state.update, COLLECT),
         )
         shuffle = phase_key(state.key, state.update, SHUFFLE)
-        params, optimiser, metrics = learn(network, losses, state.params, state.optimiser, rollout, lr, shuffle)
-        following = TrainState(params, optimiser, state.key, state.update + 1, tally, rows)
+        guide = guidance(settings, state.params, state.reference, state.update)
+        params, optimiser, metrics = learn(network, losses, state.params, state.optimiser, rollout, lr, shuffle, guide)
+        following = TrainState(params, optimiser, state.key, state.update + 1, tally, rows, state.reference)
         return UpdateResult(following, metrics, measured)
 
     return jax.jit(update, donate_argnums=0)
@@ -114,14 +118,20 @@ class HostUpdate:
         self.collector = HostCollector(game, network, settings.reward_transform, settings.num_steps)
         losses = loss_settings(settings)
 
-        def learn_raw(params: Params, optimiser: Any, rollout: Any, lr: Array, key: Array, update: Array) -> Any:
+        def learn_raw(
+            params: Params, optimiser: Any, rollout: Any, lr: Array, key: Array, update: Array, reference: Any
+        ) -> Any:
             prepared = rollout._replace(features=network.prepare(rollout.features))
-            return learn(network, losses, params, optimiser, prepared, lr, phase_key(key, update, SHUFFLE))
+            guide = guidance(settings, params, reference, update)
+            return learn(network, losses, params, optimiser, prepared, lr, phase_key(key, update, SHUFFLE), guide)
 
         self._learn = jax.jit(learn_raw, donate_argnums=(0, 1))
 
     def __call__(self, state: TrainState, lr: float) -> UpdateResult:
         key = phase_key(state.key, state.update, COLLECT)
         tally, rollout, measured = self.collector.collect(state.params, state.tally, key)
-        params, optimiser, metrics = self._learn(state.params, state.optimiser, rollout, lr, state.key, state.update)
-        return UpdateResult(TrainState(params, optimiser, state.key, state.update + 1, tally, ()), metrics, measured)
+        params, optimiser, metrics = self._learn(
+            state.params, state.optimiser, rollout, lr, state.key, state.update, state.reference
+        )
+        following = TrainState(params, optimiser, state.key, state.update + 1, tally, (), state.reference)
+        return UpdateResult(following, metrics, measured)

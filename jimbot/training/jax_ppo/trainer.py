@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jimbot.errors import CheckpointError, SettingsError
 from jimbot.games.contract import BatchGame, FunctionalGame, functional_game, make
 from jimbot.games.functional import from_named_leaves, named_leaves
+from jimbot.policies.jax_networks import Params
+from jimbot.policies.networks import check_params
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import OnnxPolicy, with_metadata
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
@@ -54,6 +57,20 @@ class JaxPPOTrainer(RLTrainer):
         self.state = initial_state(self.settings, self.network, self.game)
         if isinstance(self.game, BatchGame):
             self.game.reset()
+
+    def start_from(self, path: str | Path) -> None:
+        checkpoint = load_checkpoint(path)
+        check_matches(checkpoint.manifest, self.spec, where=path)
+        self._check_network(checkpoint.manifest, path)
+        found = checkpoint.params()
+        check_params(self.network.description, found)
+
+        def copied() -> Params:  # one copy each: the compiled update reuses the memory of what it is given
+            return {name: jnp.array(found[name], jnp.float32) for name in self._live().params}
+
+        self.state = self._live()._replace(params=copied())
+        if self.settings.init_kl:
+            self.state = self.state._replace(reference=copied())
 
     def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> None:
         if self.state is None:
@@ -114,12 +131,7 @@ class JaxPPOTrainer(RLTrainer):
         checkpoint = load_checkpoint(path)
         manifest = checkpoint.manifest
         check_matches(manifest, self.spec, learner=LEARNER)
-        if manifest.network != dict(self.network.description):
-            theirs, ours = manifest.network, self.network.description
-            raise CheckpointError(
-                f"Checkpoint {path} is of network {theirs.get('kind')} {theirs.get('hidden')}; this run uses "
-                f"{ours['kind']} {ours['hidden']}. Give the same --network, --hidden-dim and --num-layers."
-            )
+        self._check_network(manifest, path)
         if self.state is None:
             self.create_model()
         stored = checkpoint.state()
@@ -144,6 +156,14 @@ class JaxPPOTrainer(RLTrainer):
                 f"Game '{settings.game}' is not written in JAX; it cannot be fused. Use --stepping host."
             )
         return make(settings.game, settings.num_envs, settings.seed, settings.game_options)
+
+    def _check_network(self, manifest: Manifest, path: str | Path) -> None:
+        theirs, ours = manifest.network, self.network.description
+        if theirs != dict(ours):
+            raise CheckpointError(
+                f"Checkpoint {path} is of network {theirs.get('kind')} {theirs.get('hidden')}; this run uses "
+                f"{ours['kind']} {ours['hidden']}. Give the same --network, --hidden-dim and --num-layers."
+            )
 
     def _learning_rate(self, total: int) -> float:
         if not self.settings.anneal_lr:

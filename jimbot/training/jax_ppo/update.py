@@ -10,6 +10,7 @@ import optax
 
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
+from jimbot.training.jax_ppo.guidance import Guidance, divergence, reference_log_probabilities
 from jimbot.training.jax_ppo.rollout import Rollout
 
 Array = jax.Array
@@ -37,6 +38,7 @@ class Samples(NamedTuple):
     log_probability: Array  # (B,) float32
     advantage: Array  # (B,) float32
     target: Array  # (B,) float32, what the value should have been
+    reference: Array | None = None  # (B, A) float32, log-probabilities of the policy that init_kl pulls to
 
 
 class LossParts(NamedTuple):
@@ -46,6 +48,7 @@ class LossParts(NamedTuple):
     entropy: Array
     approx_kl: Array
     clip_frac: Array
+    init_kl: Array | None = None  # divergence from the policy the run began with, where there is a pull to it
 
 
 def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> Array:
@@ -68,8 +71,10 @@ def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> Array:
     return jax.lax.scan(back, jnp.zeros_like(rollout.last_value), (delta, carry_on), reverse=True)[1]
 
 
-def ppo_loss(network: JaxNetwork, settings: LossSettings, params: Params, batch: Samples) -> tuple[Array, LossParts]:
-    """Clipped policy loss, squared value error, masked entropy bonus."""
+def ppo_loss(
+    network: JaxNetwork, settings: LossSettings, params: Params, batch: Samples, pull: Array | None = None
+) -> tuple[Array, LossParts]:
+    """Clipped policy loss, squared value error, masked entropy bonus, and the pull to a reference if there is one."""
     logits, value = network.apply(params, batch.features)
     log_probabilities = masking.log_probabilities(logits, batch.legal_mask)
     log_ratio = masking.of_action(log_probabilities, batch.action) - batch.log_probability
@@ -80,6 +85,11 @@ def ppo_loss(network: JaxNetwork, settings: LossSettings, params: Params, batch:
     value_loss = 0.5 * jnp.mean((value - batch.target) ** 2)
     entropy = jnp.mean(masking.entropy(log_probabilities, batch.legal_mask))
     loss = pg_loss + settings.vf_coef * value_loss - settings.ent_coef * entropy
+    init_kl = None
+    if pull is not None and batch.reference is not None:
+        init_kl = jnp.mean(divergence(batch.reference, log_probabilities, batch.legal_mask))
+        init_kl = jnp.where(pull > 0, init_kl, 0.0)
+        loss = loss + pull * init_kl
     return loss, LossParts(
         total=loss,
         pg_loss=pg_loss,
@@ -87,6 +97,7 @@ def ppo_loss(network: JaxNetwork, settings: LossSettings, params: Params, batch:
         entropy=entropy,
         approx_kl=jnp.mean(ratio - 1 - log_ratio),
         clip_frac=jnp.mean(jnp.abs(ratio - 1) > settings.clip_eps),
+        init_kl=init_kl,
     )
 
 
@@ -103,13 +114,18 @@ def learn(
     rollout: Rollout,
     lr: Array,
     key: Array,
+    guide: Guidance | None = None,
 ) -> tuple[Params, Any, dict[str, Array]]:
     """One PPO update; returns parameters, optimiser state and `train/` metrics (means over gradient steps)."""
+    pull, learns = (guide.pull, guide.learns) if guide is not None else (None, None)
     optimiser = make_optimiser(settings.max_grad_norm)
     advantage = advantages(rollout, settings.gamma, settings.gae_lambda)
     target = advantage + rollout.value
     arrays = Samples(rollout.features, rollout.legal_mask, rollout.action, rollout.log_probability, advantage, target)
     batch = jax.tree.map(lambda values: values.reshape(-1, *values.shape[2:]), arrays)
+    if guide is not None and pull is not None:
+        reference = reference_log_probabilities(network, guide, batch.features, batch.legal_mask)
+        batch = batch._replace(reference=reference)
     size = batch.action.shape[0]
 
     def order(epoch: Array) -> Array:
@@ -119,18 +135,22 @@ def learn(
     indices = jax.vmap(order)(jnp.arange(settings.update_epochs)).reshape(
         settings.update_epochs * settings.num_minibatches, -1
     )
-    gradient = jax.grad(lambda params, samples: ppo_loss(network, settings, params, samples), has_aux=True)
+    gradient = jax.grad(lambda params, samples: ppo_loss(network, settings, params, samples, pull), has_aux=True)
 
     def descend(carry: Any, chosen: Array) -> tuple[Any, LossParts]:
         params, optimiser_state = carry
         samples = jax.tree.map(lambda values: values[chosen], batch)
         gradients, parts = gradient(params, samples)
         direction, optimiser_state = optimiser.update(gradients, optimiser_state)
-        params = jax.tree.map(lambda value, step: value - lr * step, params, direction)
+        moved = jax.tree.map(lambda value, step: value - lr * step, params, direction)
+        # Frozen parameters stay bit for bit, while the optimiser goes on measuring their gradients: once they may
+        # move, their step size is a settled one.
+        params = moved if learns is None else {n: jnp.where(learns[n], moved[n], params[n]) for n in moved}
         return (params, optimiser_state), parts
 
     (params, optimiser_state), parts = jax.lax.scan(descend, (params, optimiser_state), indices)
-    metrics = {f"train/{name}": jnp.mean(values) for name, values in parts._asdict().items() if name != "total"}
+    named = {name: values for name, values in parts._asdict().items() if values is not None}
+    metrics = {f"train/{name}": jnp.mean(values) for name, values in named.items() if name != "total"}
     metrics["train/loss"] = jnp.mean(parts.total)
     spread = jnp.var(target)
     metrics["train/explained_variance"] = 1 - jnp.var(target - rollout.value) / jnp.maximum(spread, 1e-12)

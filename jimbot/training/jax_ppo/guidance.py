@@ -1,0 +1,65 @@
+"""How a run that starts from another policy is kept from unlearning it.
+
+All three count updates from the start of the run, so exact resume needs nothing beside the update number and the
+reference parameters in the state.
+
+- `value_warmup_updates`: at first only the value head learns. A clone's value is a guess about its teacher; advantages
+  made from it would push a good policy in wrong directions.
+- `freeze_trunk_updates`: at first only the heads learn.
+- `init_kl`: a pull towards the policy the run began with, weaker with every update.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jimbot.policies import masking
+from jimbot.policies.jax_networks import JaxNetwork, Params
+from jimbot.training.settings import TrainSettings
+
+Array = jax.Array
+POLICY, VALUE = "policy", "value"  # what the names of the heads' parameters begin with; all others are the trunk's
+
+
+class Guidance(NamedTuple):
+    """What guides one update."""
+
+    pull: Array | None  # () float32, weight of the pull in this update; None: no pull in this run
+    reference: Any  # Params of the policy pulled to; () without a pull
+    learns: dict[str, Array] | None  # per parameter () bool, whether it may change; None: all, always
+
+
+def guidance(settings: TrainSettings, params: Params, reference: Any, update: Array) -> Guidance | None:
+    """The guidance of an update by its number; None for runs that have none."""
+    pull = learns = None
+    if settings.init_kl:
+        pull = settings.init_kl * jnp.maximum(0.0, 1.0 - update / settings.init_kl_updates)
+    warmup, freeze = settings.value_warmup_updates, settings.freeze_trunk_updates
+    if warmup or freeze:
+        learns = {name: update >= _frozen_updates(name, warmup, freeze) for name in params}
+    return None if pull is None and learns is None else Guidance(pull, reference, learns)
+
+
+def reference_log_probabilities(network: JaxNetwork, guide: Guidance, features: Array, legal_mask: Array) -> Array:
+    """(B, A) log-probabilities of the policy pulled to; not computed once the pull has decayed to 0."""
+    assert guide.pull is not None
+    return jax.lax.cond(
+        guide.pull > 0,
+        lambda: masking.log_probabilities(network.apply(guide.reference, features)[0], legal_mask),
+        lambda: jnp.zeros(legal_mask.shape, jnp.float32),
+    )
+
+
+def divergence(reference: Array, log_probability: Array, legal_mask: Array) -> Array:
+    """(B,) Kullback-Leibler divergence of the reference from the policy, over legal actions."""
+    difference = jnp.where(legal_mask, reference - log_probability, 0.0)
+    return jnp.sum(masking.probabilities(reference, legal_mask) * difference, axis=-1)
+
+
+def _frozen_updates(parameter: str, warmup: int, freeze: int) -> int:
+    if parameter.startswith(VALUE):
+        return 0
+    return warmup if parameter.startswith(POLICY) else max(warmup, freeze)
