@@ -64,12 +64,13 @@ def test_values_of_cut_off_games_are_those_of_their_last_observation(played: dic
         np.testing.assert_allclose(rollout.final_value[turn], np.where(game.truncated, values, 0), atol=1e-6)
 
 
-def test_python_stepping_collects_the_same_rollout(played: dict[str, Any]) -> None:
+@pytest.mark.parametrize("halves", [1, 2])
+def test_python_stepping_collects_the_same_rollout(played: dict[str, Any], halves: int) -> None:
     settings, network = played["settings"], played["network"]
     game = make("probe", settings.num_envs, settings.seed, settings.game_options)
     game.reset()
     tally = Tally(jnp.zeros(settings.num_envs), jnp.zeros(settings.num_envs, jnp.int32))
-    collector = HostCollector(game, network, "none", settings.num_steps)
+    collector = HostCollector(game, network, "none", settings.num_steps, halves)
     _, rollout, measured = collector.collect(played["params"], tally, played["key"])
     for name, fused, host in zip(rollout._fields, played["rollout"], rollout, strict=True):
         np.testing.assert_allclose(host, fused, atol=1e-6, err_msg=name)

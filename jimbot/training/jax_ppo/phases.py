@@ -17,7 +17,7 @@ from jimbot.games import functional
 from jimbot.games.contract import FunctionalGame
 from jimbot.policies.jax_networks import JaxNetwork
 from jimbot.training.jax_ppo.program import TrainState
-from jimbot.training.jax_ppo.rollout import act
+from jimbot.training.jax_ppo.rollout import act, luck
 from jimbot.training.settings import TrainSettings
 
 REPEATS = 5
@@ -34,7 +34,7 @@ def fused_phase_seconds(
 
     @jax.jit
     def choose(params: Any, features: Any, legal_mask: Any) -> Any:
-        return act(network, params, features, legal_mask, jax.random.key(0))
+        return act(network, params, features, legal_mask, luck(jax.random.key(0), 0, legal_mask.shape[0]))
 
     @jax.jit
     def simulate(rows: functional.Rows, action: Any) -> Any:

@@ -71,11 +71,15 @@ def phase_key(key: Array, update: Array, phase: int) -> Array:
     return jax.random.fold_in(jax.random.fold_in(jax.random.wrap_key_data(key), update), phase)
 
 
-def act(network: JaxNetwork, params: Params, features: Array, legal_mask: Array, key: Array) -> tuple[Array, ...]:
+def luck(key: Array, turn: Array | int, rows: int) -> Array:
+    """(rows,) numbers in (0, 1] that decide the actions of a turn."""
+    return 1.0 - jax.random.uniform(jax.random.fold_in(key, turn), (rows,))
+
+
+def act(network: JaxNetwork, params: Params, features: Array, legal_mask: Array, uniform: Array) -> tuple[Array, ...]:
     """(action, its log-probability, value) for every row."""
     logits, value = network.apply(params, features)
     log_probability = masking.log_probabilities(logits, legal_mask)
-    uniform = 1.0 - jax.random.uniform(key, value.shape)  # in (0, 1]
     action = masking.sample(log_probability, legal_mask, uniform)
     return action, masking.of_action(log_probability, action), value
 
@@ -129,7 +133,9 @@ def collect_fused(
 
     def step(carry: Any, turn: Array) -> tuple[Any, Any]:
         rows, tally, features, legal_mask = carry
-        action, log_probability, value = act(network, params, features, legal_mask, jax.random.fold_in(key, turn))
+        action, log_probability, value = act(
+            network, params, features, legal_mask, luck(key, turn, legal_mask.shape[0])
+        )
         rows, (transition, ended, final_state) = functional.advance(game, rows, action)
         # A batch-level branch: no observation of ended games is built unless some game was cut off.
         final_value = jax.lax.cond(
@@ -152,15 +158,26 @@ def collect_fused(
 
 
 class HostCollector:
-    """The same rollout over a game stepped from Python, into preallocated arrays."""
+    """The same rollout over a game stepped from Python, into preallocated arrays.
 
-    def __init__(self, game: BatchGame, network: JaxNetwork, reward_transform: str, num_steps: int) -> None:
+    The rows are cut into two halves that take turns: while the device computes the actions of one half, the game
+    steps the other. What is collected does not depend on it.
+    """
+
+    def __init__(
+        self, game: BatchGame, network: JaxNetwork, reward_transform: str, num_steps: int, halves: int | None = None
+    ) -> None:
         if not game.acting.all():
             raise UsageError(f"Game '{game.spec.id}' has rows that do not act; this learner expects all rows to act.")
         self.game = game
         self.num_steps = num_steps
         self.reward_transform = reward_transform
         rows, spec = game.num_rows, game.spec
+        if halves is None:  # a game in JAX computes held rows too, and on the same device
+            halves = 1 if isinstance(game, functional.FunctionalBatchGame) else min(2, rows)
+        # Every other row, so that each half keeps all threads of the game busy.
+        self._halves = [slice(half, None, halves) for half in range(halves)]
+        self._held = [np.arange(rows) % halves != half for half in range(halves)]
         shape = (num_steps, rows)
         self.observation = np.zeros((*shape, spec.observation.size), np.float32)
         self.legal_mask = np.zeros((*shape, spec.actions.size), bool)
@@ -173,9 +190,8 @@ class HostCollector:
         block_of = jnp.asarray(spec.actions.block_of)
 
         @jax.jit
-        def choose(params: Params, observation: Array, legal_mask: Array, key: Array, turn: Array) -> Any:
-            features = network.prepare(observation)
-            return act(network, params, features, legal_mask, jax.random.fold_in(key, turn))
+        def choose(params: Params, observation: Array, legal_mask: Array, uniform: Array) -> Any:
+            return act(network, params, network.prepare(observation), legal_mask, uniform)
 
         @jax.jit
         def measure_all(tally: Tally, *steps: Array) -> tuple[Tally, Measured]:
@@ -187,28 +203,20 @@ class HostCollector:
 
         self._choose = choose
         self._measure_all = measure_all
+        self._luck = jax.jit(jax.vmap(lambda key, turn: luck(key, turn, rows), in_axes=(None, 0)))
         self._value = jax.jit(lambda params, observation: network.apply(params, network.prepare(observation))[1])
 
     def collect(self, params: Params, tally: Tally, key: Array) -> tuple[Tally, Rollout, Measured]:
         """Plays `num_steps` steps; the returned rollout holds raw observations as `features`."""
-        game = self.game
-        for turn in range(self.num_steps):
-            began = time.perf_counter()
-            self.observation[turn] = game.observation
-            self.legal_mask[turn] = game.legal_mask
-            chosen = self._choose(params, self.observation[turn], self.legal_mask[turn], key, turn)
-            self.action[turn], self.log_probability[turn], self.value[turn] = chosen
-            acted = time.perf_counter()
-            game.step(self.action[turn])
-            self.reward_terms[turn] = game.reward_terms
-            self.terminated[turn], self.truncated[turn] = game.terminated, game.truncated
-            self.stats[turn] = game.final_stats
-            self.final_value[turn] = 0.0
-            if game.truncated.any():
-                values = np.asarray(self._value(params, game.final_observation))
-                self.final_value[turn] = np.where(game.truncated, values, 0.0)
-            self.seconds["act"] += acted - began
-            self.seconds["simulate"] += time.perf_counter() - acted
+        uniform = np.asarray(self._luck(key, np.arange(self.num_steps)))
+        turns = [(turn, half) for turn in range(self.num_steps) for half in range(len(self._halves))]
+        chosen = self._ask(params, uniform, *turns[0])
+        for place, (turn, half) in enumerate(turns):
+            asked = place + 1 < len(turns) and len(self._halves) > 1
+            coming = self._ask(params, uniform, *turns[place + 1]) if asked else None  # computed during the step below
+            self._step(params, turn, half, chosen)
+            if place + 1 < len(turns):
+                chosen = coming or self._ask(params, uniform, *turns[place + 1])
         legal = masking.of_action(self.legal_mask, self.action)
         ended = self.terminated | self.truncated
         tally, measured = self._measure_all(tally, self.action, legal, self.reward_terms, ended, self.stats)
@@ -222,6 +230,31 @@ class HostCollector:
             self.terminated,
             self.truncated,
             self.final_value,
-            np.asarray(self._value(params, game.observation)),
+            np.asarray(self._value(params, self.game.observation)),
         )
         return tally, rollout, measured
+
+    def _ask(self, params: Params, uniform: np.ndarray, turn: int, half: int) -> Any:
+        """Starts computing the actions of half the rows; JAX returns before they are there."""
+        rows = self._halves[half]
+        self.observation[turn, rows] = self.game.observation[rows]
+        self.legal_mask[turn, rows] = self.game.legal_mask[rows]
+        return self._choose(params, self.observation[turn, rows], self.legal_mask[turn, rows], uniform[turn, rows])
+
+    def _step(self, params: Params, turn: int, half: int, chosen: Any) -> None:
+        """Waits for the actions of half the rows and plays them."""
+        game, rows = self.game, self._halves[half]
+        began = time.perf_counter()
+        for array, values in zip((self.action, self.log_probability, self.value), chosen, strict=True):
+            array[turn, rows] = values
+        acted = time.perf_counter()
+        game.step(self.action[turn], hold=self._held[half])
+        self.reward_terms[turn, rows] = game.reward_terms[rows]
+        self.terminated[turn, rows], self.truncated[turn, rows] = game.terminated[rows], game.truncated[rows]
+        self.stats[turn, rows] = game.final_stats[rows]
+        self.final_value[turn, rows] = 0.0
+        if game.truncated[rows].any():
+            values = np.asarray(self._value(params, game.final_observation))
+            self.final_value[turn, rows] = np.where(game.truncated, values, 0.0)[rows]
+        self.seconds["act"] += acted - began
+        self.seconds["simulate"] += time.perf_counter() - acted
