@@ -84,7 +84,6 @@ def test_anything_else_is_stepped_one_by_one_with_the_same_restarts() -> None:
         make_vectorized_env(Tower, n_envs=0)
 
 
-@pytest.mark.skipif("balatro" not in available_games(), reason="Balatro is not registered yet")
 def test_a_seeded_balatro_repeats() -> None:
     seeds = [
         [env.reset()[1]["seed"] for _ in range(3)] for env in (create_balatro_env(seed=5), create_balatro_env(seed=5))
