@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -44,8 +45,8 @@ class AnteCurriculum:
         self.max_ante = self.initial_max_ante
         self.outcomes = deque(maxlen=self.window)
 
-    def beaten(self, ante: int) -> bool:
-        """Whether a game in this ante has come as far as the curriculum goes."""
+    def beaten(self, ante: Any) -> Any:
+        """Whether a game in this ante (or each of many) has come as far as the curriculum goes."""
         return ante > self.max_ante
 
     def record(self, success: bool) -> bool:

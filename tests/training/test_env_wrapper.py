@@ -151,7 +151,7 @@ def test_balatro_under_the_curriculum_passes_gymnasiums_check_and_ends_episodes(
 
 
 def test_the_settings_of_the_curriculum_are_checked_by_name() -> None:
-    with pytest.raises(UnknownNameError, match="Did you mean 'initial_max_ante'"):
+    with pytest.raises(UnknownNameError, match="Unknown field of curriculum_config 'max_ante'"):
         wrap_balatro_env(make_env("balatro"), use_curriculum=True, curriculum_config={"max_ante": 3})
     with pytest.raises(SettingsError, match="use_curriculum is False"):
         wrap_balatro_env(make_env("balatro"), curriculum_config={"initial_max_ante": 3})

@@ -121,6 +121,12 @@ class BalatroGame(BatchGame):
         drawn[chosen] = seeds
         self._work(batch.REDRAW, self.arrays._replace(seeds=drawn))
 
+    def restart(self, rows: np.ndarray) -> None:
+        """Gives up the games of these rows and begins their next ones; an end that the rules do not know."""
+        self._require_started()
+        self._hold_all_but(np.asarray(rows))
+        self._work(batch.RESTART)
+
     def look(self) -> None:
         """Writes observation and mask anew; for tools that changed `games` themselves."""
         self.arrays.hold[:] = False
