@@ -2,8 +2,8 @@
 
 import pytest
 
-from jimbot.games.balatro.content import CHALLENGES, DECKS
-from jimbot.games.balatro.state import ETERNAL, PERISHABLE, PINNED, RENTAL
+from jimbot.games.balatro.content import DECKS
+from jimbot.games.balatro.state import PERISHABLE, PINNED, RENTAL
 from tests.games.balatro.playing import Run
 
 
@@ -343,56 +343,3 @@ def test_requirements_follow_the_scaling_of_the_stake(stake, requirement):
     run = Run(stake=stake)
     run.g.ante = 3
     assert run.act("select").g.requirement == requirement
-
-
-# --- challenges ---
-
-
-@pytest.mark.parametrize("challenge", CHALLENGES.keys)
-def test_every_challenge_plays_through_a_whole_ante(challenge):
-    run = Run(challenge=challenge)
-    for _ in range(3):
-        run.to_shop().act("next")
-    assert run.g.ante == 2
-
-
-def test_the_omelette_pays_no_blind_no_hands_no_interest():
-    run = Run(challenge="c_omelette_1").act("select")
-    run.g.money = 50
-    assert set(parts(run.win_round()).values()) == {0}
-
-
-def test_x_ray_vision_deals_about_a_quarter_face_down():
-    hidden = sum(len(Run(f"XRAY{i}", challenge="c_xray_1").act("select").face_down) for i in range(1, 9))
-    assert 8 <= hidden <= 26
-
-
-def test_double_or_nothing_debuffs_scored_cards_for_good():
-    run = Run(challenge="c_double_nothing_1").act("select")
-    slot = run.slots[0]
-    run.act("play", cards=[0])
-    assert run.g.card_flags[slot] & 1
-    run.win_round().act("cash_out").act("next").act("select")
-    assert run.g.card_flags[slot] & 1
-
-
-def test_typecast_freezes_jokers_after_ante_4():
-    run = Run(challenge="c_typecast_1")
-    run.joker("j_joker")
-    run.g.ante = 4
-    run.boss("bl_club").act("select").win_round()
-    assert run.g.joker_flags[0] & ETERNAL
-    assert run.g.joker_slots == 0
-
-
-def test_golden_needle_charges_a_dollar_per_discard():
-    run = Run(challenge="c_golden_needle_1").act("select").act("discard", cards=[0])
-    assert run.money == 9
-
-
-def test_on_a_knifes_edge_the_dagger_stays_left_and_eats_its_neighbour():
-    run = Run(challenge="c_knife_1")
-    run.joker("j_egg")
-    run.act("move_joker", 1, to=0)
-    assert run.jokers == ["j_ceremonial", "j_egg"]
-    assert run.act("select").jokers == ["j_ceremonial"]
