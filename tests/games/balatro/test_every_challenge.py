@@ -32,7 +32,7 @@ from jimbot.games.balatro.state import (
     ROUND_EVAL,
 )
 from tests.games.balatro.playing import Run
-from tests.games.balatro.roaming import new_game, roam
+from tests.games.balatro.roaming import diverse, help_along, new_game
 from tests.games.balatro.worked import offer, open_pack, rerolled, sell_a_voucher
 
 Seen = Callable[[Run], Any]
@@ -178,7 +178,7 @@ def no_buffoon_packs(run: Run) -> bool:
     return all(PACK_KINDS[PACK_KIND[pack]] != "Buffoon" for pack in packs)
 
 
-# challenge → what is looked at, what is seen in it, what is seen in an ordinary run of the Green Deck's numbers
+# challenge → what is looked at, and what is seen
 ROWS: dict[str, tuple[Seen, Any]] = {
     "c_omelette_1": (payout_parts, [0, 0, 0, 0, 0]),
     "c_city_1": (faces_and_low_cards, (24, 0)),
@@ -276,13 +276,18 @@ def broken_rules(g: Any, c: int) -> list[str]:
 def test_random_play_over_several_antes_keeps_its_rules_and_bans(challenge):
     c = CHALLENGES.id(challenge)
     game = new_game(16, seed=c, challenge=challenge)
+    rng = np.random.default_rng(c)
     highest = 0
-    for _ in roam(game, 500, seed=c, odds=0.5):
+    for step in range(400):
+        help_along(rng, game, odds=0.5)
+        if ch.DOLLARS_PER_LOST_HAND_SIZE[c]:  # the rich hold no cards and lose
+            np.minimum(game.games["money"], 20, out=game.games["money"])
+            game.look()
+        game.step(diverse(rng, game))
         highest = max(highest, int(game.games["ante"].max()))
-        for g in game.games[::5]:
+        for g in game.games[step % 16 :: 8]:
             assert banned_things(g, c) == []
             assert broken_rules(g, c) == []
-        assert not game.faults()
+    assert not game.faults()
     game.close()
     assert highest >= 4
-    assert np.isfinite(game.reward).all()
