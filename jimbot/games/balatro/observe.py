@@ -35,7 +35,7 @@ from jimbot.games.balatro.jokers.registry import MAIN_ARGUMENT
 from jimbot.games.balatro.payout import interest
 from jimbot.games.balatro.piles import hand_limit, is_chosen
 from jimbot.games.balatro.prices import consumable_sell_value, joker_sell_value
-from jimbot.games.balatro.scaling import count_log, share, symlog
+from jimbot.games.balatro.scaling import count_log, share, symlog, value_log
 from jimbot.games.balatro.scoring import level_chips, level_mult
 from jimbot.games.balatro.state import (
     CARD_DEBUFFED,
@@ -176,8 +176,7 @@ def _write_joker(g, row, out):
     out[at + _JOKER_RENTAL] = _bit(flags, RENTAL)
     out[at + _JOKER_PINNED] = _bit(flags, PINNED)
     out[at + _JOKER_ROUNDS] = g.joker_perish[row] / _PERISH_ROUNDS
-    if g.joker_value[row] != 0:
-        out[at + _JOKER_VALUE] = symlog(g.joker_value[row])
+    out[at + _JOKER_VALUE] = value_log(g.joker_value[row])
     out[at + _JOKER_COUNTER] = count_log(_joker_counter(g, row, joker))
     out[at + _JOKER_SELLS] = count_log(joker_sell_value(g, row))
 
@@ -218,12 +217,9 @@ def _write_grabbed(g, out):
 
 
 @njit
-def _count_card(g, slot, cells, kinds, out):
-    enhancement = g.card_enhancement[slot]
-    if enhancement != STONE:
-        out[cells + 4 * (np.int64(g.card_rank[slot]) - 2) + g.card_suit[slot]] += _PER_CELL
-    if enhancement != 0:
-        out[kinds + np.int64(enhancement) - 1] += 1
+def _count_kinds(g, slot, kinds, out):
+    if g.card_enhancement[slot] != 0:
+        out[kinds + np.int64(g.card_enhancement[slot]) - 1] += 1
     if g.card_edition[slot] != 0:
         out[kinds + _EDITION_KIND + np.int64(g.card_edition[slot])] += 1
     if g.card_seal[slot] != 0:
@@ -233,14 +229,24 @@ def _count_card(g, slot, cells, kinds, out):
 @njit
 def _write_deck(g, out):
     """A face-down hand card counts as a card of the deck, so that no difference of counts gives it away."""
+    special = False
     for index in range(g.card_count):
         slot = g.cards[index]
-        _count_card(g, slot, _TOTAL, _TOTAL_KINDS, out)
-        if g.card_place[slot] == IN_DECK or g.card_flags[slot] & CARD_FACE_DOWN:
-            _count_card(g, slot, _LEFT, _LEFT_KINDS, out)
-    for kind in range(_KINDS):
-        out[_LEFT_KINDS + kind] = count_log(np.int64(out[_LEFT_KINDS + kind]))
-        out[_TOTAL_KINDS + kind] = count_log(np.int64(out[_TOTAL_KINDS + kind]))
+        unseen = g.card_place[slot] == IN_DECK or (g.card_flags[slot] & CARD_FACE_DOWN) != 0
+        if g.card_enhancement[slot] != STONE:
+            cell = 4 * (np.int64(g.card_rank[slot]) - 2) + np.int64(g.card_suit[slot])
+            out[_TOTAL + cell] += _PER_CELL
+            if unseen:
+                out[_LEFT + cell] += _PER_CELL
+        if g.card_enhancement[slot] | g.card_edition[slot] | g.card_seal[slot]:
+            special = True
+            _count_kinds(g, slot, _TOTAL_KINDS, out)
+            if unseen:
+                _count_kinds(g, slot, _LEFT_KINDS, out)
+    if special:
+        for kind in range(_KINDS):
+            out[_LEFT_KINDS + kind] = count_log(np.int64(out[_LEFT_KINDS + kind]))
+            out[_TOTAL_KINDS + kind] = count_log(np.int64(out[_TOTAL_KINDS + kind]))
 
 
 @njit

@@ -18,7 +18,7 @@ _COUNT_LOGS = len(_COUNT_LOG)
 
 @njit
 def symlog(value):
-    """Scores, requirements, values jokers have grown to: sign × log(1 + size) / 8, so 300 is 0.7 and 10^12 is 3.5."""
+    """Scores and requirements: sign × log(1 + size) / 8, so 300 is 0.7 and 10^12 is 3.5."""
     size = abs(value)
     if not size < _LARGEST_SCORE:  # also what is not a number
         size = _LARGEST_SCORE
@@ -32,6 +32,14 @@ def count_log(number):
     size = abs(number)
     scaled = _COUNT_LOG[size] if size < _COUNT_LOGS else min(LARGEST, np.log1p(np.float64(size)) * _COUNT_SCALE)
     return -scaled if number < 0 else scaled
+
+
+@njit
+def value_log(value):
+    """What jokers have grown to, often but not always whole, on the scale of `count_log`."""
+    if abs(value) < _COUNT_LOGS and value == np.floor(value):
+        return count_log(np.int64(value))
+    return max(-LARGEST, min(LARGEST, symlog(value) * (_COUNT_SCALE / _SCORE_SCALE)))
 
 
 @njit
