@@ -157,7 +157,12 @@ def test_of_equal_choices_the_one_with_the_fewest_cards_is_named():
 
 
 def test_outside_a_round_nothing_is_tried():
-    assert best_plays(Run()) == ({}, {})
+    run = Run()
+    run.s.best_score[:] = -1
+    assert best_plays(run) == ({}, {})
+    out = np.zeros(WIDTH, np.float32)
+    observe.write(run.g, run.s, True, out)
+    assert not out[OBSERVATION.offsets["best_plays"] :].any()
 
 
 def test_large_hands_combine_their_first_twelve_cards():

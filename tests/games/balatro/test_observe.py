@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.games.balatro.playing import Run
-from tests.games.balatro.wandering import redeal, wander
 
 from jimbot.games.balatro import bosses, fields, observe
 from jimbot.games.balatro.content import BLINDS, CONSUMABLES, HANDS, JOKERS, TAGS, VOUCHERS
@@ -27,12 +25,17 @@ from jimbot.games.balatro.state import (
     ETERNAL,
     FACE_DOWN,
     FIRST_PACK_OFFER,
+    GRABBED_CONSUMABLE,
+    GRABBED_HAND_CARD,
+    GRABBED_JOKER,
     OFFER_CARD,
     PERISHABLE,
     PINNED,
     RENTAL,
     SHOP,
 )
+from tests.games.balatro.playing import Run
+from tests.games.balatro.wandering import redeal, wander
 
 Change = Callable[[Run], Any]
 
@@ -126,6 +129,7 @@ CHANGES: dict[str, tuple[Callable[[], Run], Change]] = {
     "hand.forced": (in_round, card(flags=CARD_FORCED)),
     "hand.played_this_ante": (in_round, card(flags=CARD_PLAYED_THIS_ANTE)),
     "hand.extra_chips": (in_round, card(extra_chips=15)),
+    "hand.grabbed": (in_round, put(grabbed=GRABBED_HAND_CARD, grabbed_index=2)),
     "joker_id": (in_round, put(joker_id=(0, 7))),
     "joker_edition": (in_round, put(joker_edition=(0, 2))),
     "joker_copies": (in_round, put(joker_count=2)),
@@ -140,10 +144,12 @@ CHANGES: dict[str, tuple[Callable[[], Run], Change]] = {
     "jokers.value": (in_round, put(joker_value=(2, 1.25))),
     "jokers.counter": (in_round, put(joker_counter=(0, 3))),
     "jokers.sell_value": (in_round, put(joker_extra_value=(0, 9))),
+    "jokers.grabbed": (in_round, put(grabbed=GRABBED_JOKER, grabbed_index=1)),
     "consumable_id": (in_round, put(consumable_id=(0, 5))),
     "consumables.present": (in_round, put(consumable_count=0)),
     "consumables.negative": (in_round, put(consumable_edition=(0, 4))),
     "consumables.sell_value": (in_round, put(consumable_extra_value=(0, 9))),
+    "consumables.grabbed": (in_round, put(grabbed=GRABBED_CONSUMABLE, grabbed_index=0)),
     "shop_item": (in_shop, put(offer_id=(0, 3))),
     "shop_enhancement": (in_shop, put(offer_kind=(0, OFFER_CARD), offer_id=(0, 5), offer_enhancement=(0, 3))),
     "shop_edition": (in_shop, put(offer_edition=(0, 3))),
@@ -167,7 +173,10 @@ CHANGES: dict[str, tuple[Callable[[], Run], Change]] = {
     "pack_edition": (in_pack, put(offer_edition=(FIRST_PACK_OFFER, 3))),
     "pack_seal": (
         in_pack,
-        put(offer_kind=(FIRST_PACK_OFFER, OFFER_CARD), offer_id=(FIRST_PACK_OFFER, 5), offer_seal=(FIRST_PACK_OFFER, 3)),
+        put(
+            offer_kind=(FIRST_PACK_OFFER, OFFER_CARD), offer_id=(FIRST_PACK_OFFER, 5),
+            offer_seal=(FIRST_PACK_OFFER, 3),
+        ),
     ),
     "pack.present": (in_pack, put(pack_count=1)),
     "pack.room": (in_pack, put(joker_slots=0, consumable_slots=0)),
@@ -262,6 +271,7 @@ CHANGES: dict[str, tuple[Callable[[], Run], Change]] = {
     "run.ectoplasm_uses": (choosing, put(ectoplasm_uses=1)),
     "run.michel_extinct": (choosing, put(michel_extinct=True)),
     "run.sort_by_suit": (choosing, put(sort_by_suit=True)),
+    "run.reorderings": (choosing, put(reorderings=3)),
     "deck": (choosing, put(deck=5)),
     "stake": (choosing, put(stake=5)),
     "challenge": (choosing, put(challenge=5)),
@@ -296,6 +306,15 @@ def test_a_change_of_the_game_shows_in(name):
     before = view(run, field, helpers)[..., place].copy()
     change(run)
     assert not np.array_equal(before, view(run, field, helpers)[..., place])
+
+
+def test_the_page_names_every_field_and_every_column():
+    page = (Path(__file__).parents[3] / "docs" / "balatro-observation.md").read_text(encoding="utf-8")
+    for field in FIELDS:
+        assert f"`{field.name}`" in page, field.name
+        for column in () if field.name.endswith("_kinds") else COLUMNS.get(field.name, ()):
+            assert column in page, (field.name, column)
+    assert f"{WIDTH} numbers" in page
 
 
 def test_every_field_name_other_code_relies_on_has_items_on_its_first_axis():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from tests.games.balatro.playing import Run
 
 from jimbot.games.balatro.state import CARD_FACE_DOWN, FACE_DOWN
+from tests.games.balatro.playing import Run
 
 _CARD_FIELDS = (
     "card_rank", "card_suit", "card_first_suit", "card_enhancement", "card_edition", "card_seal", "card_extra_chips",
@@ -47,6 +47,7 @@ def wander(run: Run, seed: int, steps: int) -> Iterator[Run]:
             return
         yield run
         run.g.hands_left = max(int(run.g.hands_left), 2)  # a random player loses at once otherwise
+        run.g.money = max(int(run.g.money), 15)
         if run.phase == "selecting_hand" and random.random() < 0.3:
             run.g.score = run.g.requirement
         _step(run, random)
