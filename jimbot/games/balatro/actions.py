@@ -25,7 +25,7 @@ from jimbot.games.balatro import run
 from jimbot.games.balatro.compile import njit
 from jimbot.games.balatro.content import CONSUMABLE_MAX_TARGETS, CONSUMABLE_MIN_TARGETS, CONSUMABLES
 from jimbot.games.balatro.observe import FIELDS
-from jimbot.games.balatro.piles import count_bits, is_chosen
+from jimbot.games.balatro.piles import count_bits
 from jimbot.games.balatro.state import (
     CARD_FORCED,
     FIRST_PACK_OFFER,
@@ -246,6 +246,19 @@ def _mark_subsets(g, out, first, forced):
 
 
 @njit
+def _mark_choices(g, out, forced):
+    first = 0
+    while g.selected >> np.uint64(first) != _NONE:
+        first += 1
+    if g.phase == SELECTING_HAND and forced == _NONE:  # the usual case: anything that can be played
+        if count_bits(g.selected) < MOST_PLAYED:
+            _mark(out, _CHOOSE + first, g.hand_count - first)
+        return
+    for last in range(first, g.hand_count):
+        out[_CHOOSE + last] = _leads_somewhere(g, g.selected | _ONE << np.uint64(last), last, forced)
+
+
+@njit
 def _mark_hand(g, out):
     """Playing, discarding and choosing."""
     forced = _forced_cards(g)
@@ -257,10 +270,7 @@ def _mark_hand(g, out):
             out[_PLAY_CHOSEN] = run.is_legal(g, run.PLAY, 0, g.selected)
             out[_DISCARD_CHOSEN] = run.is_legal(g, run.DISCARD, 0, g.selected)
     if g.phase == SELECTING_HAND or g.phase == PACK:
-        for last in range(g.hand_count - 1, -1, -1):
-            if is_chosen(g.selected, last):
-                break
-            out[_CHOOSE + last] = _leads_somewhere(g, g.selected | _ONE << np.uint64(last), last, forced)
+        _mark_choices(g, out, forced)
 
 
 @njit
