@@ -1,6 +1,7 @@
 """Tags: the two of an ante, gaining and losing them.
 
-What a tag does is found where it fires: shop tags in `shop.py`; the others join the state machine.
+What a tag does is found where it fires: at blind selection in `tag_effects.py`, in the shop in `shop.py`, Juggle in
+`rounds.py`, Investment in `payout.py`.
 """
 
 from __future__ import annotations
