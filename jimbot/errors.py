@@ -57,6 +57,10 @@ class SnapshotError(UsageError):
     """A game snapshot is damaged or was taken from another game, version or shape."""
 
 
+class TranscriptError(UsageError):
+    """A recorded game is damaged, was written by another version, or breaks the rules."""
+
+
 class StorageError(JimbotError):
     """A file that matters could not be written; what was there before is untouched."""
 

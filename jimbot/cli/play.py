@@ -29,6 +29,7 @@ jimbot play hackmatrix
 jimbot play hackmatrix --seed 42 --option profile=reference
 
 printf 'up\\nup\\nq\\n' | jimbot play hackmatrix   (lines instead of keys)"""
+MOST_LISTED = 24  # actions of one block shown one by one; a hand of cards can be played in hundreds of ways
 QUIT, HELP = ("q", "quit", "end"), ("?", "h", "help")
 
 
@@ -144,6 +145,11 @@ class Table:
             if not legal:
                 continue
             text.append(f"{block.name}: ", style="dim")
+            if len(legal) > MOST_LISTED:
+                first, last = (self.entry.spec.actions.label(legal[place]) for place in (0, -1))
+                text.append(f"{len(legal)} ways, from ").append(first, style="bold cyan").append(" to ")
+                text.append(last, style="bold cyan").append("; type one by its name\n")
+                continue
             for action in legal:
                 label = self.game.describe_action(0, action)
                 sign = _SIGNS.get(label, "")

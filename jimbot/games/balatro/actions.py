@@ -57,6 +57,7 @@ MOST_REORDERINGS = 8  # moves and sorts between decisions that advance the game
 CHOOSE, PLAY_CHOSEN, DISCARD_CHOSEN, GRAB_JOKER, GRAB_CONSUMABLE, GRAB_HAND, PLACE = range(
     len(run.ACTION_KINDS), len(run.ACTION_KINDS) + 7
 )
+NO_MOVE = -1  # what choosing and grabbing do in the engine
 
 
 class _Entry(NamedTuple):
@@ -379,25 +380,33 @@ def _engine_kind(g, kind):
 
 
 @njit
+def engine_move(g, action):
+    """(kind, index, targets) of the engine's move an action makes now; kind `NO_MOVE` for choosing and grabbing."""
+    kind, index, targets = KIND[action], INDEX[action], TARGETS[action]
+    if kind == CHOOSE or (kind >= GRAB_JOKER and kind <= GRAB_HAND):
+        return np.int64(NO_MOVE), index, targets
+    if kind == PLACE:
+        return _engine_kind(g, kind), np.int64(g.grabbed_index), np.uint64(index)
+    if targets == _NONE:
+        targets = _targets_of(g, kind, index)
+    return _engine_kind(g, kind), index, targets
+
+
+@njit
 def take(g, s, action):
     """Takes an action that the mask allows; `s` is working space."""
-    kind, index, targets = KIND[action], INDEX[action], TARGETS[action]
+    move, index, targets = engine_move(g, action)
+    kind = KIND[action]
     if kind == CHOOSE:
         g.selected |= _ONE << np.uint64(index)
         g.steps += 1
         return
-    if kind >= GRAB_JOKER and kind <= GRAB_HAND:
+    if move == NO_MOVE:
         g.selected = _NONE
         g.grabbed = GRABBED_JOKER + kind - GRAB_JOKER
         g.grabbed_index = index
         g.steps += 1
         return
-    if kind == PLACE:
-        targets = np.uint64(index)
-        index = np.int64(g.grabbed_index)
-    elif targets == _NONE:
-        targets = _targets_of(g, kind, index)
-    move = _engine_kind(g, kind)
     g.selected = _NONE
     g.grabbed = NOTHING
     g.reorderings = g.reorderings + 1 if kind == run.SORT or kind == PLACE else 0

@@ -6,22 +6,24 @@ import hashlib
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
 from jimbot.errors import SnapshotError, UsageError
-from jimbot.games.balatro import actions, batch, integrity, observe, rewards, words
+from jimbot.games.balatro import actions, batch, describe, integrity, observe, rewards
 from jimbot.games.balatro.compile import announce_compilation
 from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.scratch import SCRATCH_DTYPE
 from jimbot.games.balatro.state import GAME_DTYPE, new_games
 from jimbot.games.balatro.streams import seed_bytes
+from jimbot.games.balatro.version import VERSION
 from jimbot.games.contract import BatchGame, GameEntry
 from jimbot.games.spec import GameSpec, ObservationSpec
 
 SPEC = GameSpec(
     id="balatro",
-    version=1,
+    version=VERSION,
     players=1,
     observation=ObservationSpec(observe.FIELDS),
     actions=actions.ACTIONS,
@@ -168,10 +170,10 @@ class BalatroGame(BatchGame):
     # --- words ---
 
     def describe(self, row: int) -> str:
-        return words.describe(self.arrays.games[row])
+        return describe.describe(self.arrays.games[row])
 
     def describe_action(self, row: int, action: int) -> str:
-        return words.describe_action(self.arrays.games[row], action)
+        return describe.describe_action(self.arrays.games[row], action)
 
     # --- inner parts ---
 
@@ -228,4 +230,11 @@ def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bo
     return BalatroGame(num_envs, seed, options, checked)
 
 
-GAME = GameEntry(spec=SPEC, make=make)
+def _render(game: BatchGame, row: int) -> Any:
+    """The table of a row as the player sees it; drawing needs a library that playing does not."""
+    from jimbot.games.balatro.render import render
+
+    return render(game, row)
+
+
+GAME = GameEntry(spec=SPEC, make=make, render=_render)

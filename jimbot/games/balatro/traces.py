@@ -12,7 +12,6 @@ import numpy as np
 
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.games.balatro import run
-from jimbot.games.balatro.compile import njit
 from jimbot.games.balatro.content import (
     BLINDS,
     CHALLENGES,
@@ -31,15 +30,8 @@ from jimbot.games.balatro.content import (
     VOUCHERS,
     card_code,
 )
+from jimbot.games.balatro.figures import read_figures
 from jimbot.games.balatro.names import find_deck, find_stake
-from jimbot.games.balatro.piles import hand_limit
-from jimbot.games.balatro.prices import (
-    booster_price,
-    joker_sell_value,
-    offer_price,
-    reroll_price,
-    voucher_price,
-)
 from jimbot.games.balatro.scratch import new_scratch
 from jimbot.games.balatro.state import (
     CARD_DEBUFFED,
@@ -47,10 +39,6 @@ from jimbot.games.balatro.state import (
     ETERNAL,
     FIRST_PACK_OFFER,
     GAME_OVER,
-    MAX_BOOSTERS,
-    MAX_JOKERS,
-    MAX_SHOP_CARDS,
-    MAX_SHOP_VOUCHERS,
     OFFER_CARD,
     OFFER_JOKER,
     PACK,
@@ -72,36 +60,6 @@ _OTHER_NAMES = {"caino_xmult": "x_mult"}  # the game's own name for what recordi
 _LOYALTY_CARD, _TO_DO_LIST = JOKERS.id("j_loyalty_card"), JOKERS.id("j_todo_list")
 _STICKERS = {"eternal": ETERNAL, "perishable": PERISHABLE, "rental": RENTAL}
 _PAYOUT_PARTS = ("blind", "hands", "jokers", "tags", "interest")
-
-
-# Everything the format shows that is computed, not stored.
-_PRICES = np.dtype(
-    (
-        np.record,
-        [
-            ("offers", np.int64, (MAX_SHOP_CARDS,)),
-            ("boosters", np.int64, (MAX_BOOSTERS,)),
-            ("vouchers", np.int64, (MAX_SHOP_VOUCHERS,)),
-            ("jokers", np.int64, (MAX_JOKERS,)),
-            ("reroll", np.int64),
-            ("hand_limit", np.int64),
-        ],
-    )
-)
-
-
-@njit
-def _read_prices(g, prices):
-    for place in range(g.shop_count):
-        prices.offers[place] = offer_price(g, place)
-    for index in range(g.booster_count):
-        prices.boosters[index] = booster_price(g, index)
-    for index in range(g.voucher_count):
-        prices.vouchers[index] = voucher_price(g, g.shop_voucher[index])
-    for index in range(g.joker_count):
-        prices.jokers[index] = joker_sell_value(g, index)
-    prices.reroll = reroll_price(g)
-    prices.hand_limit = hand_limit(g)
 
 
 def _edition(identifier: int) -> str:
@@ -173,20 +131,19 @@ def _offer(g: Any, place: int) -> dict[str, Any]:
     return out | {name: 1 for name, flag in _STICKERS.items() if g.offer_flags[place] & flag}
 
 
-def _shop(g: Any, prices: Any) -> dict[str, Any]:
-    voucher = [VOUCHERS.key(int(g.shop_voucher[0])), int(prices.vouchers[0])] if g.voucher_count else None
+def _shop(g: Any, figures: Any) -> dict[str, Any]:
+    voucher = [VOUCHERS.key(int(g.shop_voucher[0])), int(figures.vouchers[0])] if g.voucher_count else None
     return {
-        "cards": [_offer(g, place) | {"cost": int(prices.offers[place])} for place in range(g.shop_count)],
-        "packs": [[PACKS.key(int(g.booster_id[i])), int(prices.boosters[i])] for i in range(g.booster_count)],
+        "cards": [_offer(g, place) | {"cost": int(figures.offers[place])} for place in range(g.shop_count)],
+        "packs": [[PACKS.key(int(g.booster_id[i])), int(figures.boosters[i])] for i in range(g.booster_count)],
         "voucher": voucher,
-        "reroll": int(prices.reroll),
+        "reroll": int(figures.reroll),
     }
 
 
 def read_state(g: Any) -> dict[str, Any]:
     """The state of a game as recordings write it."""
-    prices = np.zeros(1, _PRICES)[0]
-    _read_prices(g, prices)
+    figures = read_figures(g)
     out: dict[str, Any] = {
         "phase": PHASE_NAMES[g.phase],
         "ante": int(g.ante),
@@ -201,9 +158,9 @@ def read_state(g: Any) -> dict[str, Any]:
         "score": float(g.score),
         "deck_left": int(g.pile_count),
         "deck_total": int(g.card_count),
-        "hand_size": int(prices.hand_limit),
+        "hand_size": int(figures.hand_limit),
         "hand": [_hand_card(g, int(slot)) for slot in g.hand[: g.hand_count]],
-        "jokers": [_joker(g, index, int(prices.jokers[index])) for index in range(g.joker_count)],
+        "jokers": [_joker(g, index, int(figures.jokers[index])) for index in range(g.joker_count)],
         "consumables": [_consumable(g, index) for index in range(g.consumable_count)],
         "levels": {HANDS.key(i): int(level) for i, level in enumerate(g.hand_level) if level != 1},
         "targets": {
@@ -218,7 +175,7 @@ def read_state(g: Any) -> dict[str, Any]:
     if g.phase in (ROUND_EVAL, WON):
         out["earnings"] = dict(zip(_PAYOUT_PARTS, map(int, g.payout_part), strict=True))
     if g.phase == SHOP or (g.phase == PACK and g.pack_phase == SHOP):
-        out["shop"] = _shop(g, prices)
+        out["shop"] = _shop(g, figures)
     if g.phase == PACK:
         cards = [_offer(g, FIRST_PACK_OFFER + number) for number in range(g.pack_count)]
         out["pack"] = {"key": PACKS.key(int(g.pack_id)), "left": int(g.pack_picks), "cards": cards}

@@ -1,0 +1,78 @@
+"""`jimbot replay`: a recorded game in words, as data, as a table; wrong files are one sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    from jimbot.games.balatro.transcript import RecordedRun
+
+    game = RecordedRun("4WAX5M4D")
+    for move in ("skip", "select", "play 1 2", "discard 1"):
+        game.do(move)
+    path = tmp_path / "game.json"
+    path.write_text(game.transcript().to_json(), encoding="utf-8")
+    return path
+
+
+def test_the_log_has_a_line_for_every_move(jimbot, recording: Path) -> None:
+    code, out, _ = jimbot("replay", recording)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "Balatro, seed 4WAX5M4D, Red Deck, White Stake, 4 moves"
+    assert lines[1] == "   1  skip the Small Blind for the Coupon Tag: Coupon Tag gained"
+    assert "points, " in lines[3]
+    assert lines[5] == "Ends in ante 1, round 1, with $4: selecting hand."
+
+
+def test_a_step_is_shown_as_a_table_with_the_next_move(jimbot, recording: Path) -> None:
+    code, out, _ = jimbot("replay", recording, "--step", 2)
+    assert code == 0
+    assert "Big Blind" in out
+    assert "Hand 8" in out
+    assert out.splitlines()[-1].startswith("next: play ")
+    assert "next:" not in jimbot("replay", recording, "--step", 4)[1]
+
+
+def test_json_holds_every_move_and_state(jimbot, recording: Path) -> None:
+    code, out, err = jimbot("replay", recording, "--json")
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    assert document["seed"] == "4WAX5M4D"
+    assert [step.get("move") for step in document["steps"]] == [None, "skip", "select", "play 1 2", "discard 1"]
+    assert document["steps"][2]["state"]["phase"] == "selecting_hand"
+    (only,) = json.loads(jimbot("replay", recording, "--json", "--step", 1)[1])["steps"]
+    assert only["effects"] == ["Coupon Tag gained"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"game_version": 99}, "has game_version 99; this JimBot replays"),
+        ({"format": "other"}, "is no transcript of a Balatro game"),
+        ({"moves": ["select", "cash_out"]}, "Move 2 of the transcript cannot be played: 'cash_out'"),
+        ({"moves": ["skip"]}, "does not end as recorded after 1 moves"),
+        ({"deck": "b_nobody"}, "Unknown deck 'b_nobody'"),
+    ],
+)
+def test_a_recording_that_does_not_hold_is_one_sentence(jimbot, recording: Path, change: dict, sentence: str) -> None:
+    recording.write_text(json.dumps(json.loads(recording.read_text()) | change))
+    code, out, err = jimbot("replay", recording)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_missing_damaged_and_out_of_range_are_one_sentence_each(jimbot, recording: Path, tmp_path: Path) -> None:
+    assert jimbot("replay", "nothing.json") == (2, "", "'nothing.json' does not exist; expected a transcript.\n")
+    code, _, err = jimbot("replay", recording, "--step", 9)
+    assert (code, err) == (2, "--step is 9; expected 0 to 4, the number of moves.\n")
+    (tmp_path / "half.json").write_text(recording.read_text()[:50])
+    code, _, err = jimbot("replay", tmp_path / "half.json")
+    assert code == 2
+    assert "half.json' is damaged: line" in err
