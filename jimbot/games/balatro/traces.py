@@ -95,6 +95,8 @@ def _joker(g: Any, index: int, sell_value: int) -> dict[str, Any]:
     out |= {name: 1 for name, flag in _STICKERS.items() if g.joker_flags[index] & flag}
     if g.joker_flags[index] & DEBUFFED:
         out["debuff"] = 1
+    if g.joker_flags[index] & PERISHABLE:
+        out["perish_tally"] = int(g.joker_perish[index])
     return out | joker_state(g, index)
 
 
@@ -115,8 +117,8 @@ def joker_state(g: Any, index: int) -> dict[str, Any]:
     return out
 
 
-def _consumable(g: Any, index: int) -> dict[str, Any]:
-    out: dict[str, Any] = {"key": CONSUMABLES.key(int(g.consumable_id[index]))}
+def _consumable(g: Any, index: int, sell_value: int) -> dict[str, Any]:
+    out: dict[str, Any] = {"key": CONSUMABLES.key(int(g.consumable_id[index])), "sell": sell_value}
     if g.consumable_edition[index]:
         out["ed"] = _edition(int(g.consumable_edition[index]))
     return out
@@ -161,7 +163,7 @@ def read_state(g: Any) -> dict[str, Any]:
         "hand_size": int(figures.hand_limit),
         "hand": [_hand_card(g, int(slot)) for slot in g.hand[: g.hand_count]],
         "jokers": [_joker(g, index, int(figures.jokers[index])) for index in range(g.joker_count)],
-        "consumables": [_consumable(g, index) for index in range(g.consumable_count)],
+        "consumables": [_consumable(g, i, int(figures.consumables[i])) for i in range(g.consumable_count)],
         "levels": {HANDS.key(i): int(level) for i, level in enumerate(g.hand_level) if level != 1},
         "targets": {
             "idol": {"rank": LETTER_OF_RANK[int(g.idol_rank)], "suit": SUITS[g.idol_suit]},

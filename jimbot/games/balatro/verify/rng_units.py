@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -45,33 +46,39 @@ def _check_pseudohash(entry: Entry, recorded: dict[str, Any]) -> None:
     _decimal(entry, recorded, value)
 
 
+def _draws_by_text(seed: str, key: str) -> Iterator[tuple[float, float]]:
+    """(state after the use, value) of each use of a stream, from its text as the game has it; for any key."""
+    hashed, state = rng.hash_text(seed), rng.hash_text(key + seed)
+    while True:
+        state = rng.advance_state(state)
+        yield state, (state + hashed) / 2
+
+
+def _draws(seed: str, key: str) -> Iterator[float]:
+    """The values of a stream as the simulator draws them: by number; by text for a key only the recording has."""
+    try:
+        stream, ante, redraw = streams.split_key(key)
+    except UnknownNameError:
+        yield from (value for _, value in _draws_by_text(seed, key))
+        return
+    g = start_streams(seed, ante)
+    while True:
+        yield streams.draw_again(g, stream, redraw) if redraw else streams.draw(g, stream)
+
+
 def _check_pseudoseed(entry: Entry, recorded: dict[str, Any]) -> None:
     """By text as the game does it, and by number as the simulator does it."""
     entry.only_known("", recorded, ("seed", "key", "hashed_seed", "init", "state", "pseudoseed", "first_random"))
     seed, key = recorded["seed"], recorded["key"]
-    hashed, state = rng.hash_text(seed), rng.hash_text(key + seed)
-    _bits(entry, "hashed_seed", recorded["hashed_seed"], hashed)
-    _bits(entry, "init", recorded["init"], state)
-    by_number = _numbered_draws(seed, key)
-    for use, (after, value, first) in enumerate(
-        zip(recorded["state"], recorded["pseudoseed"], recorded["first_random"], strict=True)
-    ):
-        state = rng.advance_state(state)
+    _bits(entry, "hashed_seed", recorded["hashed_seed"], rng.hash_text(seed))
+    _bits(entry, "init", recorded["init"], rng.hash_text(key + seed))
+    uses = zip(recorded["state"], recorded["pseudoseed"], recorded["first_random"], strict=True)
+    drawn = zip(_draws_by_text(seed, key), _draws(seed, key), strict=False)
+    for use, ((after, value, first), ((state, by_text), by_number)) in enumerate(zip(uses, drawn, strict=False)):
         _bits(entry, f"state[{use}]", after, state)
-        _bits(entry, f"pseudoseed[{use}]", value, (state + hashed) / 2)
-        drawn = (state + hashed) / 2 if by_number is None else by_number()
-        _bits(entry, f"pseudoseed[{use}]", value, drawn)
-        _bits(entry, f"first_random[{use}]", first, rng.first_double(drawn))
-
-
-def _numbered_draws(seed: str, key: str) -> Callable[[], float] | None:
-    """Draws from the simulator's own stream of this key; None for a key that exists in the recording only."""
-    try:
-        stream, ante, redraw = streams.split_key(key)
-    except UnknownNameError:
-        return None
-    g = start_streams(seed, ante)
-    return lambda: streams.draw_again(g, stream, redraw) if redraw else streams.draw(g, stream)
+        _bits(entry, f"pseudoseed[{use}]", value, by_text)
+        _bits(entry, f"pseudoseed[{use}]", value, by_number)
+        _bits(entry, f"first_random[{use}]", first, rng.first_double(by_number))
 
 
 def _words(words: Any) -> tuple[np.uint64, ...]:
@@ -103,30 +110,23 @@ def _check_round13(entry: Entry, recorded: list[str]) -> None:
 
 def _check_shuffle(entry: Entry, recorded: dict[str, Any]) -> None:
     entry.only_known("", recorded, ("seed", "key", "n", "perm"))
-    stream, ante, _ = streams.split_key(recorded["key"])
     items = np.arange(recorded["n"])
-    streams.shuffle(start_streams(recorded["seed"], ante), stream, items, recorded["n"])
+    rng.shuffle(items, recorded["n"], next(_draws(recorded["seed"], recorded["key"])))
     entry.compare("perm", recorded["perm"], items.tolist())
 
 
 def _check_element(entry: Entry, recorded: dict[str, Any]) -> None:
-    """These keys exist in the recording only, so the stream is walked by text."""
     entry.only_known("", recorded, ("seed", "key", "n", "index0"))
-    hashed, state = rng.hash_text(recorded["seed"]), rng.hash_text(recorded["key"] + recorded["seed"])
-    picks = []
-    for _ in recorded["index0"]:
-        state = rng.advance_state(state)
-        picks.append(int(rng.to_index(rng.first_double((state + hashed) / 2), recorded["n"])))
+    drawn = itertools.islice(_draws(recorded["seed"], recorded["key"]), len(recorded["index0"]))
+    picks = [int(rng.to_index(rng.first_double(value), recorded["n"])) for value in drawn]
     entry.compare("index0", recorded["index0"], picks)
 
 
 def _check_nan_stream(entry: Entry, recorded: dict[str, Any]) -> None:
     entry.only_known("", recorded, ("seed", "key"))
-    stream, ante, _ = streams.split_key(recorded["key"])
-    g = start_streams(recorded["seed"], ante)
     entry.compare("hash", "nan", float(rng.hash_text(recorded["key"] + recorded["seed"])))
-    for draw in range(3):
-        entry.exact(f"draw[{draw}]", NAN_ROLL, float(streams.roll(g, stream)))
+    for use, value in enumerate(itertools.islice(_draws(recorded["seed"], recorded["key"]), 3)):
+        entry.exact(f"draw[{use}]", NAN_ROLL, float(rng.first_double(value)))
 
 
 _CHECKS: dict[str, Callable[[Entry, Any], None]] = {

@@ -144,6 +144,11 @@ class Table:
                 others = int(g.card_flags[slot]) & ~CARD_DEBUFFED
                 g.card_flags[slot] = others | (CARD_DEBUFFED * bool(debuffed))
 
+    def joker_state(self, place: int) -> dict[str, Any]:
+        """A joker's state under every name its one number may be recorded by."""
+        value = float(self.g.joker_value[place])
+        return dict.fromkeys(JOKER_VALUES, value) | joker_state(self.g, place)
+
     def score(self) -> dict[str, Any]:
         """Scores the hand: the result as recordings write it."""
         self.do(staging.SCORE)
@@ -163,7 +168,7 @@ class Table:
             "hand_level_after": int(g.hand_level[s.hand]),
             "enh_after": [_enhancement(int(g.card_enhancement[slot])) for slot in table],
             "joker_state_after": [
-                joker_state(g, left[serial]) if serial in left else None for serial in self.joker_serials
+                self.joker_state(left[serial]) if serial in left else None for serial in self.joker_serials
             ],
         }
 

@@ -21,7 +21,9 @@ from jimbot.games.balatro.verify.seeds import FIRST_BOOSTER
 _RECORD_FIELDS = ("game", "step", "action", "state", "scored")
 _START_FIELDS = ("seed", "deck", "stake", "challenge", "endless")
 _SCORED_FIELDS = ("hand", "chips", "mult", "score", "dollars")
-_OPTIONAL_JOKER_FIELDS = (*JOKER_VALUES, *JOKER_COUNTERS, "hand", "hands_since_bought")
+# What a recording need not write: compared where it does.
+_OPTIONAL_JOKER_FIELDS = (*JOKER_VALUES, *JOKER_COUNTERS, "hand", "hands_since_bought", "perish_tally")
+_OPTIONAL = {"jokers": _OPTIONAL_JOKER_FIELDS, "consumables": ("sell",)}
 _KEEPS_ORDER = ("sort", "move_hand", "move_joker", "move_consumable")
 _NONE = np.uint64(0)
 
@@ -96,23 +98,19 @@ def _compare_state(entry: Entry, recorded: dict[str, Any], simulated: dict[str, 
             entry.differ(name, value, f"(none in phase {simulated['phase']})" if known else UNKNOWN_FIELD)
             continue
         got = simulated[name]
-        if name == "jokers":
-            got = [_as_recorded(joker, got, place) for place, joker in enumerate(value)] + got[len(value) :]
-            got = [joker for joker in got if joker is not None]
+        if name in _OPTIONAL:
+            got = [_as_recorded(value, item, place, _OPTIONAL[name]) for place, item in enumerate(got)]
         elif first_shop and name in ("shop", "pack"):
             value, got = _same_picture(value), _same_picture(got)
         entry.compare(name, value, got)
 
 
-def _as_recorded(recorded: dict[str, Any], simulated: list[dict[str, Any]], place: int) -> dict[str, Any] | None:
-    """A joker without the counters the recording does not write; everything else must be there on both sides."""
-    if place >= len(simulated):
-        return None
-    return {
-        name: value
-        for name, value in simulated[place].items()
-        if name in recorded or name not in _OPTIONAL_JOKER_FIELDS
-    }
+def _as_recorded(
+    recorded: list[dict[str, Any]], item: dict[str, Any], place: int, optional: tuple[str, ...]
+) -> dict[str, Any]:
+    """A thing without the optional fields its recording does not write; all others must be there on both sides."""
+    written = recorded[place] if place < len(recorded) else {}
+    return {name: value for name, value in item.items() if name in written or name not in optional}
 
 
 def _same_picture(part: Any) -> Any:
