@@ -7,7 +7,7 @@ from jimbot.games.balatro.challenges import FLIPPED_ONE_IN
 from jimbot.games.balatro.compile import njit
 from jimbot.games.balatro.inventory import nth_joker, odds_numerator, set_joker_debuff
 from jimbot.games.balatro.piles import hand_limit, has_forced_card, nth_in_hand, sort_hand, take_from_pile
-from jimbot.games.balatro.state import CARD_FACE_DOWN, CARD_FORCED, DEBUFFED, MAX_HAND
+from jimbot.games.balatro.state import CARD_FACE_DOWN, CARD_FORCED, DEBUFFED, MAX_HAND, SELECTING_HAND
 from jimbot.games.balatro.streams import draw, pick, roll, stream_id
 
 _WHEEL, _FLIPPED = stream_id("wheel"), stream_id("flipped_card")
@@ -53,6 +53,13 @@ def draw_cards(g, count):
 
 
 @njit
+def draw_for_hand_size(g, size_before):
+    """A hand size that rises during a round draws as many cards at once (a sold Stuntman, a revived Juggler)."""
+    if g.phase == SELECTING_HAND and g.hand_size > size_before and g.hand_count > 0:
+        draw_cards(g, g.hand_size - size_before)
+
+
+@njit
 def _force_card(g):
     """Cerulean Bell: one card of the hand has to be part of every choice."""
     if g.hand_count > 0 and not has_forced_card(g):
@@ -69,11 +76,15 @@ def _break_heart(g):
         if g.joker_count < 2 or not g.joker_flags[index] & DEBUFFED:
             candidates |= 1 << index
             count += 1
+    size = g.hand_size
     bosses.revive_jokers(g)
+    draw_for_hand_size(g, size)
     if count == 0:
         draw(g, _HEART)  # the stream moves on although nobody can be chosen
         return
+    size = g.hand_size
     set_joker_debuff(g, nth_joker(g, pick(g, _HEART, count), candidates), True)
+    draw_for_hand_size(g, size)
 
 
 @njit

@@ -14,6 +14,7 @@ from jimbot.games.balatro.compile import njit
 from jimbot.games.balatro.content import JOKERS, NEGATIVE
 from jimbot.games.balatro.pools import count_active
 from jimbot.games.balatro.state import (
+    CURRENT,
     DEBUFFED,
     DOOMED,
     FACE_DOWN,
@@ -21,8 +22,8 @@ from jimbot.games.balatro.state import (
     MAX_CONSUMABLES,
     MAX_JOKERS,
     PERISHABLE,
-    SELECTING_HAND,
 )
+from jimbot.games.balatro.streams import draw, stream_id
 
 _PERISH_ROUNDS = 5
 _DEBT_PER_CREDIT_CARD = JOKERS.row("j_credit_card")["config"]["extra"]
@@ -31,6 +32,8 @@ _OOPS = JOKERS.id("j_oops")
 _CHAOS = JOKERS.id("j_chaos")
 _TURTLE_BEAN = JOKERS.id("j_turtle_bean")
 _INVISIBLE = JOKERS.id("j_invisible")
+_TODO_LIST = JOKERS.id("j_todo_list")
+_TO_DO = stream_id("to_do")
 
 
 def _passive(**amounts: int) -> np.ndarray:
@@ -79,7 +82,7 @@ def _apply_passives(g, index, sign):
     g.hand_size += sign * size
     g.hands_per_round += sign * _HANDS[joker]
     g.discards_per_round += sign * _DISCARDS[joker]
-    if g.phase == SELECTING_HAND:  # otherwise the next round starts from the new number
+    if g.blind_state[g.on_deck] == CURRENT:  # otherwise the next round starts from the new number
         g.discards_left = max(0, g.discards_left + sign * _DISCARDS[joker])
     g.interest_per_five += sign * _INTEREST[joker]
     if joker == _CHAOS:
@@ -130,6 +133,8 @@ def add_joker(g, joker, edition, flags, counter, serial):
 def copy_joker(g, source, edition):
     """Puts a copy of a held joker at the right end with the given edition; returns its place, or -1 at the cap."""
     joker = g.joker_id[source]
+    if joker == _TODO_LIST:
+        draw(g, _TO_DO)  # every To Do List draws a hand when it is made; the copy then takes over the original's
     counter = START_COUNTER[joker] if joker == _INVISIBLE else g.joker_counter[source]
     flags = g.joker_flags[source] & (0xFF ^ (DOOMED | FACE_DOWN))
     place = _append_joker(g, joker, edition, flags, counter, new_serial(g), g.joker_value[source])

@@ -125,6 +125,14 @@ def _boss_strikes(g, s):
 
 
 @njit
+def _count_enhanced_cards(g, s):
+    """Stone Joker, Steel Joker and Driver's License count the full deck as it was when the hand was played."""
+    s.stone_tally = g.enhancement_count[STONE]
+    s.steel_tally = g.enhancement_count[STEEL]
+    s.enhanced_tally = g.card_count - g.enhancement_count[0]
+
+
+@njit
 def _set_base(g, s):
     s.chips = 0.0
     s.mult = level_mult(g, s.hand)
@@ -325,6 +333,7 @@ def score_hand(g, s):
         _boss_strikes(g, s)
         s.money_before = g.money
         s.cards_added = 0
+        _count_enhanced_cards(g, s)
         phases.before(g, s)
         if s.cards_added > 0:
             phases.card_added(g, s, s.cards_added)

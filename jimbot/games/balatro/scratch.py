@@ -43,6 +43,10 @@ SCRATCH_DTYPE = np.dtype(
                 ("dollars", np.int64),  # earned by this hand so far; paid when it is done
                 ("money_before", np.int64),  # the balance when scoring began
                 ("blocked", np.bool_),  # the boss lets the hand score nothing
+                # owned cards by enhancement as they were before Vampire and Midas Mask acted
+                ("stone_tally", np.int64),
+                ("steel_tally", np.int64),
+                ("enhanced_tally", np.int64),
                 # of the card being triggered
                 ("lucky_hit", np.bool_),  # one of a Lucky Card's two chances came true
                 ("had_effect", np.bool_),  # the held card did something, so it may be triggered again
@@ -52,6 +56,8 @@ SCRATCH_DTYPE = np.dtype(
                 ("destroyed", np.int64),  # bit set over table positions
                 ("score", np.float64),
                 ("glass_counts", np.bool_),  # Glass Joker counts the cards being destroyed (not a Spectral card's)
+                ("jokers_promised", np.int64),  # by Riff-raff while a blind is set
+                ("jokers_sliced", np.int64),  # by Ceremonial Daggers likewise: their slots count as free
                 ("cards_added", np.int64),  # playing cards jokers made in this phase; Hologram sees them after it
                 # trying out what a hand could score (candidates.py)
                 ("certain", np.bool_),  # nothing is left to chance: every roll fails and no stream moves

@@ -17,6 +17,7 @@ from jimbot.games.balatro.challenges import INFLATION
 from jimbot.games.balatro.compile import njit
 from jimbot.games.balatro.consumables import use_effect
 from jimbot.games.balatro.content import NEGATIVE
+from jimbot.games.balatro.drawing import draw_for_hand_size
 from jimbot.games.balatro.inventory import (
     add_consumable,
     add_joker,
@@ -247,11 +248,13 @@ def skip_pack(g, s):
 def use_held(g, s, index, targets):
     """Uses a held consumable. Its slot, if Negative, and its key are given back after the effect."""
     consumable = np.int64(g.consumable_id[index])
+    size = g.hand_size
     negative = g.consumable_edition[index] == NEGATIVE
     g.consumable_edition[index] = 0
     remove_consumable(g, index)
     g.used[FIRST_CONSUMABLE_KEY + consumable] = 1
     use_effect(g, s, consumable, targets)
+    draw_for_hand_size(g, size)
     if negative:
         g.consumable_slots -= 1
     release_key(g, FIRST_CONSUMABLE_KEY + consumable)
@@ -269,9 +272,11 @@ def sell_consumable(g, s, index):
 def sell_joker(g, s, index):
     """Sells a joker; its own last effect comes before the money. Verdant Leaf gives up at a sold joker."""
     value = joker_sell_value(g, index)
+    size = g.hand_size
     hooks.selling_self(g, s, index)
     g.money += value
     remove_joker(g, index)
     hooks.selling_card(g, s)
     if g.phase == SELECTING_HAND and is_active(g, LEAF):
         disable_blind(g)
+    draw_for_hand_size(g, size)

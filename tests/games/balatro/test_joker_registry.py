@@ -7,11 +7,19 @@ from jimbot.games.balatro.content import JOKERS
 from jimbot.games.balatro.jokers import phases, registry
 from jimbot.games.balatro.jokers.copying import acts_as
 from jimbot.games.balatro.state import new_games
+from tests.games.balatro import test_jokers_between_hands, test_jokers_in_play, test_jokers_scoring
 
 # Phases of the table that are settled where the rule they change lives, not by a function of the joker.
 ASKED_ELSEWHERE = {
     "hand_eval", "on_add", "on_remove", "copy", "pool", "shop_price", "shop", "retrigger_held", "on_create",
 }  # fmt: skip
+
+
+EXAMPLES = [
+    *(row[0] for row in test_jokers_scoring.ROWS),
+    *(example.joker for example in test_jokers_in_play.EXAMPLES),
+    *(example.joker for example in test_jokers_between_hands.EXAMPLES),
+]
 
 
 def start(*jokers: str):
@@ -22,6 +30,13 @@ def start(*jokers: str):
     for key in jokers:
         inventory.add_joker(g, JOKERS.id(key), 0, 0, 0, 0)
     return g
+
+
+def test_all_150_jokers_have_a_rule_and_a_worked_example():
+    assert len(JOKERS.keys) == 150
+    assert sorted(registry.defined()) == sorted(JOKERS.keys)
+    assert sorted(set(JOKERS.keys) - set(EXAMPLES)) == []
+    assert set(EXAMPLES) <= set(JOKERS.keys)
 
 
 @pytest.mark.parametrize("key", JOKERS.keys)

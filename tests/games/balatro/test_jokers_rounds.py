@@ -9,6 +9,7 @@ from jimbot.games.balatro.content import CONSUMABLES, ENHANCEMENTS, HANDS, JOKER
 from jimbot.games.balatro.hands import read_jokers
 from jimbot.games.balatro.jokers import phases, registry
 from jimbot.games.balatro.jokers.copying import acts_as, resolve_copies
+from jimbot.games.balatro.jokers.round_jokers import deliver_promised_jokers
 from jimbot.games.balatro.scratch import new_scratch
 from jimbot.games.balatro.state import CARD_DEBUFFED, DOOMED, ETERNAL, IN_DECK, IN_HAND, SELECTING_HAND, new_games
 from jimbot.games.balatro.tags import DOUBLE
@@ -29,7 +30,9 @@ def run_phase(g, s, moment, subject):
     s.cards_added = 0
     s.dollars = 0
     if moment == 0:
+        s.jokers_promised, s.jokers_sliced = 0, 0
         phases.setting_blind(g, s)
+        deliver_promised_jokers(g, s)
     elif moment == 1:
         phases.first_hand_drawn(g, s)
     elif moment == 2:
@@ -230,10 +233,10 @@ def test_ramen_is_eaten_up():
     assert doomed(g) == ["j_ramen"]
 
 
-def test_trading_card_destroys_a_single_first_discard_for_three_dollars_once():
+def test_every_trading_card_pays_for_the_single_first_discard_it_destroys():
     g, s = start("j_trading", "j_trading")
     lay(g, s, "S_9")
-    assert run(g, s, "discard") == 3
+    assert run(g, s, "discard") == 6
     assert s.destroyed == 1
     g, s = start("j_trading")
     g.discards_used = 1

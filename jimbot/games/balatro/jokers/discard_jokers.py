@@ -40,8 +40,8 @@ _TRADING_DOLLARS = int(amount("j_trading", "extra"))
 
 
 def _trading_card(g, s, i, copied, place):
-    """The round's first discard, if it is a single card, is destroyed for money."""
-    if g.discards_used == 0 and s.played_count == 1 and s.destroyed == 0:
+    """The round's first discard, if it is a single card, is destroyed for money; every Trading Card pays."""
+    if g.discards_used == 0 and s.played_count == 1:
         s.destroyed |= 1
         s.dollars += _TRADING_DOLLARS
 

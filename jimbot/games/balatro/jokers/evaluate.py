@@ -6,7 +6,7 @@ import numpy as np
 
 from jimbot.games.balatro.challenges import CHIPS_CAPPED_BY_MONEY
 from jimbot.games.balatro.compile import njit
-from jimbot.games.balatro.content import JOKERS, STEEL, STONE, WILD
+from jimbot.games.balatro.content import JOKERS, WILD
 from jimbot.games.balatro.hands import is_face, is_flush_suit, is_printed_suit, is_suit, rank_of
 from jimbot.games.balatro.jokers import registry as r
 from jimbot.games.balatro.prices import joker_sell_value
@@ -99,7 +99,7 @@ def main_condition(g, s, i, condition, argument):
     if condition == r.PLAYED_THIS_ROUND:
         return g.hand_played_round[s.hand] > 1
     if condition == r.ENHANCED_AT_LEAST:
-        return g.card_count - g.enhancement_count[0] >= argument
+        return s.enhanced_tally >= argument
     if condition == r.HELD_ALL_BLACK:
         return _held_all_black(g, s)
     if condition == r.ALL_FOUR_SUITS:
@@ -145,9 +145,9 @@ def main_quantity(g, s, i, quantity):
     if quantity == r.PILE:
         return np.float64(g.pile_count)
     if quantity == r.STONE_CARDS:
-        return np.float64(g.enhancement_count[STONE])
+        return np.float64(s.stone_tally)
     if quantity == r.STEEL_CARDS:
-        return np.float64(g.enhancement_count[STEEL])
+        return np.float64(s.steel_tally)
     if quantity == r.TAROTS_USED:
         return np.float64(g.tarots_used)
     if quantity == r.TIMES_PLAYED:

@@ -55,11 +55,13 @@ def _vampire(g, s, i, copied):
     """Drinks the enhancements of scoring cards before they score; debuffed cards are spared."""
     if copied:
         return
+    drunk = 0
     for index in range(s.scoring_count):
         slot = s.scoring[index]
         if g.card_enhancement[slot] != 0 and not is_debuffed(g, slot):
             set_enhancement(g, slot, 0)
-            g.joker_value[i] += _VAMPIRE_GAIN
+            drunk += 1
+    g.joker_value[i] += _VAMPIRE_GAIN * drunk
 
 
 define("j_vampire", before=_vampire, gives=MainRow(X_MULT, 1, VALUE))

@@ -24,13 +24,13 @@ from jimbot.games.balatro.state import DOOMED
 
 
 def _loop(phase: str) -> Callable[..., Any]:
-    """A kernel `(g, s)` that runs a phase left to right; a joker doomed earlier in the phase does not act."""
+    """A kernel `(g, s)` that runs a phase left to right; a joker doomed earlier in it neither acts nor is copied."""
     run = dispatcher(phase)
 
     def loop(g, s):
         for i in range(g.joker_count):
             source = acts_as(g, i)
-            if source >= 0 and not g.joker_flags[i] & DOOMED:
+            if source >= 0 and not (g.joker_flags[i] | g.joker_flags[source]) & DOOMED:
                 run(g.joker_id[source], g, s, source, source != i)
 
     return njit(loop)
@@ -43,7 +43,7 @@ def _loop_with(phase: str, extra: str) -> Callable[..., Any]:
     def loop(g, s, subject):
         for i in range(g.joker_count):
             source = acts_as(g, i)
-            if source >= 0 and not g.joker_flags[i] & DOOMED:
+            if source >= 0 and not (g.joker_flags[i] | g.joker_flags[source]) & DOOMED:
                 run(g.joker_id[source], g, s, source, source != i, subject)
 
     return njit(loop)

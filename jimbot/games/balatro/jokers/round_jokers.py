@@ -5,10 +5,11 @@ from __future__ import annotations
 from jimbot.games.balatro.boss_effects import disable_blind
 from jimbot.games.balatro.bosses import refresh_card
 from jimbot.games.balatro.cards import add_card, copy_card, new_serial
+from jimbot.games.balatro.compile import njit
 from jimbot.games.balatro.content import STONE
 from jimbot.games.balatro.create import draw_front, draw_spectral, draw_tarot, make_joker, roll_seal
 from jimbot.games.balatro.hands import rank_of
-from jimbot.games.balatro.inventory import doom, give_consumable, has_consumable_room, has_joker_room, nth_joker
+from jimbot.games.balatro.inventory import doom, give_consumable, has_consumable_room, nth_joker
 from jimbot.games.balatro.jokers.registry import MULT, VALUE, X_MULT, MainRow, amount, define
 from jimbot.games.balatro.piles import put_in_hand, sort_hand
 from jimbot.games.balatro.pools import CARTOMANCER, RIFF_RAFF, SIXTH_SENSE
@@ -63,13 +64,19 @@ _RIFF_RAFF_JOKERS = int(amount("j_riff_raff", "extra"))
 
 
 def _riff_raff(g, s, i, copied):
-    """Common jokers while there is room; doomed jokers still take theirs."""
-    for _ in range(_RIFF_RAFF_JOKERS):
-        if has_joker_room(g):
-            make_joker(g, RIFF_RAFF, 1)
+    """Promises Common jokers while there is room; they come when all jokers had their turn."""
+    room = g.joker_slots - g.joker_count - s.jokers_promised + s.jokers_sliced
+    s.jokers_promised += max(0, min(_RIFF_RAFF_JOKERS, room))
 
 
 define("j_riff_raff", setting_blind=_riff_raff)
+
+
+@njit
+def deliver_promised_jokers(g, s):
+    """Creates what Riff-raff promised; jokers doomed meanwhile still exist to the pools."""
+    for _ in range(s.jokers_promised):
+        make_joker(g, RIFF_RAFF, 1)
 
 
 def _cartomancer(g, s, i, copied):
@@ -81,12 +88,13 @@ define("j_cartomancer", setting_blind=_cartomancer)
 
 
 def _ceremonial_dagger(g, s, i, copied):
-    """Destroys its right neighbour and keeps twice its sell value as Mult."""
+    """Destroys its right neighbour and keeps twice its sell value as Mult. Riff-raff may use the slot at once."""
     victim = i + 1
     if copied or victim >= g.joker_count or g.joker_flags[victim] & (ETERNAL | DOOMED):
         return
     g.joker_value[i] += 2 * joker_sell_value(g, victim)
     doom(g, victim)
+    s.jokers_sliced += 1
 
 
 define("j_ceremonial", setting_blind=_ceremonial_dagger, gives=MainRow(MULT, 1, VALUE))
@@ -126,12 +134,11 @@ define("j_certificate", first_hand_drawn=_certificate)
 
 
 def _dna(g, s, i, copied):
-    """A single card played as the round's first hand is copied into the hand before it scores."""
+    """A single card played as the round's first hand is copied into the hand before it scores, debuff included."""
     if g.hands_played_round == 0 and s.played_count == 1:
         slot = copy_card(g, s.played[0], IN_HAND)
         if slot >= 0:
             put_in_hand(g, slot)
-            refresh_card(g, slot)
             s.cards_added += 1
 
 

@@ -108,10 +108,12 @@ def nth_consumable(g, number):
 
 
 def _perkeo(g, s, i, copied):
-    """A Negative copy of a random consumable; it brings its own slot."""
+    """A Negative copy of a random consumable; it brings its own slot and keeps what Gift Card has added."""
     if g.consumable_count > 0:
         source = nth_consumable(g, pick(g, _PERKEO_STREAM, g.consumable_count))
-        add_consumable(g, g.consumable_id[source], NEGATIVE, new_serial(g))
+        copy = add_consumable(g, g.consumable_id[source], NEGATIVE, new_serial(g))
+        if copy >= 0:
+            g.consumable_extra_value[copy] = g.consumable_extra_value[source]
 
 
 define("j_perkeo", end_shop=_perkeo)
