@@ -7,7 +7,7 @@ from jimbot.games.balatro.hands import read_jokers
 from jimbot.games.balatro.inventory import remove_doomed
 from jimbot.games.balatro.jokers import phases
 from jimbot.games.balatro.jokers.copying import acts_as, resolve_copies
-from jimbot.games.balatro.jokers.round_jokers import deliver_promised_jokers
+from jimbot.games.balatro.jokers.round_jokers import clear_promises, keep_promises
 
 
 @njit
@@ -29,10 +29,9 @@ def setting_blind(g, s):
     """A blind was selected and set up; the deck is not shuffled yet."""
     prepare(g, s)
     s.cards_added = 0
-    s.jokers_promised = 0
-    s.jokers_sliced = 0
+    clear_promises(s)
     phases.setting_blind(g, s)
-    deliver_promised_jokers(g, s)
+    keep_promises(g, s)
     remove_doomed(g)
     if s.cards_added > 0:
         card_added(g, s, s.cards_added)

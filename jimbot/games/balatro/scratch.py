@@ -58,6 +58,7 @@ SCRATCH_DTYPE = np.dtype(
                 ("glass_counts", np.bool_),  # Glass Joker counts the cards being destroyed (not a Spectral card's)
                 ("jokers_promised", np.int64),  # by Riff-raff while a blind is set
                 ("jokers_sliced", np.int64),  # by Ceremonial Daggers likewise: their slots count as free
+                ("boss_to_disable", np.bool_),  # by Chicot likewise
                 ("cards_added", np.int64),  # playing cards jokers made in this phase; Hologram sees them after it
                 # trying out what a hand could score (candidates.py)
                 ("certain", np.bool_),  # nothing is left to chance: every roll fails and no stream moves

@@ -9,7 +9,7 @@ from jimbot.games.balatro.content import CONSUMABLES, ENHANCEMENTS, HANDS, JOKER
 from jimbot.games.balatro.hands import read_jokers
 from jimbot.games.balatro.jokers import phases, registry
 from jimbot.games.balatro.jokers.copying import acts_as, resolve_copies
-from jimbot.games.balatro.jokers.round_jokers import deliver_promised_jokers
+from jimbot.games.balatro.jokers.round_jokers import clear_promises, keep_promises
 from jimbot.games.balatro.scratch import new_scratch
 from jimbot.games.balatro.state import CARD_DEBUFFED, DOOMED, ETERNAL, IN_DECK, IN_HAND, SELECTING_HAND, new_games
 from jimbot.games.balatro.tags import DOUBLE
@@ -30,9 +30,9 @@ def run_phase(g, s, moment, subject):
     s.cards_added = 0
     s.dollars = 0
     if moment == 0:
-        s.jokers_promised, s.jokers_sliced = 0, 0
+        clear_promises(s)
         phases.setting_blind(g, s)
-        deliver_promised_jokers(g, s)
+        keep_promises(g, s)
     elif moment == 1:
         phases.first_hand_drawn(g, s)
     elif moment == 2:

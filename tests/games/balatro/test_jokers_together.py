@@ -63,6 +63,12 @@ def test_a_drunkard_the_dagger_eats_takes_its_discard_with_it():
     assert started("j_drunkard", "j_ceremonial").act("select").g.discards_left == 5
 
 
+@pytest.mark.parametrize("jokers", [("j_chicot", "j_burglar"), ("j_burglar", "j_chicot")])
+def test_chicot_gives_back_the_waters_discards_after_burglar_had_its_turn(jokers):
+    run = started(*jokers, boss="bl_water").act("select")
+    assert (run.g.hands_left, run.g.discards_left) == (7, 4)
+
+
 def test_madness_grows_without_a_victim_and_leaves_eternal_jokers():
     run = started("j_madness", "j_egg")
     run.g.joker_flags[1] |= ETERNAL

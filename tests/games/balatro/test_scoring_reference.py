@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from jimbot.games.balatro import staging
 from jimbot.games.balatro.content import DECKS, ENHANCEMENTS, HANDS, JOKERS
-from jimbot.games.balatro.inventory import set_joker_debuff
-from jimbot.games.balatro.scoring import score_hand
+from jimbot.games.balatro.verify.scoring import Table
 from tests.games.balatro import reference_hands, reference_scorer
-from tests.games.balatro.test_scoring import SCENARIOS, add_run_state, build
 
+SCENARIOS = json.loads((Path(__file__).parents[2] / "golden" / "balatro" / "scoring.json").read_text())
 LUCK = {"j_misprint", "j_space", "j_business", "j_bloodstone", "j_reserved_parking", "j_8_ball"}
 # Jokers that make cards while scoring are left out too: what they make is luck, and they change no score.
 MAKERS = {"j_superposition", "j_seance", "j_vagabond"}
@@ -111,13 +113,12 @@ def random_scenario(number: int) -> dict[str, Any]:
 
 def differences(scenario: dict[str, Any]) -> list[str]:
     """What the engine and the second scorer see differently."""
-    g, s = build(scenario)
-    add_run_state(g, scenario)
-    g.deck = DECKS.id(scenario.get("deck", "b_red"))
-    for place, joker in enumerate(scenario["jokers"]):
-        if joker.get("debuff"):
-            set_joker_debuff(g, place, True)
-    score_hand(g, s)
+    table = Table(scenario)
+    table.add_run(scenario)
+    table.set_debuffed(scenario["debuffed"])
+    g, s = table.g, table.s
+    g.deck = DECKS.id(scenario["deck"])
+    table.do(staging.SCORE)
     hand = reference_scorer.score(scenario)
     seen = {
         "hand": (HANDS.key(int(s.hand)), hand.name),

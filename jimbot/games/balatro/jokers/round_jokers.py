@@ -22,9 +22,26 @@ _BOSS = 2  # `on_deck` of a boss blind
 # --- when a blind is selected ---
 
 
-def _chicot(g, s, i, copied):
-    if g.on_deck == _BOSS:
+@njit
+def clear_promises(s):
+    """Before the jokers' turns: nothing is promised yet."""
+    s.jokers_promised = 0
+    s.jokers_sliced = 0
+    s.boss_to_disable = False
+
+
+@njit
+def keep_promises(g, s):
+    """After the jokers' turns: Riff-raff's jokers come while doomed ones still exist to the pools, then Chicot acts."""
+    for _ in range(s.jokers_promised):
+        make_joker(g, RIFF_RAFF, 1)
+    if s.boss_to_disable:
         disable_blind(g)
+
+
+def _chicot(g, s, i, copied):
+    """The boss gives back what it took when all jokers had their turn: Burglar cannot take The Water's discards."""
+    s.boss_to_disable = g.on_deck == _BOSS
 
 
 define("j_chicot", setting_blind=_chicot)
@@ -70,13 +87,6 @@ def _riff_raff(g, s, i, copied):
 
 
 define("j_riff_raff", setting_blind=_riff_raff)
-
-
-@njit
-def deliver_promised_jokers(g, s):
-    """Creates what Riff-raff promised; jokers doomed meanwhile still exist to the pools."""
-    for _ in range(s.jokers_promised):
-        make_joker(g, RIFF_RAFF, 1)
 
 
 def _cartomancer(g, s, i, copied):
