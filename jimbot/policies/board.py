@@ -13,7 +13,8 @@ decides such games: with rays and paths HackMatrix is learned from about a third
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,21 @@ DIRECTIONS = ((1, 0), (-1, 0), (0, -1), (0, 1))  # up, down, left, right
 LONGEST_PATH = 16  # farther, or out of reach: this
 
 
+def _once(table: Callable[[Mapping[str, Any]], np.ndarray]) -> Callable[[Mapping[str, Any]], np.ndarray]:
+    """Computes a table once per board: learners that run step by step ask for it at every step."""
+    known: dict[str, np.ndarray] = {}
+
+    @wraps(table)
+    def remembered(board: Mapping[str, Any]) -> np.ndarray:
+        key = repr(board)
+        if key not in known:
+            known[key] = table(board)
+        return known[key]
+
+    return remembered
+
+
+@_once
 def recoding(board: Mapping[str, Any]) -> np.ndarray:
     """(channels, fewer) matrix that rewrites one-hot groups as the binary digits of id + 1 (0: nothing there)."""
     columns = []
@@ -39,6 +55,7 @@ def recoding(board: Mapping[str, Any]) -> np.ndarray:
     return np.stack(columns, axis=1).astype(np.float32)
 
 
+@_once
 def turning(board: Mapping[str, Any]) -> np.ndarray:
     """(rows·cols, rows·cols) int32: for each viewer cell, which cell goes where so that the viewer's comes first."""
     rows, cols = board["rows"], board["cols"]
@@ -46,6 +63,7 @@ def turning(board: Mapping[str, Any]) -> np.ndarray:
     return ((row[:, None] + row[None, :]) % rows * cols + (col[:, None] + col[None, :]) % cols).astype(np.int32)
 
 
+@_once
 def sight_lines(board: Mapping[str, Any]) -> np.ndarray:
     """(cells, 4, steps) int32: the cells one, two, … steps away in each direction; `cells` is off the board."""
     rows, cols = board["rows"], board["cols"]
@@ -57,6 +75,7 @@ def sight_lines(board: Mapping[str, Any]) -> np.ndarray:
     return np.where(inside, there_row * cols + there_col, rows * cols).astype(np.int32)
 
 
+@_once
 def neighbourhood(board: Mapping[str, Any]) -> np.ndarray:
     """(cells, cells) float32: 1 for a cell itself and those one step away."""
     cells = board["rows"] * board["cols"]
@@ -117,7 +136,7 @@ def _rays(ops: Any, board: Mapping[str, Any], grid: Any, content: Any, viewer: A
     steps, channels = lines.shape[2], recoding(board).shape[1]
     off_board = ops.lookup(np.ones((1, 1, 1), np.float32), viewer * 0)
     stops = ops.concat([_marked(ops, grid, board["opaque"]), off_board], axis=1)
-    shown = ops.concat([content, off_board * np.zeros((1, 1, channels), np.float32)], axis=1)
+    shown = ops.concat([content, off_board @ ops.constant(np.zeros((1, channels), np.float32))], axis=1)
     chosen = ops.lookup(lines.reshape(len(lines), -1), viewer)
     stop = ops.reshape(ops.pick(stops, chosen), (-1, len(DIRECTIONS), steps))
     # The first cell that stops the view: it stops, and nothing before it does.

@@ -1,7 +1,7 @@
 """The networks, each written once: learning runs this code in JAX or torch, everything after learning as ONNX.
 
 `ops` is the arithmetic it is written in, a handful of named operations beside `+ - * / @`, which all arrays have:
-`jax_networks.JaxOps` computes, `onnx_form.OnnxOps` writes graph nodes. So a policy that is watched, judged or served
+`JaxOps` and `TorchOps` compute, `OnnxOps` writes graph nodes. So a policy that is watched, judged or served
 cannot differ from the one that was trained.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from jimbot.policies import board, items
+from jimbot.policies import board, items, network_program
 
 
 class Ops(Protocol):
@@ -51,6 +51,9 @@ class Ops(Protocol):
     def lookup(self, table: Any, index: Any) -> Any:
         """table[index]: rows of a fixed or learned table by integers"""
 
+    def clip(self, array: Any, limit: Any) -> Any:
+        """Cut off at ±limit, which may be infinite"""
+
     def pick(self, array: Any, index: Any) -> Any:
         """Entries of axis 1 by (N, K) integers, own ones per row of the batch."""
 
@@ -60,10 +63,18 @@ def prepare(ops: Ops, network: Mapping[str, Any], observation: Any) -> Any:
     return board.features(ops, network, observation) if network["kind"] == "board" else observation
 
 
+def normalized(ops: Ops, params: Mapping[str, Any], observation: Any) -> Any:
+    """The observation shifted and scaled by its stored statistics, in networks that have them (`normalize`)."""
+    shifted = (observation - params["normalize.mean"]) * params["normalize.scale"]
+    return ops.clip(shifted, params["normalize.limit"])
+
+
 def outputs(ops: Ops, network: Mapping[str, Any], params: Mapping[str, Any], features: Any) -> tuple[Any, Any]:
     """(N, F) features → ((N, A) logits before masking, (N, 1) value)"""
     if network["kind"] == "items":
         return items.outputs(ops, network, params, features)
+    if "steps" in network:
+        return network_program.outputs(ops, network["steps"], params, features)
     hidden = features
     for layer in range(len(network["hidden"])):
         hidden = ops.relu(dense(params, f"trunk_{layer}", hidden))

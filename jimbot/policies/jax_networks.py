@@ -67,6 +67,10 @@ class JaxOps:
         return jnp.asarray(table)[index]
 
     @staticmethod
+    def clip(array: Any, limit: Any) -> Any:
+        return jnp.clip(array, -limit, limit)
+
+    @staticmethod
     def pick(array: Any, index: Any) -> Any:
         return jnp.take_along_axis(array, index.reshape(*index.shape, *[1] * (array.ndim - 2)), axis=1)
 

@@ -8,28 +8,46 @@ Kinds
 - `mlp`: the whole observation through plain dense layers.
 - `items`: for games whose moves are about things on the table; told in `items`.
 - `board`: for games with a board seen by somebody standing on it; what it makes of the board is told in `board`.
+- `towers`: separate layers for policy and value over the plain observation.
+- `fields`: the same over an encoded observation: ids embedded, one shared encoder per group of cards.
+- `BalatroNet`: encoders of fixed sizes for Balatro's cards and jokers; told in `balatro_net`.
+
+The last three are programs of named steps (`network_program`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jimbot.errors import CheckpointError, SettingsError, UnknownNameError
 from jimbot.games.spec import BoardView, Field, GameSpec
-from jimbot.policies import items
+from jimbot.policies import items, network_program
+from jimbot.policies.balatro_net import SHARED, balatro_net
 from jimbot.policies.board import feature_size as board_feature_size
 
-KINDS = ("mlp", "board", "items")
+KINDS = ("mlp", "board", "items", "towers", "fields", "BalatroNet")
 DEFAULT_WIDTH = {"mlp": 256, "board": 128, "items": 192}
 
 
-def describe_network(spec: GameSpec, kind: str = "auto", hidden_dim: int = 0, num_layers: int = 2) -> dict[str, Any]:
+def describe_network(
+    spec: GameSpec,
+    kind: str = "auto",
+    hidden_dim: int = 0,
+    num_layers: int = 2,
+    policy_layers: Sequence[int] = (256, 256),
+    value_layers: Sequence[int] = (256, 256),
+    features_dim: int = 512,
+    action_values: bool = False,
+    normalize: bool = False,
+) -> dict[str, Any]:
     """The architecture for a game: `auto` takes `board` or `items` where the game has them, else `mlp`.
 
-    hidden_dim 0 means the kind's own default width.
+    `hidden_dim` (0: the kind's own default width) and `num_layers` are of mlp, board and items, the layer lists and
+    `features_dim` of towers and fields. `action_values`: the policy's numbers are values of actions (DQN), the best
+    legal one is the value. `normalize` puts a shift and scale of the observation before everything else.
     """
     board = next((field for field in spec.observation.fields if field.board), None)
     if kind == "auto":
@@ -42,8 +60,14 @@ def describe_network(spec: GameSpec, kind: str = "auto", hidden_dim: int = 0, nu
         "kind": kind,
         "observation_size": spec.observation.size,
         "num_actions": spec.actions.size,
-        "hidden": [hidden_dim or DEFAULT_WIDTH[kind]] * num_layers,
+        **_layers(
+            spec, kind, hidden_dim, num_layers, policy_layers, () if action_values else value_layers, features_dim
+        ),
     }
+    if action_values:
+        network["action_values"] = True
+    if normalize:
+        network["normalize"] = True
     if kind == "board":
         if board is None or board.board is None:
             raise SettingsError(f"Network 'board' needs a game with a board; '{spec.id}' has none. Use --network mlp.")
@@ -53,6 +77,42 @@ def describe_network(spec: GameSpec, kind: str = "auto", hidden_dim: int = 0, nu
             raise SettingsError(f"Network 'items' needs a game with items; '{spec.id}' has none. Use --network mlp.")
         network["items"] = items.describe(spec)
     return network
+
+
+def _layers(
+    spec: GameSpec,
+    kind: str,
+    hidden_dim: int,
+    num_layers: int,
+    policy_layers: Sequence[int],
+    value_layers: Sequence[int],
+    features_dim: int,
+) -> dict[str, Any]:
+    """`hidden` of every kind, and the `steps` of those that are programs."""
+    if kind in DEFAULT_WIDTH:
+        return {"hidden": [hidden_dim or DEFAULT_WIDTH[kind]] * num_layers}
+    if kind == "BalatroNet":
+        return {"hidden": list(SHARED), "steps": balatro_net(spec)}
+    encoded = features_dim if kind == "fields" else 0
+    return {
+        "hidden": [features_dim, *policy_layers] if encoded else list(policy_layers),
+        "steps": network_program.towers(spec, policy_layers, value_layers, encoded),
+    }
+
+
+def continuous_entries(spec: GameSpec) -> np.ndarray:
+    """(D,) bool: entries of the observation that may be shifted and scaled.
+
+    Ids are names, not amounts, and the board network reads cells and the viewer's position as they are.
+    """
+    entries = np.ones(spec.observation.size, bool)
+    for field in spec.observation.fields:
+        if field.ids or field.board:
+            entries[spec.observation.span(field.name)] = False
+        if field.board:
+            for name, index in (field.board.row, field.board.col):
+                entries[spec.observation.offsets[name] + index] = False
+    return entries
 
 
 def _describe_board(spec: GameSpec, field: Field, view: BoardView) -> dict[str, Any]:
@@ -79,11 +139,17 @@ def feature_size(network: Mapping[str, Any]) -> int:
 
 def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """(inputs, outputs) of every dense layer, in order; parameters are `<layer>.weight` and `<layer>.bias`."""
+    if "steps" in network:
+        return network_program.layer_shapes(network["steps"])
     if network["kind"] == "items":
         return items.layer_shapes(network)
     widths = [feature_size(network), *network["hidden"]]
     shapes = {f"trunk_{i}": (widths[i], widths[i + 1]) for i in range(len(widths) - 1)}
     return {**shapes, "policy": (widths[-1], network["num_actions"]), "value": (widths[-1], 1)}
+
+
+NORMALIZE = ("mean", "scale", "limit")
+"""Parameters of normalisation, one number per entry of the observation: clip((x - mean) * scale, -limit, limit)."""
 
 
 def param_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
@@ -94,6 +160,10 @@ def param_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         shapes[f"{layer}.bias"] = (outputs,)
     if network["kind"] == "items":
         shapes |= {**items.table_shapes(network), "actions.bias": (network["num_actions"],)}
+    if "steps" in network:
+        shapes |= network_program.table_shapes(network["steps"])
+    if network.get("normalize"):
+        shapes |= {f"normalize.{name}": (network["observation_size"],) for name in NORMALIZE}
     return shapes
 
 
@@ -101,6 +171,8 @@ def forward_flops(network: Mapping[str, Any]) -> int:
     """Floating-point operations of the matrix products for one observation."""
     if network["kind"] == "items":
         return items.forward_flops(network)
+    if "steps" in network:
+        return 2 * sum(network_program.products(network["steps"]))
     return sum(2 * inputs * outputs for inputs, outputs in layer_shapes(network).values())
 
 
@@ -108,6 +180,8 @@ def train_flops(network: Mapping[str, Any]) -> int:
     """The same for one forward and backward pass; what comes straight from the observation needs no gradient."""
     if network["kind"] == "items":
         return 3 * items.forward_flops(network) - items.input_flops(network)
+    if "steps" in network:
+        return 6 * sum(network_program.products(network["steps"]))
     first, *others = layer_shapes(network).values()
     return 4 * first[0] * first[1] + sum(6 * inputs * outputs for inputs, outputs in others)
 

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from jimbot.errors import CheckpointError
 from jimbot.policies import forward
 from jimbot.policies.masking import NEVER
-from jimbot.policies.networks import check_params
+from jimbot.policies.networks import check_params, param_shapes
 
 ONNX_OPSET = 18
 ONNX_IR = 9
@@ -40,11 +40,18 @@ def onnx_from_params(
     check_params(network, params)
     graph = _Graph()
     ops = OnnxOps(graph)
-    weights = {name: ops.named(name, np.asarray(params[name], np.float32)) for name in params}
-    features = forward.prepare(ops, network, Tensor(graph, "observation", rank=2))
-    logits, value = forward.outputs(ops, network, weights, features)
+    weights = {name: ops.named(name, np.asarray(params[name], np.float32)) for name in param_shapes(network)}
+    observation = Tensor(graph, "observation", rank=2)
+    if network.get("normalize"):
+        observation = forward.normalized(ops, weights, observation)
+    logits, value = forward.outputs(ops, network, weights, forward.prepare(ops, network, observation))
     _masked_log_softmax(graph, logits.name)
-    graph.add("Squeeze", value.name, graph.constant([1], np.int64), output="value")
+    last = graph.constant([1], np.int64)
+    if network.get("action_values"):  # a position is worth what its best legal action is
+        legal = graph.add("Where", "legal_mask", logits.name, graph.constant([-np.inf], np.float32))
+        graph.add("ReduceMax", legal, last, keepdims=0, output="value")
+    else:
+        graph.add("Squeeze", value.name, last, output="value")
     return graph.serialise(observation_size, num_actions, dict(metadata or {}))
 
 
@@ -183,6 +190,10 @@ class OnnxOps:
             table = Tensor(self.graph, self.graph.constant(table, dtype), table.ndim, dtype)
         rank = table.rank + index.rank - 1
         return self._node("Gather", table.name, index.name, rank=rank, dtype=table.dtype, axis=0)
+
+    def clip(self, array: Tensor, limit: Tensor) -> Tensor:
+        below = self.graph.add("Min", array.name, limit.name)
+        return self._node("Max", below, self.graph.add("Neg", limit.name), rank=array.rank)
 
     def pick(self, array: Tensor, index: Tensor) -> Tensor:
         last = self._integers([2])

@@ -1,24 +1,44 @@
-"""The trainer contract and the list of learners.
+"""Training from Python: the trainer contract, the list of learners, and `create_trainer`.
 
 A learner is added by implementing `RLTrainer` and registering it under a name; everything around it (run directories,
-checkpoints, metrics, evaluation, the command line) then works with it.
+checkpoints, metrics, evaluation, the command line) then works with it. However a run is configured (command line,
+YAML, `TrainerConfig`), learners see one record only: `TrainSettings`.
 """
 
 from __future__ import annotations
 
 import importlib
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from jimbot.errors import MissingExtraError, SettingsError, UnknownNameError
-from jimbot.games.contract import game_entry
+from jimbot.games.contract import BatchGame, available_games, game_entry
+from jimbot.runs.checkpoint import CheckpointStore as CheckpointManager
 from jimbot.runs.checkpoint import find_checkpoint
+from jimbot.training.config import (
+    LEARNER_OF_ALGORITHM,
+    HyperparameterConfig,
+    TrainerConfig,
+    get_default_config,
+    to_settings,
+)
 from jimbot.training.settings import RunSettings, TrainSettings, load_settings
 
 if TYPE_CHECKING:
+    from jimbot.training.measures import Measures
     from jimbot.training.session import Session
+
+__all__ = [
+    "CheckpointManager", "HyperparameterConfig", "RLTrainer", "TrainerConfig", "available_learners", "create_trainer",
+    "get_default_config", "learner_class", "learner_name", "register_learner",
+]  # fmt: skip
+
+VALIDATION_GAMES = 32  # per look during training (eval_interval)
+
+_log = logging.getLogger("jimbot.training")
 
 Callback = Callable[[int, dict[str, float]], bool | None]
 """Called at every log row with (step, metrics); returning False ends training."""
@@ -30,10 +50,21 @@ class RLTrainer(ABC):
     algorithms: tuple[str, ...]
     """What this learner can run."""
 
-    def __init__(self, settings: TrainSettings, session: Session) -> None:
+    def __init__(self, settings: TrainSettings, session: Session, game: BatchGame | None = None) -> None:
+        """`game`: an own batch to train on, instead of one made by the settings."""
         self.settings = settings
         self.session = session
-        self.spec = game_entry(settings.game).spec
+        self.given = game
+        self.spec = game.spec if game is not None else game_entry(settings.game).spec
+
+    @classmethod  # noqa: B027 - most learners take every setting
+    def check(cls, settings: TrainSettings) -> None:
+        """Raises one sentence for a setting this learner cannot honour."""
+
+    @property
+    @abstractmethod
+    def step(self) -> int:
+        """Environment steps learned from."""
 
     @abstractmethod
     def create_model(self) -> None:
@@ -49,9 +80,70 @@ class RLTrainer(ABC):
     def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> None:
         """Learns until `total_timesteps` (default: the settings') are done or the session says stop; then saves."""
 
+    def _play_own(self, policy: Any, n_episodes: int, deterministic: bool) -> list[float]:
+        """Returns of games played in the environment it was given: a foreign one has no other, and no seed banks."""
+        game = self.given
+        assert game is not None, "a game that is not registered was given"
+        returns: list[float] = []
+        running = game.reward.astype(float) * 0
+        game.reset()
+        while len(returns) < n_episodes:
+            game.step(policy.act(game.observation, game.legal_mask, deterministic).actions)
+            running += game.reward
+            for row in (game.terminated | game.truncated).nonzero()[0]:
+                returns.append(running[row])
+                running[row] = 0
+        game.reset()
+        self.games_restarted()
+        return returns
+
+    def games_restarted(self) -> None:  # noqa: B027 - for learners that remember the last observation
+        """Called when the games given to the trainer have been started anew."""
+
     @abstractmethod
-    def evaluate(self, n_episodes: int, deterministic: bool = True) -> tuple[float, float]:
-        """Mean and standard deviation of the return over held-out games."""
+    def policy_onnx(self) -> bytes:
+        """The policy as it is now, in its portable form."""
+
+    def evaluate(
+        self, n_episodes: int, deterministic: bool = True, bank: Literal["held-out", "validation"] = "held-out"
+    ) -> tuple[float, float]:
+        """Mean and standard deviation of the return over games nobody trains on."""
+        import numpy as np
+
+        from jimbot.evaluation import play_games
+        from jimbot.games.seeds import HELD_OUT, VALIDATION, bank_seeds
+        from jimbot.policies.portable import OnnxPolicy
+
+        policy = OnnxPolicy.from_bytes(self.policy_onnx(), name=self.session.run.name)
+        if self.settings.game not in available_games():
+            returns = self._play_own(policy, n_episodes, deterministic)
+            return float(np.mean(returns)), float(np.std(returns))
+        games = play_games(
+            policy,
+            self.settings.game,
+            bank_seeds(HELD_OUT if bank == "held-out" else VALIDATION, n_episodes),
+            options=self.settings.game_options,
+            deterministic=deterministic,
+        )
+        return float(np.mean(games.returns)), float(np.std(games.returns))
+
+    def after_update(
+        self, update: int, measures: Measures, seconds: Callable[[float], dict[str, float]], callback: Callback | None
+    ) -> None:
+        """What every learner does after an update: show, log, look at validation games, save, each when it is due.
+
+        `seconds` answers how the time since the last log row was spent.
+        """
+        session, step = self.session, self.step
+        session.view.tick(step)
+        if session.evaluation_due(step):
+            session.evaluated(step, *self.evaluate(VALIDATION_GAMES, bank="validation"))
+        if update % self.settings.log_interval == 0:
+            metrics = session.log(step, measures.take(), seconds(session.row_seconds))
+            if callback and callback(step, metrics) is False:
+                session.end("the callback asked to stop")
+        if session.checkpoint_due(step):
+            self.save_model()
 
     @abstractmethod
     def save_model(self) -> Path:
@@ -69,8 +161,8 @@ class RLTrainer(ABC):
 _LEARNERS: dict[str, tuple[str, str, str]] = {
     # name: (module, class, extra that installs what it needs)
     "jax": ("jimbot.training.jax_ppo.trainer", "JaxPPOTrainer", "all"),
+    "sb3": ("jimbot.training.sb3_trainer", "SB3Trainer", "sb3"),
 }
-_LEARNER_OF_ALGORITHM = {"PPO": "jax"}  # what `auto` means
 
 
 def register_learner(name: str, module: str, class_name: str, extra: str = "all") -> None:
@@ -94,6 +186,7 @@ def learner_class(settings: TrainSettings) -> type[RLTrainer]:
         raise SettingsError(
             f"Learner '{name}' does not know algorithm '{settings.algorithm}'; it has {', '.join(trainer.algorithms)}."
         )
+    trainer.check(settings)
     return trainer
 
 
@@ -103,24 +196,43 @@ def learner_name(settings: RunSettings) -> str:
         if settings.learner not in _LEARNERS:
             raise UnknownNameError("learner", settings.learner, [*_LEARNERS, "auto"])
         return settings.learner
-    if settings.algorithm not in _LEARNER_OF_ALGORITHM:
-        raise UnknownNameError("algorithm", settings.algorithm, _LEARNER_OF_ALGORITHM)
-    return _LEARNER_OF_ALGORITHM[settings.algorithm]
+    if settings.algorithm not in LEARNER_OF_ALGORITHM:
+        raise UnknownNameError("algorithm", settings.algorithm, [*LEARNER_OF_ALGORITHM, "MaskablePPO"])
+    return LEARNER_OF_ALGORITHM[settings.algorithm]
 
 
 def create_trainer(
-    game: str, config: TrainSettings | dict[str, Any] | None = None, root: str | Path = "runs"
+    env: Any,
+    config: TrainerConfig | TrainSettings | Mapping[str, Any] | None = None,
+    root: str | Path = "runs",
+    fresh: bool = False,
 ) -> RLTrainer:
-    """A trainer with its own run directory, for use from Python.
+    """A trainer with its own run directory, for use from Python. It continues its run unless `fresh`.
 
-    Close it when done: it holds the run directory.
+    `env` is a game id, a BatchGame (trained on as it is), or a Gymnasium environment: one of our own is rebuilt
+    natively with as many games as the config says; anything wrapped around it, or foreign, is stepped as it is.
+    Close the trainer when done: it holds the run directory.
     """
+    from jimbot.training.environments import understand
     from jimbot.training.session import Session
 
-    values = config.model_dump(exclude_unset=True) if isinstance(config, TrainSettings) else dict(config or {})
-    settings = load_settings(values, {"game": game})
-    trainer = learner_class(settings)(settings, Session.open(settings, root=Path(root), quiet=True))
+    if isinstance(config, TrainerConfig):
+        values = to_settings(config)
+    elif isinstance(config, TrainSettings):
+        values = config.model_dump(exclude_unset=True)
+    else:
+        values = dict(config or {})
+    meant = understand(env)
+    settings = load_settings(values, meant.settings)
+    session = Session.open(settings, root=Path(root), fresh=fresh, quiet=True)
+    trainer = learner_class(settings)(settings, session, meant.game)
+    if meant.notice:
+        session.recorder.event(0, meant.notice)
+        _log.warning(meant.notice)
     trainer.create_model()
-    if settings.init_from:
+    if start := session.resume_point():
+        trainer.load_model(start)
+        session.resumed(trainer.step)
+    elif settings.init_from:
         trainer.start_from(find_checkpoint(settings.init_from, runs_root=root))
     return trainer

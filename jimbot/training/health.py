@@ -49,9 +49,9 @@ class HealthWatch:
         if len(rows) < COLLAPSE_ROWS or any("train/mean_episode_return" not in row for row in rows):
             return False
         still = all(
-            row["train/entropy"] < DEAD_ENTROPY
-            and row["train/approx_kl"] < DEAD_KL
-            and row["train/clip_frac"] < DEAD_CLIP_FRACTION
+            row.get("train/entropy", float("inf")) < DEAD_ENTROPY
+            and row.get("train/approx_kl", 0.0) < DEAD_KL
+            and row.get("train/clip_frac", 0.0) < DEAD_CLIP_FRACTION
             for row in rows
         )
         returns = [row["train/mean_episode_return"] for row in rows]

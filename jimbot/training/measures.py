@@ -2,11 +2,73 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from jimbot.games.contract import BatchGame
 from jimbot.games.spec import GameSpec
+
+Array = Any  # np.ndarray or jax.Array
+
+
+class Measured(NamedTuple):
+    """Sums over a rollout from which the metrics are made."""
+
+    reward: Array  # () sum of raw rewards
+    reward_terms: Array  # (K,) sums
+    blocks: Array  # (B,) actions taken per block
+    illegal: Array  # () actions outside the mask
+    episodes: Array  # () episodes ended
+    episode_return: Array  # () sum over ended episodes, raw rewards
+    episode_length: Array  # () sum over ended episodes
+    stats: Array  # (S,) sums over ended episodes
+    best_stats: Array  # (S,) maxima over ended episodes (−inf if none)
+
+
+class GameTally:
+    """Measures a BatchGame that is stepped from Python, without any learning library."""
+
+    def __init__(self, spec: GameSpec, rows: int) -> None:
+        self.spec = spec
+        self.episode_return = np.zeros(rows, np.float32)  # of each row's running episode
+        self.episode_length = np.zeros(rows, np.int32)
+        self._clear()
+
+    def step(self, game: BatchGame, actions: np.ndarray, legal: np.ndarray) -> None:
+        """After a step: what was played (N,), and whether the mask had allowed it (N,)."""
+        ended = game.terminated | game.truncated
+        self.episode_return += game.reward_terms.sum(axis=1)
+        self.episode_length += 1
+        sums = self._sums
+        sums["reward_terms"] += game.reward_terms.sum(axis=0)
+        sums["blocks"] += np.bincount(self.spec.actions.block_of[actions], minlength=len(self.spec.actions.blocks))
+        sums["illegal"] += int((~legal).sum())
+        if not ended.any():
+            return
+        sums["episodes"] += int(ended.sum())
+        sums["episode_return"] += float(self.episode_return[ended].sum())
+        sums["episode_length"] += int(self.episode_length[ended].sum())
+        sums["stats"] += game.final_stats[ended].sum(axis=0)
+        sums["best_stats"] = np.maximum(sums["best_stats"], game.final_stats[ended].max(axis=0))
+        self.episode_return[ended] = 0
+        self.episode_length[ended] = 0
+
+    def take(self) -> Measured:
+        """The sums since the last call."""
+        measured = Measured(reward=self._sums["reward_terms"].sum(), **self._sums)
+        self._clear()
+        return measured
+
+    def _clear(self) -> None:
+        stats = len(self.spec.episode_stats)
+        self._sums: dict[str, Any] = {
+            "reward_terms": np.zeros(len(self.spec.reward_terms)),
+            "blocks": np.zeros(len(self.spec.actions.blocks)),
+            "stats": np.zeros(stats),
+            "best_stats": np.full(stats, -np.inf),
+            **dict.fromkeys(("illegal", "episodes", "episode_return", "episode_length"), 0),
+        }
 
 
 class Measures:
@@ -40,7 +102,8 @@ class Measures:
         if not self._losses:
             return {}
         losses, sums, steps = self._losses, self._sums, self._steps
-        metrics = {name: float(np.mean([row[name] for row in losses])) for name in losses[0]}
+        names = dict.fromkeys(name for row in losses for name in row)  # not every update need have learned
+        metrics = {name: float(np.mean([row[name] for row in losses if name in row])) for name in names}
         metrics["train/mean_reward"] = float(sums["reward"]) / steps
         metrics["train/num_episodes"] = float(sums["episodes"])
         for name, value in zip(self.spec.reward_terms, sums["reward_terms"], strict=True):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jimbot.errors import CheckpointError
 from jimbot.runs.checkpoint import find_checkpoint, run_names
 from jimbot.runs.directory import RunDirectory
+from jimbot.training.config import algorithm_defaults
 from jimbot.training.framework import learner_class, learner_name
 from jimbot.training.presets import preset
 from jimbot.training.session import Session, run_name
@@ -32,10 +33,11 @@ class Outcome(NamedTuple):
 
 
 def resolve_settings(config: Path | None, given: Mapping[str, Any]) -> TrainSettings:
-    """Field defaults < preset of the game and learner < YAML < what was given on the command line."""
+    """Field defaults < the algorithm's < preset of the game and learner < YAML < what was given on the command line."""
     from_file = read_yaml(config) if config else {}
     draft = load_settings(from_file, given, {"num_minibatches": 1})  # only to learn which game and learner it will be
-    return load_settings(preset(draft.game, learner_name(draft)), from_file, given)
+    learner = learner_name(draft)
+    return load_settings(algorithm_defaults(draft.algorithm, learner), preset(draft.game, learner), from_file, given)
 
 
 def stored_settings(run: str, given: Mapping[str, Any], root: Path = Path("runs")) -> TrainSettings:

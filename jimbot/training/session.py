@@ -42,7 +42,8 @@ class Session:
         self._request = StopRequest()
         self._stop: str | None = None
         self._began = self._saved_at = self._row_at = time.monotonic()
-        self._row_step = self._saved_step = 0
+        self._row_step = self._saved_step = self._evaluated_step = 0
+        self._evaluated: dict[str, float] = {}  # waits for the next log row
         self._best = self._best_so_far()
 
     @classmethod
@@ -68,7 +69,7 @@ class Session:
         """Tells the metrics that history continues from here."""
         self.recorder.trim(step)
         self.recorder.event(step, "continued from a checkpoint of this step")
-        self._row_step = self._saved_step = step
+        self._row_step = self._saved_step = self._evaluated_step = step
 
     @contextmanager
     def running(self, step: int, total_timesteps: int) -> Generator[None]:
@@ -94,11 +95,17 @@ class Session:
             return f"the {minutes:g} minutes of this call are over"
         return self._stop
 
+    @property
+    def row_seconds(self) -> float:
+        """Time since the last log row."""
+        return time.monotonic() - self._row_at
+
     def log(self, step: int, metrics: dict[str, float], seconds: dict[str, float] | None = None) -> dict[str, float]:
         """Completes a row with speed and health, and records it. `seconds`: time per phase since the last row."""
         now = time.monotonic()
         elapsed = max(1e-9, now - self._row_at)
-        metrics = dict(metrics)
+        metrics = {**metrics, **self._evaluated}
+        self._evaluated = {}
         metrics["speed/steps_per_second"] = (step - self._row_step) / elapsed
         for phase, spent in (seconds or {}).items():
             metrics[f"speed/{phase}_share"] = min(1.0, spent / elapsed)
@@ -120,6 +127,15 @@ class Session:
     def end(self, sentence: str) -> None:
         """Asks the loop to stop, with this reason."""
         self._stop = sentence
+
+    def evaluation_due(self, step: int) -> bool:
+        interval = self.settings.eval_interval
+        return interval is not None and step - self._evaluated_step >= interval
+
+    def evaluated(self, step: int, mean: float, spread: float) -> None:
+        """The return on validation games; part of the next log row."""
+        self._evaluated_step = step
+        self._evaluated = {"eval/mean_return": mean, "eval/std_return": spread}
 
     def checkpoint_due(self, step: int) -> bool:
         if self.settings.save_interval is not None:
@@ -170,7 +186,9 @@ class Session:
 def run_name(settings: RunSettings) -> str:
     from jimbot.training.framework import learner_name
 
-    name = settings.run_name or default_name(settings.game, learner_name(settings), settings.algorithm)
+    name = settings.run_name or default_name(
+        settings.game.replace("/", "-"), learner_name(settings), settings.algorithm
+    )
     return f"{name}-{settings.run_suffix}" if settings.run_suffix else name
 
 

@@ -1,8 +1,9 @@
 """The one configuration of a training run.
 
-`TrainSettings` is a typed record whose field descriptions are the command line's help. Precedence: field default <
-preset of the game and learner < YAML file < `--set` and flags. Unknown keys are errors that name the nearest known
-key; RLlib-style names are accepted and mapped.
+`TrainSettings` is a typed record whose field descriptions are the command line's help, and the only thing learners
+read. Precedence: field default < defaults of the algorithm < preset of the game and learner < YAML file < `--set` and
+flags. Unknown keys are errors that name the nearest known key; RLlib-style names are accepted and mapped
+(`rllib_names`), and so is the Python record `TrainerConfig` (`config`).
 """
 
 from __future__ import annotations
@@ -12,35 +13,28 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from jimbot.errors import SettingsError, UnknownNameError
+from jimbot.training.rllib_names import from_rllib, nearest_divisor
 
 LARGE_BATCH_GAMES = 256  # above this many games, batch settings are scaled (see `scaled`)
 MINIBATCH_SAMPLES = 8192
 BASE_GRADIENT_STEPS = 16  # the learning rate is stated for this many gradient steps per update
 
-RLLIB_NAMES = {
-    "train_batch_size": None,  # derived: num_envs × num_steps (see `_from_rllib`)
-    "num_workers": None,
-    "num_envs_per_worker": None,
-    "rollout_fragment_length": "num_steps",
-    "sgd_minibatch_size": None,
-    "num_sgd_iter": "update_epochs",
-    "clip_param": "clip_eps",
-    "entropy_coeff": "ent_coef",
-    "vf_loss_coeff": "vf_coef",
-    "lambda": "gae_lambda",
-    "grad_clip": "max_grad_norm",
-    "env": "game",
-    "env_config": "game_options",
-}
-
-
 # What may change between two calls of the same run; everything else fixes what is being learned.
 CHANGEABLE = frozenset(
     {
-        *("total_timesteps", "minutes", "log_interval", "eval_games", "stop_on_collapse", "auto_tune", "autoscale"),
+        *(
+            "total_timesteps",
+            "minutes",
+            "log_interval",
+            "eval_interval",
+            "eval_games",
+            "stop_on_collapse",
+            "auto_tune",
+            "autoscale",
+        ),
         *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
         *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact"),
     }
@@ -61,18 +55,27 @@ class RunSettings(BaseModel):
 
     minutes: float | None = Field(None, gt=0, description="Stop this call after so many minutes of training.")
     gamma: float = Field(0.99, gt=0, le=1, description="Discount per step.")
-    reward_transform: Literal["none", "symlog"] = Field(
-        "symlog", description="What the learner makes of rewards: symlog keeps one huge reward from drowning the rest."
+    reward_transform: Literal["none", "symlog", "normalize"] = Field(
+        "symlog",
+        description="What the learner makes of rewards: symlog keeps one huge reward from drowning the rest; "
+        "normalize (sb3) divides by the running spread of returns.",
     )
-    network: str = Field("auto", description="auto, mlp or board.")
+    normalize_obs: bool = Field(
+        False, description="sb3: shift and scale the numbers of an observation (never ids) by their running statistics."
+    )
+    network: str = Field("auto", description="auto, mlp, board, items, towers, fields or BalatroNet.")
     hidden_dim: int = Field(0, ge=0, description="Width of the hidden layers; 0: 256 for mlp, 128 for board.")
     num_layers: int = Field(2, ge=1, le=16, description="Hidden layers.")
+    policy_layers: list[int] = Field([256, 256], description="Layers of the policy alone (towers, fields): 256,256.")
+    value_layers: list[int] = Field([256, 256], description="Layers of the value alone (towers, fields): 256,256.")
+    features_dim: int = Field(512, ge=1, description="Numbers the encoded observation becomes (fields).")
 
     save_interval_minutes: float = Field(10.0, gt=0, description="Minutes between two checkpoints.")
     save_interval: int | None = Field(None, ge=1, description="Steps between two checkpoints (overrides the minutes).")
     checkpoint_dir: Path | None = Field(None, description="Where checkpoints go; default: inside the run directory.")
     keep_last: int = Field(3, ge=1, description="Newest checkpoints kept.")
     keep_every: int = Field(0, ge=0, description="Also keep one checkpoint every so many steps; 0: none.")
+    eval_interval: int | None = Field(None, ge=1, description="Steps between two looks at validation games.")
     eval_games: int = Field(200, ge=0, description="Held-out games played when training ends; 0: none.")
     stop_on_collapse: bool = Field(False, description="End the run when the health watch sees entropy collapse.")
 
@@ -119,7 +122,28 @@ class TrainSettings(RunSettings):
     )
     freeze_trunk_updates: int = Field(0, ge=0, description="First updates in which only the heads learn.")
 
+    buffer_size: int = Field(100_000, ge=1, description="DQN: steps remembered.")
+    learning_starts: int = Field(10_000, ge=0, description="DQN: steps of random legal play before learning.")
+    replay_batch_size: int = Field(32, ge=1, description="DQN: remembered steps per gradient step.")
+    train_freq: int = Field(4, ge=1, description="DQN: one gradient step per so many steps of all games together.")
+    target_update_interval: int = Field(10_000, ge=1, description="DQN: steps between two copies to the target net.")
+    exploration_fraction: float = Field(0.1, gt=0, le=1, description="DQN: share of the run in which epsilon falls.")
+    exploration_final_eps: float = Field(0.05, ge=0, le=1, description="DQN: epsilon from then on.")
+
     log_interval: int = Field(10, ge=1, description="Updates between two log rows.")
+
+    @field_validator("policy_layers", "value_layers", mode="before")
+    @classmethod
+    def _layers(cls, value: Any) -> Any:
+        """Lists as text, too: 256,256 (a flag) or [256, 256]."""
+        return [part for part in value.strip("[] ").split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("policy_layers", "value_layers")
+    @classmethod
+    def _positive(cls, value: list[int]) -> list[int]:
+        if any(width < 1 for width in value):
+            raise ValueError("every layer needs a positive width")
+        return value
 
     @property
     def batch_size(self) -> int:
@@ -135,6 +159,16 @@ class TrainSettings(RunSettings):
         return self.num_minibatches * self.update_epochs
 
 
+ALIASES = {"maskableppo": ("PPO", "sb3"), "ppo": ("PPO", "auto"), "a2c": ("A2C", "auto"), "dqn": ("DQN", "auto")}
+"""Other spellings of algorithms: (algorithm, what an `auto` learner becomes). PPO is masked on every learner."""
+
+
+def network_choice(settings: RunSettings) -> dict[str, Any]:
+    """What `policies.networks.describe_network` is told about the network."""
+    names = ("hidden_dim", "num_layers", "policy_layers", "value_layers", "features_dim")
+    return {"kind": settings.network, **{name: getattr(settings, name) for name in names}}
+
+
 def load_settings(*layers: Mapping[str, Any]) -> TrainSettings:
     """Settings from layers of plain values, later ones winning; scaled for large batches and checked.
 
@@ -146,7 +180,10 @@ def load_settings(*layers: Mapping[str, Any]) -> TrainSettings:
     """
     merged: dict[str, Any] = {}
     for layer in layers:
-        merged.update(_from_rllib(layer))
+        merged.update(from_rllib(layer, _default))
+    if (alias := ALIASES.get(str(merged.get("algorithm")).lower())) is not None:
+        merged |= {"algorithm": alias[0], "learner": merged.get("learner", "auto")}
+        merged["learner"] = alias[1] if merged["learner"] == "auto" else merged["learner"]
     settings = scaled(checked_record(TrainSettings, merged), chosen=frozenset(merged))
     check_batch(settings)
     check_start(settings)
@@ -171,6 +208,10 @@ def checked_record(record: type[Record], values: Mapping[str, Any]) -> Record:
         ) from problem
 
 
+def _default(name: str) -> Any:
+    return TrainSettings.model_fields[name].default
+
+
 def scaled(settings: TrainSettings, chosen: frozenset[str] = frozenset()) -> TrainSettings:
     """Batch settings for many games; what the caller chose is left alone, but counts for the learning rate.
 
@@ -181,7 +222,7 @@ def scaled(settings: TrainSettings, chosen: frozenset[str] = frozenset()) -> Tra
     update: dict[str, Any] = {}
     if "num_minibatches" not in chosen:
         wanted = max(1, round(settings.batch_size / MINIBATCH_SAMPLES))
-        update["num_minibatches"] = _nearest_divisor(settings.batch_size, wanted)
+        update["num_minibatches"] = nearest_divisor(settings.batch_size, wanted)
     if "update_epochs" not in chosen:
         update["update_epochs"] = max(2, round(settings.update_epochs * LARGE_BATCH_GAMES / settings.num_envs))
     bigger = settings.model_copy(update=update)
@@ -192,7 +233,7 @@ def scaled(settings: TrainSettings, chosen: frozenset[str] = frozenset()) -> Tra
 def check_batch(settings: TrainSettings) -> None:
     """Raises unless minibatches divide the batch."""
     if settings.batch_size % settings.num_minibatches:
-        near = _nearest_divisor(settings.batch_size, settings.num_minibatches)
+        near = nearest_divisor(settings.batch_size, settings.num_minibatches)
         raise SettingsError(
             f"num_minibatches {settings.num_minibatches} does not divide the batch of {settings.num_envs} games × "
             f"{settings.num_steps} steps = {settings.batch_size} samples. Use for instance {near}."
@@ -205,10 +246,6 @@ def check_start(settings: TrainSettings) -> None:
         raise SettingsError(
             f"init_kl is {settings.init_kl} but there is no policy to be pulled to. Give one with --init-from."
         )
-
-
-def _nearest_divisor(total: int, wanted: int) -> int:
-    return min((n for n in range(1, total + 1) if total % n == 0), key=lambda n: (abs(n - wanted), n))
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -243,33 +280,3 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
             place = place.setdefault(parent, {})
         place[last] = yaml.safe_load(text) if text else None
     return values
-
-
-def _from_rllib(layer: Mapping[str, Any]) -> dict[str, Any]:
-    """Maps RLlib-style names; ours pass through."""
-    values = {name: value for name, value in layer.items() if name not in RLLIB_NAMES}
-    for old, new in RLLIB_NAMES.items():
-        if new and old in layer:
-            values[new] = layer[old]
-    try:
-        return values | _batch_from_rllib(layer, values)
-    except (TypeError, ValueError) as problem:
-        raise SettingsError(f"A batch size of the RLlib-style settings is not a whole number: {problem}.") from problem
-
-
-def _batch_from_rllib(layer: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Games, steps and minibatches from RLlib's way of giving batch sizes."""
-    derived: dict[str, Any] = {}
-
-    def known(name: str) -> int:
-        return int(derived.get(name, values.get(name, TrainSettings.model_fields[name].default)))
-
-    workers, per_worker = layer.get("num_workers"), layer.get("num_envs_per_worker")
-    if workers is not None or per_worker is not None:
-        derived["num_envs"] = max(1, int(workers or 1)) * int(per_worker or 1)
-    if (batch := layer.get("train_batch_size")) is not None:
-        derived["num_steps"] = max(1, int(batch) // known("num_envs"))
-    if (minibatch := layer.get("sgd_minibatch_size")) is not None:
-        total = known("num_envs") * known("num_steps")
-        derived["num_minibatches"] = _nearest_divisor(total, max(1, round(total / int(minibatch))))
-    return derived

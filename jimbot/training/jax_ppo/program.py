@@ -23,13 +23,13 @@ from jimbot.training.jax_ppo.rollout import (
     COLLECT,
     SHUFFLE,
     HostCollector,
-    Measured,
     Tally,
     collect_fused,
     phase_key,
 )
 from jimbot.training.jax_ppo.update import LossSettings, learn, make_optimiser
-from jimbot.training.settings import RunSettings, TrainSettings
+from jimbot.training.measures import Measured
+from jimbot.training.settings import RunSettings, TrainSettings, network_choice
 
 Array = jax.Array
 
@@ -57,7 +57,7 @@ def loss_settings(settings: TrainSettings) -> LossSettings:
 
 
 def network_for(settings: RunSettings, spec: Any) -> JaxNetwork:
-    return make_network(describe_network(spec, settings.network, settings.hidden_dim, settings.num_layers))
+    return make_network(describe_network(spec, **network_choice(settings)))
 
 
 def run_key(seed: int) -> np.ndarray:

@@ -18,6 +18,7 @@ from jimbot.games import functional
 from jimbot.games.contract import BatchGame, FunctionalGame
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
+from jimbot.training.measures import Measured
 
 Array = Any  # jax.Array, or np.ndarray where a game is stepped from Python
 COLLECT, SHUFFLE = 0, 1  # what a per-update key is used for
@@ -36,20 +37,6 @@ class Rollout(NamedTuple):
     truncated: Array  # (T, N) bool
     final_value: Array  # (T, N) float32, value of the last observation where truncated, else 0
     last_value: Array  # (N,) float32, value of the observation after the last step
-
-
-class Measured(NamedTuple):
-    """Sums over a rollout from which the metrics are made."""
-
-    reward: Array  # () sum of raw rewards
-    reward_terms: Array  # (K,) sums
-    blocks: Array  # (B,) actions taken per block
-    illegal: Array  # () actions outside the mask
-    episodes: Array  # () episodes ended
-    episode_return: Array  # () sum over ended episodes, raw rewards
-    episode_length: Array  # () sum over ended episodes
-    stats: Array  # (S,) sums over ended episodes
-    best_stats: Array  # (S,) maxima over ended episodes (−inf if none)
 
 
 class Tally(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from jimbot.games.functional import from_named_leaves, named_leaves
 from jimbot.policies.jax_networks import Params
 from jimbot.policies.networks import check_params
 from jimbot.policies.onnx_form import onnx_from_params
-from jimbot.policies.portable import OnnxPolicy, with_metadata
+from jimbot.policies.portable import with_metadata
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
 from jimbot.training.compile_cache import use_compile_cache
 from jimbot.training.framework import Callback, RLTrainer
@@ -36,7 +35,7 @@ class JaxPPOTrainer(RLTrainer):
     algorithms = (ALGORITHM,)
 
     def __init__(self, settings: TrainSettings, session: Session, game: BatchGame | None = None) -> None:
-        super().__init__(settings, session)
+        super().__init__(settings, session, game)
         use_compile_cache()
         self.network = network_for(settings, self.spec)
         self.game: FunctionalGame | BatchGame = game if game is not None else self._build_game()
@@ -48,9 +47,17 @@ class JaxPPOTrainer(RLTrainer):
             self._update = fused_update(settings, self.network, self.game)
         self._fused_seconds: dict[str, float] | None = None
 
+    @classmethod
+    def check(cls, settings: TrainSettings) -> None:
+        for name, wrong in (("normalize_obs", True), ("reward_transform", "normalize")):
+            if getattr(settings, name) == wrong:
+                raise SettingsError(
+                    f"{name} is {wrong}, which only learner sb3 does; the jax learner takes observations as the game "
+                    "scales them and rewards through symlog. Leave it out, or use --learner sb3."
+                )
+
     @property
     def step(self) -> int:
-        """Environment steps learned from."""
         return int(self._live().update) * self.settings.batch_size
 
     def create_model(self) -> None:
@@ -79,39 +86,17 @@ class JaxPPOTrainer(RLTrainer):
         measures = Measures(self.spec)
         session, batch = self.session, self.settings.batch_size
         with session.running(self.step, total):
-            row_began = time.perf_counter()
             while not (reason := session.stop_reason(self.step, total)):
                 result = self._update(self._live(), self._learning_rate(total))
                 self.state = jax.block_until_ready(result.state)
                 update = int(self.state.update)
                 session.check_finite(result.losses, update, self.step)
                 measures.add(result.losses, result.measured, batch)
-                session.view.tick(self.step)
-                if update % self.settings.log_interval == 0:
-                    spent = self._phase_seconds(time.perf_counter() - row_began)
-                    metrics = session.log(self.step, measures.take(), spent)
-                    row_began = time.perf_counter()
-                    if callback and callback(self.step, metrics) is False:
-                        session.end("the callback asked to stop")
-                if session.checkpoint_due(self.step):
-                    self.save_model()
+                self.after_update(update, measures, self._phase_seconds, callback)
             if rest := measures.take():
                 session.log(self.step, rest)
             path = self.save_model()
         session.view.note(f"Training stopped: {reason}. Checkpoint: {path}", style="green")
-
-    def evaluate(self, n_episodes: int, deterministic: bool = True) -> tuple[float, float]:
-        from jimbot.evaluation import play_games
-        from jimbot.games.seeds import HELD_OUT, bank_seeds
-
-        games = play_games(
-            OnnxPolicy.from_bytes(self.policy_onnx(), name=self.session.run.name),
-            self.settings.game,
-            bank_seeds(HELD_OUT, n_episodes),
-            options=self.settings.game_options,
-            deterministic=deterministic,
-        )
-        return float(np.mean(games.returns)), float(np.std(games.returns))
 
     def policy_onnx(self) -> bytes:
         """The policy as it is now, in its portable form."""

@@ -1,0 +1,248 @@
+"""`TrainerConfig`: the configuration as Python code writes it, and its translation into `TrainSettings`.
+
+The record has the names people know from Stable-Baselines3. Fields may be assigned at any time; everything is coerced
+and checked when the record is used. Learners never see it: `to_settings` turns it into the one configuration that all
+of them read, by the tables below.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from jimbot.errors import SettingsError, UnknownNameError
+from jimbot.training.rllib_names import nearest_divisor
+from jimbot.training.settings import ALIASES
+
+LEARNER_OF_ALGORITHM = {"PPO": "jax", "A2C": "sb3", "DQN": "sb3"}
+"""What learner `auto` means."""
+
+Positive = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Named:
+    """A record that refuses fields it does not have, naming the nearest one."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        known = [entry.name for entry in dataclasses.fields(self)]  # ty: ignore[invalid-argument-type]
+        if name not in known:
+            raise UnknownNameError(f"field of {type(self).__name__}", name, known)
+        object.__setattr__(self, name, value)
+
+
+@dataclass
+class HyperparameterConfig(_Named):
+    """How to learn."""
+
+    learning_rate: Annotated[float, Field(gt=0)] = 3e-4
+    gamma: Annotated[float, Field(gt=0, le=1)] = 0.99
+    gae_lambda: Share = 0.95
+    entropy_coefficient: Annotated[float, Field(ge=0)] = 0.01
+    value_function_coefficient: Annotated[float, Field(ge=0)] = 0.5
+    max_grad_norm: Annotated[float, Field(gt=0)] = 0.5
+    policy_net_arch: list[Positive] = field(default_factory=lambda: [256, 256])
+    value_net_arch: list[Positive] = field(default_factory=lambda: [256, 256])
+    features_dim: Positive = 512
+    algorithm_specific: dict[str, Any] = field(default_factory=dict)
+    """What only this algorithm has, under SB3's names; see `SPECIFIC`."""
+
+
+@dataclass
+class TrainerConfig(_Named):
+    """What to train, how long, and where it goes."""
+
+    algorithm: str = "PPO"
+    total_timesteps: Positive = 1_000_000
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 42
+    n_envs: Positive = 8
+    use_feature_extractor: bool = True
+    feature_extractor_type: str = "balatro"
+    normalize_obs: bool = True
+    normalize_reward: bool = True
+    use_curriculum: bool = False
+    save_dir: str = "models"
+    checkpoint_freq: Positive = 10_000
+    eval_freq: Positive = 5_000
+    use_wandb: bool = False
+    wandb_project: str = "balatro-rl"
+    hyperparams: HyperparameterConfig = field(default_factory=HyperparameterConfig)
+    learner: str = "auto"
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+
+class Specific(NamedTuple):
+    """One key of `algorithm_specific`."""
+
+    setting: str
+    default: Any
+    kind: type
+
+
+# What each algorithm has of its own: SB3's name → our setting and the default.
+SPECIFIC: dict[str, dict[str, Specific]] = {
+    "PPO": {
+        "n_steps": Specific("num_steps", 2048, int),
+        "batch_size": Specific("num_minibatches", 64, int),  # samples → how many minibatches (see `_minibatches`)
+        "n_epochs": Specific("update_epochs", 10, int),
+        "clip_range": Specific("clip_eps", 0.2, float),
+    },
+    "A2C": {"n_steps": Specific("num_steps", 5, int)},
+    "DQN": {
+        "buffer_size": Specific("buffer_size", 100_000, int),
+        "learning_starts": Specific("learning_starts", 10_000, int),
+        "batch_size": Specific("replay_batch_size", 32, int),
+        "train_freq": Specific("train_freq", 4, int),
+        "target_update_interval": Specific("target_update_interval", 10_000, int),
+        "exploration_fraction": Specific("exploration_fraction", 0.1, float),
+        "exploration_final_eps": Specific("exploration_final_eps", 0.05, float),
+    },
+}
+
+# How the general hyperparameters of an algorithm differ from HyperparameterConfig's defaults.
+HYPERPARAMETERS: dict[str, dict[str, Any]] = {
+    "PPO": {},
+    "A2C": {"learning_rate": 7e-4, "gae_lambda": 1.0},
+    "DQN": {"learning_rate": 1e-4, "max_grad_norm": 10.0},
+}
+
+# Settings an algorithm fixes: A2C takes one step on the whole batch, DQN's updates are too small to log each.
+FIXED: dict[str, dict[str, Any]] = {
+    "PPO": {"log_interval": 1},
+    "A2C": {"num_minibatches": 1, "update_epochs": 1, "log_interval": 100},
+    "DQN": {"num_steps": 1, "num_minibatches": 1, "update_epochs": 1, "log_interval": 500},
+}
+
+# Field of TrainerConfig → setting, where the value stays what it is.
+PLAIN = {
+    "learner": "learner",
+    "total_timesteps": "total_timesteps",
+    "seed": "seed",
+    "n_envs": "num_envs",
+    "normalize_obs": "normalize_obs",
+    "save_dir": "checkpoint_dir",
+    "checkpoint_freq": "save_interval",
+    "eval_freq": "eval_interval",
+}
+PLAIN_HYPERPARAMETERS = {
+    "learning_rate": "lr",
+    "gamma": "gamma",
+    "gae_lambda": "gae_lambda",
+    "entropy_coefficient": "ent_coef",
+    "max_grad_norm": "max_grad_norm",
+    "policy_net_arch": "policy_layers",
+    "value_net_arch": "value_layers",
+    "features_dim": "features_dim",
+}
+# feature_extractor_type → network; without a feature extractor the layers see the plain observation.
+EXTRACTORS = {"balatro": "fields", "fields": "fields", "none": "towers", "board": "board", "balatronet": "BalatroNet"}
+
+# What a learner makes of normalisation, which the jax learner does not do by running statistics.
+NORMALIZED_REWARD = {"jax": "symlog"}
+NORMALIZED_OBS = {"jax": False}
+
+
+def get_default_config(name: str) -> TrainerConfig:
+    """A config with the usual hyperparameters of an algorithm.
+
+    >>> config = get_default_config("A2C")
+    >>> config.hyperparams.learning_rate, config.hyperparams.algorithm_specific
+    (0.0007, {'n_steps': 5})
+    """
+    algorithm = algorithm_name(name)
+    specific = {key: entry.default for key, entry in SPECIFIC[algorithm].items()}
+    learner = ALIASES[name.lower()][1]
+    hyperparams = HyperparameterConfig(**HYPERPARAMETERS[algorithm], algorithm_specific=specific)
+    return TrainerConfig(algorithm=algorithm, learner=learner, hyperparams=hyperparams)
+
+
+def algorithm_name(name: Any) -> str:
+    """The algorithm meant; an unknown one is an error that lists the known."""
+    if str(name).lower() not in ALIASES:
+        raise UnknownNameError("algorithm", str(name), [*LEARNER_OF_ALGORITHM, "MaskablePPO"])
+    return ALIASES[str(name).lower()][0]
+
+
+def checked(config: TrainerConfig) -> TrainerConfig:
+    """The config with every value of its right type (`"1e-3"` → 0.001), or one sentence about the first that is not."""
+    try:
+        return TypeAdapter(TrainerConfig).validate_python(dataclasses.asdict(config))
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(
+            f"TrainerConfig.{name} is {first.get('input')!r}: {first['msg']}. Give a fitting value."
+        ) from problem
+
+
+def to_settings(config: TrainerConfig) -> dict[str, Any]:
+    """The config as plain values of `TrainSettings`."""
+    config = checked(config)
+    algorithm = algorithm_name(config.algorithm)
+    learner = config.learner
+    if learner == "auto":
+        learner = ALIASES[config.algorithm.lower()][1]
+    actual = LEARNER_OF_ALGORITHM[algorithm] if learner == "auto" else learner
+    hyper = config.hyperparams
+    values: dict[str, Any] = {ours: getattr(config, name) for name, ours in PLAIN.items()}
+    values |= {ours: getattr(hyper, name) for name, ours in PLAIN_HYPERPARAMETERS.items()}
+    values |= {"algorithm": algorithm, "learner": learner, "autoscale": False, **FIXED[algorithm]}
+    # SB3 weighs the whole squared error of the value, TrainSettings half of it.
+    values["vf_coef"] = 2 * hyper.value_function_coefficient
+    values["reward_transform"] = NORMALIZED_REWARD.get(actual, "normalize") if config.normalize_reward else "none"
+    values["normalize_obs"] = NORMALIZED_OBS.get(actual, config.normalize_obs)
+    values["network"] = _network(config)
+    values |= {"project": config.wandb_project} if config.use_wandb else {"no_wandb": True}
+    values |= _specific(algorithm, hyper.algorithm_specific)
+    if algorithm == "PPO":
+        values["num_minibatches"] = _minibatches(values)
+    return values
+
+
+def algorithm_defaults(algorithm: str, learner: str) -> dict[str, Any]:
+    """The settings that `jimbot train` starts from when an algorithm runs on a learner other than jax.
+
+    Only what concerns learning: where files go and how long to train is the command's own affair.
+    """
+    if learner == "jax":
+        return {}  # the fields' own defaults are tuned for it
+    kept = to_settings(dataclasses.replace(get_default_config(algorithm), learner=learner))
+    for name in ("learner", "algorithm", "total_timesteps", "seed", "checkpoint_dir", "save_interval", "eval_interval"):
+        kept.pop(name)
+    kept.pop("no_wandb", None)
+    return kept
+
+
+def _network(config: TrainerConfig) -> str:
+    if not config.use_feature_extractor:
+        return "towers"
+    kind = config.feature_extractor_type.lower()
+    if kind not in EXTRACTORS:
+        raise UnknownNameError("feature_extractor_type", config.feature_extractor_type, EXTRACTORS)
+    return EXTRACTORS[kind]
+
+
+def _specific(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    known = SPECIFIC[algorithm]
+    for name in given:
+        if name not in known:
+            raise UnknownNameError(f"entry of algorithm_specific for {algorithm}", name, known)
+    return {entry.setting: _number(name, given.get(name, entry.default), entry.kind) for name, entry in known.items()}
+
+
+def _number(name: str, value: Any, kind: Callable[[Any], Any]) -> Any:
+    try:
+        return kind(float(value))
+    except (TypeError, ValueError) as problem:
+        raise SettingsError(f"algorithm_specific.{name} is {value!r}; expected a number.") from problem
+
+
+def _minibatches(values: Mapping[str, Any]) -> int:
+    """How many minibatches of about the wanted size; `num_minibatches` holds the wanted samples so far."""
+    samples = values["num_envs"] * values["num_steps"]
+    return nearest_divisor(samples, max(1, round(samples / max(1, values["num_minibatches"]))))

@@ -1,0 +1,129 @@
+"""SB3's algorithms with masks in all of them: when acting, learning and predicting.
+
+PPO is sb3-contrib's MaskablePPO with the loss all learners share. A2C collects the same way and takes one step of the
+plain policy gradient with RMSprop, as SB3's own does. DQN is SB3's with a replay that knows masks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import DQN
+
+from jimbot.policies import torch_masking as masking
+from jimbot.training.sb3.losses import Samples, Weights, a2c_loss, dqn_loss, ppo_loss
+from jimbot.training.sb3.policies import MaskedQPolicy
+from jimbot.training.sb3.replay import Replay
+
+
+class MaskedPPO(MaskablePPO):
+    """MaskablePPO; after `train`, `losses` holds the means over its gradient steps under our names."""
+
+    loss = staticmethod(ppo_loss)
+    losses: dict[str, float]
+
+    def train(self) -> None:
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        clip: Any = self.clip_range
+        # SB3's vf_coef weighs the whole squared error, ours half of it.
+        weights = Weights(clip(self._current_progress_remaining), 2 * self.vf_coef, self.ent_coef)
+        network: Any = self.policy.network
+        steps: list[dict[str, float]] = []
+        for _ in range(self.n_epochs):
+            for data in self.rollout_buffer.get(self.batch_size):
+                loss, parts = self.loss(network, weights, _samples(data))
+                self.policy.optimizer.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(network.parameters(), self.max_grad_norm)
+                self.policy.optimizer.step()
+                steps.append({name: float(value.detach()) for name, value in parts.items()})
+            self._n_updates += 1
+        self.losses = {name: float(np.mean([step[name] for step in steps])) for name in steps[0]}
+        values, targets = self.rollout_buffer.values.flatten(), self.rollout_buffer.returns.flatten()
+        self.losses["train/explained_variance"] = float(1 - np.var(targets - values) / max(np.var(targets), 1e-12))
+
+
+class MaskedA2C(MaskedPPO):
+    """One whole-batch step of the policy gradient per rollout; give it RMSprop, one epoch and the whole batch."""
+
+    loss = staticmethod(a2c_loss)
+
+
+def _samples(data: Any) -> Samples:
+    return Samples(
+        data.observations,
+        data.action_masks != 0,
+        data.actions.long().flatten(),
+        data.old_log_prob,
+        data.advantages,
+        data.returns,
+    )
+
+
+def _random_legal(legal_mask: np.ndarray) -> np.ndarray:
+    """(N,) uniform over the legal actions, from the generator SB3 seeds."""
+    return np.where(legal_mask, np.random.random(legal_mask.shape), -1.0).argmax(axis=1)
+
+
+class MaskedDQN(DQN):
+    """DQN whose exploration, greedy choice and targets stay inside the mask."""
+
+    policy: MaskedQPolicy  # ty: ignore[incompatible-attribute-override]
+    replay_buffer: Replay  # ty: ignore[incompatible-attribute-override]
+    losses: dict[str, float]
+
+    def _sample_action(
+        self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
+        env: Any = self.env
+        self._masks = env.action_masks()
+        epsilon = 1.0 if self.num_timesteps < learning_starts else self.exploration_rate
+        explore = np.random.random(n_envs) < epsilon
+        actions = _random_legal(self._masks)
+        if not explore.all():
+            actions = np.where(explore, actions, self.policy.greedy(np.asarray(self._last_obs), self._masks))
+        return actions, actions
+
+    def _store_transition(
+        self, replay_buffer: Any, buffer_action: Any, new_obs: Any, reward: Any, dones: Any, infos: Any
+    ) -> None:
+        game: Any = self.env.game  # ty: ignore[missing-attribute]
+        replay_buffer.add(self._last_obs, self._masks, buffer_action, reward, game.terminated, game.truncated)
+        self._last_obs = new_obs
+
+    def train(self, gradient_steps: int, batch_size: int = 32) -> None:
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        steps: list[dict[str, float]] = []
+        for _ in range(gradient_steps):
+            batch = self.replay_buffer.sample(batch_size)
+            loss, parts = dqn_loss(self.policy.q_net, self.policy.q_net_target, self.gamma, batch)
+            self.policy.optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.policy.q_net.parameters(), self.max_grad_norm)
+            self.policy.optimizer.step()
+            steps.append({name: float(value.detach()) for name, value in parts.items()})
+        self._n_updates += gradient_steps
+        self.losses = {name: float(np.mean([step[name] for step in steps])) for name in steps[0]}
+        self.losses["train/exploration_rate"] = self.exploration_rate
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+        action_masks: Any = None,
+    ) -> tuple[np.ndarray, Any]:
+        """Greedy inside the mask, or with the present share of random legal actions."""
+        rows = np.atleast_2d(np.asarray(observation, np.float32))
+        actions = self.policy.greedy(rows, action_masks)
+        if not deterministic:
+            mask = masking.legal_tensor(action_masks, torch.zeros(len(rows), int(self.action_space.n)))  # ty: ignore[missing-attribute]
+            explore = np.random.random(len(rows)) < self.exploration_rate
+            actions = np.where(explore, _random_legal(mask.numpy()), actions)
+        return (actions if np.ndim(observation) > 1 else actions[0]), state

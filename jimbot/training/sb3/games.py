@@ -1,0 +1,85 @@
+"""The games as the SB3 learner steps them: the native VecEnv, measured, with rewards as the learner should see them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from jimbot.envs.sb3_vec_env import BatchVecEnv
+from jimbot.games.contract import BatchGame
+from jimbot.policies.networks import continuous_entries
+from jimbot.training.measures import GameTally
+from jimbot.training.sb3.moments import LIMIT, Moments
+
+
+class TrainingGames(BatchVecEnv):
+    """`reward_transform` as in TrainSettings; `observe`: keep the statistics that normalisation needs."""
+
+    def __init__(self, game: BatchGame, reward_transform: str, gamma: float, observe: bool) -> None:
+        super().__init__(game)
+        self.tally = GameTally(game.spec, game.num_rows)
+        self.seconds = 0.0
+        """Spent in the games since somebody set it to 0."""
+        self.reward_transform = reward_transform
+        self.gamma = gamma
+        self.entries = continuous_entries(game.spec) if observe else None
+        self.observed = Moments((game.spec.observation.size,))
+        self.rewarded = Moments()
+        self.discounted = np.zeros(game.num_rows)  # running discounted return of each row
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        began = time.perf_counter()
+        actions = np.asarray(self._actions)
+        legal = self.game.legal_mask[np.arange(self.num_envs), actions].copy()
+        observation, rewards, dones, infos = super().step_wait()
+        self.tally.step(self.game, actions, legal)
+        if self.entries is not None:
+            self.observed.add(observation)
+        rewards = self._transformed(rewards, dones)
+        self.seconds += time.perf_counter() - began
+        return observation, rewards, dones, infos
+
+    def normalisation(self) -> dict[str, np.ndarray] | None:
+        """(D,) mean, scale and limit of what was seen so far; ids and one-hot groups stay as they are."""
+        if self.entries is None or self.observed.count == 0:
+            return None
+        return {
+            "mean": np.where(self.entries, self.observed.mean, 0.0).astype(np.float32),
+            "scale": np.where(self.entries, self.observed.scale, 1.0).astype(np.float32),
+            "limit": np.where(self.entries, LIMIT, np.inf).astype(np.float32),
+        }
+
+    def _transformed(self, rewards: np.ndarray, dones: np.ndarray) -> np.ndarray:
+        if self.reward_transform == "symlog":
+            return np.sign(rewards) * np.log1p(np.abs(rewards))
+        if self.reward_transform == "none":
+            return rewards
+        self.discounted = self.discounted * self.gamma + rewards
+        self.rewarded.add(self.discounted)
+        self.discounted[dones] = 0
+        return np.clip(rewards * self.rewarded.scale, -LIMIT, LIMIT).astype(np.float32)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Games and statistics, for exact resume."""
+        found = {f"env/{name}": value for name, value in self.snapshot().items()}
+        found |= {f"observed/{name}": value for name, value in self.observed.arrays().items()}
+        found |= {f"rewarded/{name}": value for name, value in self.rewarded.arrays().items()}
+        found |= {"tally/return": self.tally.episode_return, "tally/length": self.tally.episode_length}
+        return {**found, "discounted": self.discounted}
+
+    def load_arrays(self, arrays: dict[str, np.ndarray]) -> np.ndarray:
+        """The inverse of `arrays`; returns the observation to act on."""
+        observation = self.restore(part(arrays, "env/"))
+        self.observed.load_arrays(part(arrays, "observed/"))
+        self.rewarded.load_arrays(part(arrays, "rewarded/"))
+        self.tally.episode_return[:] = arrays["tally/return"]
+        self.tally.episode_length[:] = arrays["tally/length"]
+        self.discounted = np.array(arrays["discounted"])
+        return observation
+
+
+def part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays under a prefix, without it."""
+    return {name[len(prefix) :]: value for name, value in arrays.items() if name.startswith(prefix)}

@@ -1,0 +1,94 @@
+"""One loss, two learners: equal parameters and an equal batch give an equal loss and equal gradients."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from jimbot.games.contract import game_entry  # noqa: E402
+from jimbot.games.spec import GameSpec  # noqa: E402
+from jimbot.policies.jax_networks import make_network  # noqa: E402
+from jimbot.policies.networks import describe_network  # noqa: E402
+from jimbot.policies.torch_networks import TorchNetwork  # noqa: E402
+from jimbot.training.jax_ppo import update as jax_update  # noqa: E402
+from jimbot.training.sb3 import losses  # noqa: E402
+
+CLIP, VALUE, ENTROPY = 0.2, 0.7, 0.05
+
+
+def made_up(spec: GameSpec, count: int = 192) -> dict[str, np.ndarray]:
+    """A batch with a legal action in every row; a board's cells are 0 or 1 and its viewer stands on it."""
+    rng = np.random.default_rng(0)
+    seen = rng.random((count, spec.observation.size)).astype(np.float32)
+    for field in spec.observation.fields:
+        if field.board:
+            rows, cols, _ = field.shape
+            seen[:, spec.observation.span(field.name)] = rng.integers(0, 2, (count, field.size))
+            for (name, index), cells in ((field.board.row, rows), (field.board.col, cols)):
+                seen[:, spec.observation.offsets[name] + index] = rng.integers(0, cells, count) / (cells - 1)
+    legal = rng.random((count, spec.actions.size)) < 0.3
+    actions = rng.integers(0, spec.actions.size, count).astype(np.int32)
+    legal[np.arange(count), actions] = True
+    return {
+        "features": seen,
+        "legal_mask": legal,
+        "action": actions,
+        "log_probability": np.log(rng.uniform(0.1, 1, count)).astype(np.float32),
+        "advantage": rng.normal(size=count).astype(np.float32),
+        "target": rng.normal(size=count).astype(np.float32),
+    }
+
+
+@pytest.mark.parametrize(("game_id", "kind"), [("probe", "towers"), ("hackmatrix", "board")])
+def test_jax_and_sb3_agree_on_loss_and_gradients(game_id: str, kind: str) -> None:
+    spec = game_entry(game_id).spec
+    batch = made_up(spec)
+    described = describe_network(spec, kind, hidden_dim=32, policy_layers=[32], value_layers=[16])
+    torch.manual_seed(0)
+    network = TorchNetwork(described)
+    pure = make_network(described)
+    params = network.arrays()
+    params["policy.weight"] = params["policy.weight"] * 100  # far from uniform, so that some ratios are clipped
+    network.load_arrays(params)
+
+    arrays = [torch.as_tensor(value) for value in batch.values()]
+    theirs, parts = losses.ppo_loss(network, losses.Weights(CLIP, VALUE, ENTROPY), losses.Samples(*arrays))
+    theirs.backward()
+
+    settings = jax_update.LossSettings(0.99, 0.95, CLIP, VALUE, ENTROPY, 0.5, 1, 1)
+
+    @jax.jit
+    def loss_and_gradients(params: dict, batch: dict) -> tuple:
+        samples = jax_update.Samples(**{**batch, "features": pure.prepare(batch["features"])})
+        return jax.value_and_grad(lambda p: jax_update.ppo_loss(pure, settings, p, samples), has_aux=True)(params)
+
+    (ours, our_parts), gradients = loss_and_gradients(params, batch)
+    assert float(theirs.detach()) == pytest.approx(float(ours), rel=1e-4)
+    assert 0 < float(our_parts.clip_frac) < 1
+    for name in ("pg_loss", "value_loss", "entropy", "approx_kl", "clip_frac"):
+        assert float(parts[f"train/{name}"].detach()) == pytest.approx(
+            float(getattr(our_parts, name)), rel=1e-4, abs=1e-6
+        )
+    for name, gradient in gradients.items():
+        found = network.named()[name].grad
+        assert found is not None
+        np.testing.assert_allclose(found.numpy(), gradient, rtol=2e-3, atol=2e-6, err_msg=name)
+
+
+def test_the_target_of_dqn_never_looks_at_an_illegal_action() -> None:
+    described = describe_network(game_entry("probe").spec, "mlp", hidden_dim=8, action_values=True)
+    network, target = TorchNetwork(described), TorchNetwork(described)
+    with torch.no_grad():
+        target.named()["policy.bias"][7] = 1000.0  # a tempting action that is not legal
+    legal = torch.ones(4, 48, dtype=torch.bool)
+    legal[:, 7] = False
+    zeros = torch.zeros(4, 5)
+    batch = losses.Remembered(zeros, torch.zeros(4).long(), torch.ones(4), torch.zeros(4).bool(), zeros, legal)
+    tempted = batch._replace(next_legal_mask=torch.ones(4, 48, dtype=torch.bool))
+    assert float(losses.dqn_loss(network, target, 0.9, batch)[0].detach()) < 5
+    assert float(losses.dqn_loss(network, target, 0.9, tempted)[0].detach()) > 100
+    over = tempted._replace(terminated=torch.ones(4).bool())
+    assert float(losses.dqn_loss(network, target, 0.9, over)[0].detach()) < 5
