@@ -47,6 +47,8 @@ _KINDS_OF_CARDS = (
     *(f"seal {key}" for key in SEALS.keys),
 )
 
+_WORTH = ("typical", "best")  # log-ratio of scores over typical hands, and of the best of them
+
 COLUMNS: dict[str, tuple[str, ...]] = {
     "hand": ("present", "face_down", "debuffed", "selected", "forced", "played_this_ante", "extra_chips", "grabbed"),
     "jokers": (
@@ -76,6 +78,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "deck_left_kinds": _KINDS_OF_CARDS,
     "deck_total_kinds": _KINDS_OF_CARDS,
+    "joker_worth": _WORTH,
+    "shop_worth": _WORTH,
+    "pack_worth": _WORTH,
     "best_plays": ("score", "share_of_missing"),
     "best_play": ("score", "share_of_missing"),
 }  # fmt: skip
@@ -177,6 +182,9 @@ FIELDS: tuple[Field, ...] = (
     _ids("target_suits", 2, 1 + len(SUITS), "the suits of Ancient Joker and Castle: 1 + suit"),
     _ids("fool_copies", 1, ITEM_IDS, "the Tarot or Planet The Fool would copy"),
     # --- helpers; all 0 when they are switched off ---
+    *_about("jokers", _rows("joker_worth", JOKER_ROWS, "what a joker adds to the score of typical hands")),
+    *_about("shop", _rows("shop_worth", SHOP_ROWS, "what a joker or Planet in the shop would add")),
+    *_about("pack", _rows("pack_worth", PACK_ROWS, "what a joker or Planet of the open pack would add")),
     _rows("best_plays", len(HANDS), "the best certain score per poker hand, strongest hand first"),
     _numbers("best_play", "the best certain score of all"),
     *_about("hand", Field("best_play_cards", (HAND_ROWS,), "1 for the hand cards of that play")),

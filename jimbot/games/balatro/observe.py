@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro import observe_shop
+from jimbot.games.balatro.appraise import write_worths
 from jimbot.games.balatro.blinds import NO_SUIT, requirement_of
 from jimbot.games.balatro.boss_effects import blind_on_deck
 from jimbot.games.balatro.bosses import is_active
@@ -382,7 +383,8 @@ def _write_targets(g, out):
 def write(g, s, helpers, out):
     """Writes the observation of a game into `out`, (WIDTH,) float32; `s` is working space.
 
-    `helpers` adds what an engine can work out and a player could: the best certain scores of this hand.
+    `helpers` adds what an engine can work out and a player could: the best certain scores of this hand, and in a shop
+    what a joker would do for typical hands.
     """
     for place in range(WIDTH):
         out[place] = 0.0
@@ -404,3 +406,5 @@ def write(g, s, helpers, out):
     observe_shop.write_boss_reroll(g, out)
     if helpers and g.phase == SELECTING_HAND:
         write_helpers(g, s, out)
+    elif helpers and (g.phase == SHOP or g.phase == PACK):
+        write_worths(g, s, out)

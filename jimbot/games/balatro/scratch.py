@@ -11,6 +11,7 @@ from jimbot.games.balatro.content import HANDS
 from jimbot.games.balatro.state import BYTES_PER_GAME, MAX_JOKERS
 
 MAX_PLAYED = 5
+TYPICAL_HANDS = 7  # hands that offers are tried out on
 MAX_CANDIDATES = 12  # hand cards whose combinations are tried out
 
 SCRATCH_DTYPE = np.dtype(
@@ -67,6 +68,8 @@ SCRATCH_DTYPE = np.dtype(
                 ("candidate_count", np.int64),
                 ("best_score", np.float64, (len(HANDS),)),  # per poker hand, -1 if it cannot be formed
                 ("best_cards", np.uint64, (len(HANDS),)),  # the hand positions that score it
+                # what a joker does for typical hands (appraise.py)
+                ("worth", np.float64, (2, TYPICAL_HANDS)),  # their log-scores before and after a change
             ],
             align=True,
         ),

@@ -279,6 +279,12 @@ CHANGES: dict[str, tuple[Callable[[], Run], Change]] = {
     "mail_rank": (choosing, put(mail_rank=2)),
     "target_suits": (choosing, lambda run: put(castle_suit=(int(run.g.castle_suit) + 1) % 4)(run)),
     "fool_copies": (choosing, put(last_tarot_planet=4)),
+    "joker_worth.typical": (in_shop, lambda run: run.joker("j_joker")),
+    "joker_worth.best": (in_shop, lambda run: run.joker("j_joker")),
+    "shop_worth.typical": (in_shop, put(offer_kind=(0, 1), offer_id=(0, JOKERS.id("j_cavendish")))),
+    "shop_worth.best": (in_shop, put(offer_kind=(0, 1), offer_id=(0, JOKERS.id("j_cavendish")))),
+    "pack_worth.typical": (in_pack, put(offer_kind=(4, 1), offer_id=(4, JOKERS.id("j_cavendish")))),
+    "pack_worth.best": (in_pack, put(offer_kind=(4, 1), offer_id=(4, JOKERS.id("j_cavendish")))),
     "best_plays.score": (in_round, put(hand_level=(11, 9))),
     "best_plays.share_of_missing": (in_round, put(requirement=1e9)),
     "best_play.score": (in_round, put(hand_level=(11, 90))),
@@ -302,7 +308,7 @@ def test_a_change_of_the_game_shows_in(name):
     field, _, column = name.partition(".")
     place = COLUMNS[field].index(column) if column else slice(None)
     run = build()
-    helpers = field.startswith("best_")
+    helpers = field.startswith("best_") or field.endswith("_worth")
     before = view(run, field, helpers)[..., place].copy()
     change(run)
     assert not np.array_equal(before, view(run, field, helpers)[..., place])
@@ -492,7 +498,7 @@ def test_more_cards_than_rows_are_counted_but_not_shown():
 def test_the_helpers_cost_nothing_when_off_and_touch_no_other_field():
     run = in_round()
     without, with_helpers = row(run), row(run, helpers=True)
-    first = OBSERVATION.offsets["best_plays"]
+    first = OBSERVATION.offsets["joker_worth"]
     assert not without[first:].any()
     assert with_helpers[first:].any()
     assert np.array_equal(without[:first], with_helpers[:first])
