@@ -71,7 +71,8 @@ def number(value: float) -> str:
 
 
 def dollars(amount: int) -> str:
-    """
+    """Money as the game writes it.
+
     >>> dollars(7), dollars(-3)
     ('$7', '-$3')
     """

@@ -383,7 +383,7 @@ def find(expression: str, limit: int = 10, **options: Any) -> list[str]:
     """The first `limit` seeds that answer a question; the options are those of `search`.
 
     >>> find("voucher:Telescope@1 and tag:'Negative Tag'@2", limit=2)
-    ['111111DB', '111111JZ']
+    ['111111A3', '111111KB']
     """
     return [seed for _, seeds in search(expression, limit, **options) for seed in seeds]
 
