@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jimbot.errors import CheckpointError
+from jimbot.errors import CheckpointError, SettingsError
 from jimbot.runs.checkpoint import find_checkpoint, run_names
 from jimbot.runs.directory import RunDirectory
 from jimbot.training.config import algorithm_defaults
@@ -49,6 +49,8 @@ def stored_settings(run: str, given: Mapping[str, Any], root: Path = Path("runs"
         raise CheckpointError(
             f"There is no run '{run}' under {root} (runs there: {known}). Check the name or --runs-dir."
         )
+    if "dataset" in config:
+        raise SettingsError(f"Run '{run}' is a clone; the same `jimbot clone` command continues it.")
     return load_settings({**config, "resume": None}, {"run_name": run, "run_suffix": None}, given)
 
 

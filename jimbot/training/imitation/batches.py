@@ -1,8 +1,9 @@
 """Shuffled minibatches out of a dataset that need not fit into memory.
 
-An epoch goes through the chunks in random order, a few at a time: their rows form a pool, and minibatches are drawn
-from the pool at random. A thread reads and mixes ahead while the network learns. Everything derives from (seed,
-epoch), so an interrupted epoch continues where it stopped.
+An epoch goes through the chunks in random order, a few at a time: their rows fill a pool of fixed size, and
+minibatches are drawn from the pool at random. A thread reads and mixes ahead while the network learns. Everything
+derives from (seed, epoch), so an interrupted epoch continues where it stopped. What is validated on stays in memory:
+all decisions of the held-out games, or as many of them, drawn evenly, as fit.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from jimbot.errors import DatasetError
 from jimbot.training.imitation.dataset import TRUNCATED, Dataset
 
 POOL_BYTES = 96 * 2**20
-"""Memory of one pool of observations (two may exist at a time)."""
+"""Memory for the observations of the pool, and for those that are validated on."""
 PREFETCH = 4  # minibatches made ahead
 
 
@@ -54,75 +55,99 @@ class Batches:
             )
         held_out = min(len(finished) - 1, max(1, round(validation * len(finished))))
         chosen = np.random.default_rng([seed, 0]).permutation(finished)[:held_out]
-        self.is_validation = np.isin(game, chosen)  # (rows,) bool
-        self.train_rows = int((dataset.usable & ~self.is_validation).sum())
-        self.validation_rows = int((dataset.usable & self.is_validation).sum())
-        known = dataset.usable & ~self.is_validation & (self.value_weight > 0)
+        is_validation = np.isin(game, chosen)
+        self.is_train = dataset.usable & ~is_validation  # (rows,) bool
+        self.is_validation = self._thinned(dataset.usable & is_validation)  # (rows,) bool
+        self.train_rows, self.validation_rows = int(self.is_train.sum()), int(self.is_validation.sum())
+        self._pool: Batch | None = None
+        self._validation: Batch | None = None
+        known = self.is_train & (self.value_weight > 0)
         self.target_variance = float(max(1e-6, np.var(self.target[known]))) if known.any() else 1.0
 
     def train(self, epoch: int, batch_size: int, skip: int = 0) -> Iterator[Batch]:
         """The full minibatches of an epoch, from number `skip` on; what is left over at the end waits for the next."""
         luck = np.random.default_rng([self.seed, 1, epoch])
-        made = 0
-        for pool in self._pools(luck.permutation(len(self.dataset.info.chunks)), False, batch_size, luck):
-            for start in range(0, len(pool.action) - batch_size + 1, batch_size):
-                if made >= skip:
-                    yield Batch(*(None if values is None else values[start : start + batch_size] for values in pool))
-                made += 1
+        order = luck.permutation(len(self.dataset.info.chunks))
+        for number, (pool, rows) in enumerate(self._drawn(order, batch_size, luck)):
+            if number >= skip:
+                yield _take(pool, rows)
 
     def validate(self, batch_size: int) -> Iterator[Batch]:
-        """All validation rows in order; the last batch is filled up with rows of weight 0."""
-        for pool in self._pools(np.arange(len(self.dataset.info.chunks)), True, batch_size, None):
-            for start in range(0, len(pool.action), batch_size):
-                index = np.arange(start, start + batch_size)
-                inside = index < len(pool.action)
-                part = Batch(*(None if values is None else values[np.where(inside, index, 0)] for values in pool))
-                yield part._replace(weight=part.weight * inside)
+        """All that is validated on, in order; the last batch is filled up with rows of weight 0."""
+        if self._validation is None:
+            self._validation, count = self._empty(self.validation_rows), 0
+            for number in range(len(self.dataset.info.chunks)):
+                count = self._fill(self._validation, count, number, self.is_validation)
+        for start in range(0, self.validation_rows, batch_size):
+            index = np.arange(start, start + batch_size)
+            inside = index < self.validation_rows
+            batch = _take(self._validation, np.where(inside, index, 0))
+            yield batch._replace(weight=inside.astype(np.float32))
 
-    def _pools(
-        self, order: np.ndarray, validation: bool, batch_size: int, luck: np.random.Generator | None
-    ) -> Iterator[Batch]:
-        """Chunks gathered to pools of about POOL_BYTES, rows mixed by `luck`; a training pool's remainder is carried
-        into the next one, so that at most the last minibatch of an epoch is short."""
-        pool_rows = max(batch_size, POOL_BYTES // (4 * self.dataset.spec.observation.size))
-        waiting: list[Batch] = []
-        count = 0
+    def _drawn(
+        self, order: np.ndarray, batch_size: int, luck: np.random.Generator
+    ) -> Iterator[tuple[Batch, np.ndarray]]:
+        """(pool, its rows that make the next minibatch)."""
+        chunks = self.dataset.info.chunks
+        wanted = max(batch_size, self._fitting_rows())
+        if self._pool is None:
+            self._pool = self._empty(min(wanted, sum(chunks)) + max(chunks))
+        pool, count = self._pool, 0
         for position, number in enumerate(order.tolist()):
-            part = self._part(number, validation)
-            if len(part.action):
-                waiting.append(part)
-                count += len(part.action)
-            last = position == len(order) - 1
-            if count and (count >= pool_rows or last):
-                pool = _join(waiting)
-                if luck is not None:
-                    pool = _take(pool, luck.permutation(count))
-                rest = 0 if last or luck is None else count % batch_size
-                yield _take(pool, slice(0, count - rest))
-                waiting = [_take(pool, slice(count - rest, count), copy=True)] if rest else []
-                count = rest
+            count = self._fill(pool, count, number, self.is_train)
+            if count < wanted and position < len(order) - 1:
+                continue
+            rows = luck.permutation(count)
+            full = count - count % batch_size
+            for start in range(0, full, batch_size):
+                yield pool, rows[start : start + batch_size]
+            rest = rows[full:]
+            for values in pool:
+                if values is not None:
+                    values[: len(rest)] = values[rest]
+            count = len(rest)
 
-    def _part(self, number: int, validation: bool) -> Batch:
+    def _fill(self, pool: Batch, count: int, number: int, chosen: np.ndarray) -> int:
+        """Appends a chunk's `chosen` rows to the pool; returns how many rows it holds then."""
         chunk = self.dataset.chunk(number)
-        kept = self.is_validation[chunk.rows] == validation
-        rows = chunk.rows[kept]
+        kept = np.flatnonzero(chosen[chunk.rows])
+        rows, place = chunk.rows[kept], slice(count, count + len(kept))
+        pool.observation[place] = chunk.observation[kept]
+        pool.legal_mask[place] = chunk.legal_mask[kept]
+        pool.action[place] = chunk.action[kept]
+        pool.target[place] = self.target[rows]
+        pool.value_weight[place] = self.value_weight[rows]
+        if pool.probabilities is not None and chunk.probabilities is not None:
+            pool.probabilities[place] = chunk.probabilities[kept]
+        return place.stop
+
+    def _empty(self, rows: int) -> Batch:
+        spec = self.dataset.spec
         return Batch(
-            observation=chunk.observation[kept],
-            legal_mask=chunk.legal_mask[kept],
-            action=chunk.action[kept],
-            target=self.target[rows],
-            value_weight=self.value_weight[rows],
-            weight=np.ones(len(rows), np.float32),
-            probabilities=chunk.probabilities[kept] if self.probabilities and chunk.probabilities is not None else None,
+            observation=np.zeros((rows, spec.observation.size), np.float32),
+            legal_mask=np.zeros((rows, spec.actions.size), bool),
+            action=np.zeros(rows, np.int32),
+            target=np.zeros(rows, np.float32),
+            value_weight=np.zeros(rows, np.float32),
+            weight=np.ones(rows, np.float32),
+            probabilities=np.zeros((rows, spec.actions.size), np.float32) if self.probabilities else None,
         )
 
+    def _fitting_rows(self) -> int:
+        return POOL_BYTES // (4 * self.dataset.spec.observation.size)
 
-def _join(parts: list[Batch]) -> Batch:
-    return Batch(*(None if values[0] is None else np.concatenate(values) for values in zip(*parts, strict=True)))
+    def _thinned(self, chosen: np.ndarray) -> np.ndarray:
+        """As many of the chosen rows, evenly spread, as fit into memory."""
+        rows = np.flatnonzero(chosen)
+        fitting = max(1, self._fitting_rows())
+        kept = np.zeros(len(chosen), bool)
+        kept[rows[np.arange(0, len(rows), max(1, -(-len(rows) // fitting)))]] = True
+        return kept
 
 
-def _take(batch: Batch, index: Any, copy: bool = False) -> Batch:
-    return Batch(*(None if values is None else values[index].copy() if copy else values[index] for values in batch))
+def _take(pool: Batch, rows: np.ndarray) -> Batch:
+    """A copy of some rows."""
+    return Batch(*(None if values is None else values[rows] for values in pool))
 
 
 def prefetched(batches: Iterator[Batch], count: int = PREFETCH) -> Generator[Batch]:

@@ -240,7 +240,7 @@ class Dataset:
         kept = np.flatnonzero(self.usable[start:stop])
         return Chunk(
             rows=start + kept,
-            observation=np.ascontiguousarray(observation[kept]),
+            observation=observation[kept],
             legal_mask=legal_mask[kept],
             action=action[kept],
             probabilities=None if probabilities is None else probabilities[kept].astype(np.float32),

@@ -116,7 +116,7 @@ class _Recording:
         # A reward belongs to its row's last decision, which may be in an earlier chunk where rows wait for others.
         self.rewards: list[np.ndarray] = []  # per chunk (num_rows, steps)
         self.decided: list[np.ndarray] = []  # per chunk (num_rows · steps,) bool, which places were decisions
-        self.last_decision = np.zeros((game.num_rows, 2), np.int64)  # (chunk, turn) of each row
+        self.last_decision = np.full((game.num_rows, 2), -1)  # (chunk, turn) of each row; −1: none in this game yet
         shape = (game.num_rows, self.steps)
         self.slab = {
             "observation": np.zeros((*shape, spec.observation.size), np.float32),
@@ -167,9 +167,10 @@ class _Recording:
     def _note_rewards(self, rows: np.ndarray) -> None:
         reward = self.game.reward[rows]
         self.trajectories["return"][self.current[rows]] += reward
-        for chunk in np.unique(self.last_decision[rows, 0]).tolist():
-            there = self.last_decision[rows, 0] == chunk
-            self.rewards[chunk][rows[there], self.last_decision[rows[there], 1]] += reward[there]
+        chunks, turns = self.last_decision[rows].T
+        for chunk in np.unique(chunks[chunks >= 0]).tolist():
+            there = chunks == chunk
+            self.rewards[chunk][rows[there], turns[there]] += reward[there]
 
     def _note_ends(self, live: np.ndarray) -> None:
         game, known = self.game, self.trajectories
@@ -194,6 +195,7 @@ class _Recording:
         for place in games[: self.games - self.begun].tolist():
             rows = place * self.players + np.arange(self.players)
             self.current[rows] = self.begun * self.players + np.arange(self.players)
+            self.last_decision[rows] = -1
             self.trajectories["seed"][self.current[rows]] = self.game.seeds[rows]
             self.begun += 1
 
