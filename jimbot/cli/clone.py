@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from jimbot.training.imitation.clone import CloneOutcome
 
 FROM_DATA = ("game", "game_options", "data", "dataset", "learner", "algorithm")
-UNUSED = ("eval_games", "stop_on_collapse", "resume", "rewind")  # of learning by playing
+UNUSED = (
+    "eval_games",
+    "eval_interval",
+    "stop_on_collapse",
+    "normalize_obs",
+    "resume",
+    "rewind",
+)  # of learning by playing
 EPILOG = """Examples:
 
 jimbot clone hackmatrix-heuristic.npz

@@ -18,7 +18,7 @@ The last three are programs of named steps (`network_program`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from jimbot.policies.balatro_net import SHARED, balatro_net
 from jimbot.policies.board import feature_size as board_feature_size
 
 KINDS = ("mlp", "board", "items", "towers", "fields", "BalatroNet")
+# How the names of parameters begin that only one of the two heads uses.
+_POLICY_ONLY = ("policy", "actor", "query", "left_", "right_", "gate_", "actions.")
+_VALUE_ONLY = ("value", "critic")
 DEFAULT_WIDTH = {"mlp": 256, "board": 128, "items": 192}
 
 
@@ -165,6 +168,17 @@ def param_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     if network.get("normalize"):
         shapes |= {f"normalize.{name}": (network["observation_size"],) for name in NORMALIZE}
     return shapes
+
+
+def part_of(parameter: str) -> Literal["trunk", "policy", "value"]:
+    """The part of a network a parameter belongs to: what both heads share, or one of the heads.
+
+    >>> [part_of(name) for name in ("trunk_0.weight", "table_cards", "query.weight", "policy.bias", "value.bias")]
+    ['trunk', 'trunk', 'policy', 'policy', 'value']
+    """
+    if parameter.startswith(_VALUE_ONLY):
+        return "value"
+    return "policy" if parameter.startswith(_POLICY_ONLY) else "trunk"
 
 
 def forward_flops(network: Mapping[str, Any]) -> int:

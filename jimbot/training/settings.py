@@ -25,16 +25,8 @@ BASE_GRADIENT_STEPS = 16  # the learning rate is stated for this many gradient s
 # What may change between two calls of the same run; everything else fixes what is being learned.
 CHANGEABLE = frozenset(
     {
-        *(
-            "total_timesteps",
-            "minutes",
-            "log_interval",
-            "eval_interval",
-            "eval_games",
-            "stop_on_collapse",
-            "auto_tune",
-            "autoscale",
-        ),
+        *("total_timesteps", "minutes", "log_interval", "eval_interval", "eval_games", "stop_on_collapse"),
+        *("auto_tune", "autoscale"),
         *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
         *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact"),
     }
@@ -49,8 +41,8 @@ class RunSettings(BaseModel):
 
     game: str = Field("hackmatrix", description="Game to learn.")
     game_options: dict[str, Any] = Field(default_factory=dict, description="Options of the game.")
-    learner: str = Field("auto", description="auto, or a learner by name.")
     algorithm: str = Field("PPO", description="Algorithm.")
+    learner: str = Field("auto", description="auto, or a learner by name.")
     seed: int = Field(42, ge=0, lt=2**63, description="Fixes every random choice of the run.")
 
     minutes: float | None = Field(None, gt=0, description="Stop this call after so many minutes of training.")
@@ -87,6 +79,12 @@ class RunSettings(BaseModel):
     project: str | None = Field(None, description="W&B project; giving one turns W&B on.")
     entity: str | None = Field(None, description="W&B entity (team).")
     no_artifact: bool = Field(False, description="Do not upload checkpoints to W&B.")
+
+    @field_validator("policy_layers", "value_layers", mode="before")
+    @classmethod
+    def _layers(cls, value: Any) -> Any:
+        """Lists as text, too: 256,256 (a flag) or [256, 256]."""
+        return [part for part in value.strip("[] ").split(",") if part.strip()] if isinstance(value, str) else value
 
 
 class TrainSettings(RunSettings):
@@ -131,12 +129,6 @@ class TrainSettings(RunSettings):
     exploration_final_eps: float = Field(0.05, ge=0, le=1, description="DQN: epsilon from then on.")
 
     log_interval: int = Field(10, ge=1, description="Updates between two log rows.")
-
-    @field_validator("policy_layers", "value_layers", mode="before")
-    @classmethod
-    def _layers(cls, value: Any) -> Any:
-        """Lists as text, too: 256,256 (a flag) or [256, 256]."""
-        return [part for part in value.strip("[] ").split(",") if part.strip()] if isinstance(value, str) else value
 
     @field_validator("policy_layers", "value_layers")
     @classmethod

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jimbot.errors import DatasetError
+from jimbot.errors import DatasetError, SettingsError
 from jimbot.games.functional import from_named_leaves, named_leaves
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
@@ -86,7 +86,10 @@ def clone_settings(data: Path, given: Mapping[str, Any]) -> CloneSettings:
             )
         own = {"game": info.game, "game_options": info.game_options, "data": data}
         mark = f"{info.policy} {info.created} {info.games} games {info.rows} rows"
-        return checked_record(CloneSettings, {**given, **own, "dataset": mark})
+        settings = checked_record(CloneSettings, {**given, **own, "dataset": mark})
+    if settings.reward_transform == "normalize" or settings.normalize_obs:
+        raise SettingsError("normalize (of rewards or observations) is learner sb3's alone; a clone cannot have it.")
+    return settings
 
 
 def clone(settings: CloneSettings, root: Path = Path("runs"), fresh: bool = False, quiet: bool = False) -> CloneOutcome:

@@ -102,7 +102,7 @@ class _Recording:
         self.progress = progress
         spec = game.spec
         self.players = spec.players
-        count = games * self.players
+        count = game.num_rows  # grows as games begin
         self.trajectories = {
             "seed": np.zeros(count, np.uint64),
             "return": np.zeros(count, np.float64),
@@ -142,6 +142,8 @@ class _Recording:
                 self._flush()
                 turn = 0
         self._flush()
+        for name, values in self.trajectories.items():
+            self.trajectories[name] = values[: self.begun * self.players]
 
     def _step(self, turn: int, luck: np.random.Generator) -> None:
         game, slab = self.game, self.slab
@@ -192,7 +194,11 @@ class _Recording:
 
     def _begin(self, games: np.ndarray) -> None:
         """Takes the games that have just started in these places, as long as more are wanted."""
-        for place in games[: self.games - self.begun].tolist():
+        games = games[: self.games - self.begun]
+        if (self.begun + len(games)) * self.players > len(self.trajectories["seed"]):
+            for name, values in self.trajectories.items():
+                self.trajectories[name] = np.concatenate([values, np.zeros_like(values)])  # 0 is UNFINISHED
+        for place in games.tolist():
             rows = place * self.players + np.arange(self.players)
             self.current[rows] = self.begun * self.players + np.arange(self.players)
             self.last_decision[rows] = -1

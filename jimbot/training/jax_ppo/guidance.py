@@ -18,10 +18,10 @@ import jax.numpy as jnp
 
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
+from jimbot.policies.networks import part_of
 from jimbot.training.settings import TrainSettings
 
 Array = jax.Array
-POLICY, VALUE = "policy", "value"  # what the names of the heads' parameters begin with; all others are the trunk's
 
 
 class Guidance(NamedTuple):
@@ -60,6 +60,4 @@ def divergence(reference: Array, log_probability: Array, legal_mask: Array) -> A
 
 
 def _frozen_updates(parameter: str, warmup: int, freeze: int) -> int:
-    if parameter.startswith(VALUE):
-        return 0
-    return warmup if parameter.startswith(POLICY) else max(warmup, freeze)
+    return {"value": 0, "policy": warmup, "trunk": max(warmup, freeze)}[part_of(parameter)]
