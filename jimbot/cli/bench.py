@@ -10,8 +10,10 @@ from jimbot.cli import terminal
 from jimbot.errors import UnknownNameError
 
 JAX_GAMES = ("hackmatrix",)
-TARGETS = (*JAX_GAMES, "learner", "all")
+TARGETS = ("balatro", *JAX_GAMES, "learner", "all")
 EPILOG = """Examples:
+
+jimbot bench balatro
 
 jimbot bench hackmatrix
 
@@ -25,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    what: Annotated[str, typer.Argument(help="hackmatrix (random play), learner (PPO), or all.")] = "all",
+    what: Annotated[str, typer.Argument(help="balatro, hackmatrix (random play), learner (PPO), or all.")] = "all",
     seconds: Annotated[float, typer.Option(help="How long each measurement runs.")] = 10.0,
     num_envs: Annotated[int | None, typer.Option(help="Games at once; default 1,024 to play, 256 to learn.")] = None,
     cold: Annotated[bool, typer.Option("--cold", help="Ignore the compile cache: times a first start.")] = False,
@@ -41,6 +43,11 @@ def bench(
     if not cold:
         use_compile_cache()
     results: dict[str, Any] = {}
+    if what in ("balatro", "all"):
+        from jimbot.games.balatro.benchmarks import bench_balatro
+
+        terminal.note("Random legal play of balatro…")
+        results["balatro"] = bench_balatro(num_envs or 1024, seconds, cold)
     for game in JAX_GAMES:
         if what in (game, "all"):
             terminal.note(f"Random legal play of {game}…")

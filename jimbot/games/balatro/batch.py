@@ -17,15 +17,15 @@ import numpy as np
 
 from jimbot.games.balatro import actions, hidden, integrity, observe, rewards, run
 from jimbot.games.balatro.compile import njit
-from jimbot.games.balatro.state import GAME_OVER, WON
+from jimbot.games.balatro.state import GAME_OVER, NOTHING, WON
 from jimbot.games.balatro.streams import SEED_COUNT, set_seed_number
 from jimbot.games.seeds import FIRST_TRAIN_RESIDUE
 
-START, RESTART, STEP, LOOK, REDRAW, CHECK = range(6)  # tasks
+START, RESTART, STEP, LOOK, REDRAW, CHECK, ROAM = range(7)  # tasks
 
 # `settings`
-SETTINGS = ("deck", "stake", "challenge", "endless", "helpers", "step_limit", "look", "seed_length")
-_DECK, _STAKE, _CHALLENGE, _ENDLESS, _HELPERS, _STEP_LIMIT, LOOKING, _SEED_LENGTH = range(len(SETTINGS))
+SETTINGS = ("deck", "stake", "challenge", "endless", "helpers", "step_limit", "look", "seed_length", "turns")
+_DECK, _STAKE, _CHALLENGE, _ENDLESS, _HELPERS, _STEP_LIMIT, LOOKING, _SEED_LENGTH, TURNS = range(len(SETTINGS))
 
 
 class Arrays(NamedTuple):
@@ -43,6 +43,7 @@ class Arrays(NamedTuple):
     actions: np.ndarray  # (N,) int64
     hold: np.ndarray  # (N,) bool, rows to leave alone
     faults: np.ndarray  # (N,) int64, what CHECK found
+    advanced: np.ndarray  # (N,) int64, moves of ROAM that were no choosing, grabbing or reordering
     observation: np.ndarray
     legal_mask: np.ndarray
     reward: np.ndarray
@@ -158,6 +159,34 @@ def _step(b, s, memory, row):
 
 
 @njit
+def _random_legal(b, row, luck):
+    """One of the legal actions of a row, each as likely."""
+    legal = 0
+    for action in range(b.legal_mask.shape[1]):
+        legal += b.legal_mask[row, action]
+    wanted = luck % legal
+    for action in range(b.legal_mask.shape[1]):
+        if b.legal_mask[row, action]:
+            if wanted == 0:
+                return action
+            wanted -= 1
+    return 0
+
+
+@njit
+def _roam(b, s, memory, row):
+    """Plays random legal actions, the last look apart."""
+    g = b.games[row]
+    for turn in range(b.settings[TURNS]):
+        luck = _mix((b.streams[row] & _WORD) ^ _mix(g.steps ^ _mix(b.episodes[row] & _WORD)))
+        b.actions[row] = _random_legal(b, row, luck)
+        _step(b, s, memory, row)
+        b.advanced[row] += g.selected == 0 and g.grabbed == NOTHING and g.reorderings == 0
+        if turn + 1 < b.settings[TURNS]:
+            _look(b, s, row)
+
+
+@njit
 def work(task, b, worker, first, last):
     """Does a task for rows first..last-1 that are not held; `worker` has its own working space."""
     s = b.scratch[worker]
@@ -174,6 +203,8 @@ def work(task, b, worker, first, last):
             _step(b, s, memory, row)
         elif b.hold[row]:
             continue
+        elif task == ROAM:
+            _roam(b, s, memory, row)
         elif task == START:
             _rest(b, row)
             _start(b, s, row, np.int64(b.seeds[row] % np.uint64(SEED_COUNT)))

@@ -65,6 +65,7 @@ class BalatroGame(BatchGame):
             "step_limit": options.step_limit,
             "look": True,
             "seed_length": length,
+            "turns": 0,
         }
         self.arrays = batch.Arrays(
             settings=np.array([int(values[name]) for name in batch.SETTINGS], np.int64),
@@ -79,6 +80,7 @@ class BalatroGame(BatchGame):
             actions=np.zeros(num_envs, np.int64),
             hold=np.zeros(num_envs, bool),
             faults=np.zeros(num_envs, np.int64),
+            advanced=np.zeros(num_envs, np.int64),
             observation=self.observation,
             legal_mask=self.legal_mask,
             reward=self.reward,
@@ -133,6 +135,19 @@ class BalatroGame(BatchGame):
         """Writes observation and mask anew; for tools that changed `games` themselves."""
         self.arrays.hold[:] = False
         self._work(batch.LOOK)
+
+    def roam(self, turns: int) -> int:
+        """Plays so many random legal actions in every game, in one compiled call: for benchmarks and long tests.
+
+        Returns how many of them advanced a game (the others choose cards or reorder). Rewards and endings shown are
+        those of the last turn.
+        """
+        self._require_started()
+        self.arrays.hold[:] = False
+        self.arrays.advanced[:] = 0
+        self.arrays.settings[batch.TURNS] = turns
+        self._work(batch.ROAM)
+        return int(self.arrays.advanced.sum())
 
     def close(self) -> None:
         if self._pool is not None:

@@ -141,6 +141,11 @@ def _records(deck: str, stake: str, shop_cards: int, first_packs: int, later_pac
     return game, seen
 
 
+def preview_records(shop_cards: int, first_packs: int, later_packs: int) -> tuple[Any, Any]:
+    """The working records of `preview.look_at_many` for the default deck and stake."""
+    return _records(DEFAULT_DECK, DEFAULT_STAKE, shop_cards, first_packs, later_packs)
+
+
 def _check_antes(antes: int) -> None:
     if not 1 <= antes <= view.PREVIEW_MAX_ANTE:
         raise UsageError(f"antes is {antes}; expected 1 to {view.PREVIEW_MAX_ANTE}. Ask for fewer antes.")
