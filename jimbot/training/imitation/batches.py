@@ -20,6 +20,7 @@ from jimbot.training.imitation.dataset import TRUNCATED, Dataset
 
 POOL_BYTES = 96 * 2**20
 """Memory for the observations of the pool, and for those that are validated on."""
+LEAST_VARIANCE = 1e-2  # of returns, as the unit of value errors: games that all end alike must not blow them up
 PREFETCH = 4  # minibatches made ahead
 
 
@@ -62,7 +63,7 @@ class Batches:
         self._pool: Batch | None = None
         self._validation: Batch | None = None
         known = self.is_train & (self.value_weight > 0)
-        self.target_variance = float(max(1e-6, np.var(self.target[known]))) if known.any() else 1.0
+        self.target_variance = float(max(LEAST_VARIANCE, np.var(self.target[known]))) if known.any() else 1.0
 
     def train(self, epoch: int, batch_size: int, skip: int = 0) -> Iterator[Batch]:
         """The full minibatches of an epoch, from number `skip` on; what is left over at the end waits for the next."""
