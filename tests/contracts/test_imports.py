@@ -68,8 +68,8 @@ LIBRARIES = (
 EXTRAS = ("torch", "ray", "wandb", "grpc", "stable_baselines3", "sb3_contrib", "pettingzoo", "neo4j", "anthropic")
 # Modules that are nothing without their extra: importing one is using it, and says which extra to install.
 OWN_EXTRA = ("jimbot.envs.pettingzoo*", "jimbot.envs.sb3*", "jimbot.training.sb3*", "jimbot.policies.torch*")
-WITHOUT_JAX = ("jimbot.errors", "jimbot.games.contract", "jimbot.games.checker", "jimbot.policies", "jimbot.runs",
-               "jimbot.evaluation", "jimbot.envs", "jimbot.cli")  # fmt: skip
+WITHOUT_JAX = ("jimbot.errors", "jimbot.games.contract", "jimbot.games.checker", "jimbot.games.balatro",
+               "jimbot.policies", "jimbot.runs", "jimbot.evaluation", "jimbot.envs", "jimbot.cli")  # fmt: skip
 WITHOUT_JAX_EXCEPT = "jimbot.policies.jax"  # prefix of modules that are jax's own
 
 
