@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from jimbot.cli import terminal
 from jimbot.errors import UnknownNameError, UsageError
-
-if TYPE_CHECKING:
-    from jimbot.runs import Manifest
 
 EPILOG = """Examples:
 
@@ -24,9 +21,10 @@ jimbot export runs/my-run/checkpoints/000000032768 --output policy.onnx --force
 jimbot export my-run --best --output my-policy
 
 An .onnx file takes `observation` and `legal_mask`, answers masked `log_probabilities` and `value`, and carries the
-game, its version and the fingerprints of its tables as metadata. An .npz file holds the parameters as plain arrays. A
-name without a suffix is a folder with both and the manifest: a checkpoint without training state."""
-KINDS = (".onnx", ".npz")
+game, its version and the fingerprints of its tables as metadata. An .npz file holds the parameters as plain arrays, a
+.pt file as plain torch tensors. A name without a suffix is a folder with policy, parameters and manifest: a checkpoint
+without training state."""
+KINDS = (".onnx", ".npz", ".pt")
 
 
 def register(app: typer.Typer) -> None:
@@ -35,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 def export(
     checkpoint: Annotated[str, typer.Argument(help="A run, checkpoint directory or params_<step>.npz.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file (.onnx or .npz) or folder to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file (.onnx, .npz or .pt) or folder to write.")],
     best: Annotated[bool, typer.Option("--best", help="Of a run, the best checkpoint instead of the newest.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
@@ -43,12 +41,13 @@ def export(
 ) -> None:
     """Write a trained policy as one ONNX or NumPy file."""
     from jimbot.runs.files import write_atomically
+    from jimbot.training.export import exported
 
     _check_output(output, force)
     if not output.suffix:
         _export_folder(checkpoint, output, runs_dir, best, as_json)
         return
-    manifest, data = _content(checkpoint, output.suffix, runs_dir, best)
+    manifest, data = exported(checkpoint, output.suffix, runs_dir, best)
     write_atomically(output, data)
     written = {"output": str(output), "bytes": len(data), "game": manifest.game, "step": manifest.step}
     written |= {"game_version": manifest.game_version}
@@ -83,32 +82,3 @@ def _export_folder(reference: str, output: Path, runs_dir: Path, best: bool, as_
         terminal.print_json({"output": str(output), "game": manifest.game, "step": manifest.step})
     else:
         typer.echo(f"Wrote {output}/: {manifest.game} v{manifest.game_version} at step {manifest.step:,}.")
-
-
-def _content(reference: str, kind: str, runs_dir: Path, best: bool) -> tuple[Manifest, bytes]:
-    """The manifest of what `reference` means, and the bytes of the file to write."""
-    from jimbot.policies.portable import OnnxPolicy, with_metadata
-    from jimbot.runs import find_checkpoint, load_checkpoint
-    from jimbot.runs.checkpoint import manifest_in_npz
-
-    path = Path(reference)
-    if path.suffix == ".onnx":
-        raise UsageError(f"{path} is exported already; give a run, a checkpoint directory or a params_<step>.npz.")
-    if path.suffix == ".npz" and not path.is_dir():
-        manifest, params = manifest_in_npz(path)
-        if kind == ".npz":
-            return manifest, path.read_bytes()
-        from jimbot.policies.onnx_form import onnx_from_params
-
-        size, actions = manifest.network.get("observation_size"), manifest.network.get("num_actions")
-        model = onnx_from_params(manifest.network, params, size, actions)  # ty: ignore[invalid-argument-type]
-    else:
-        which = "best" if best else "latest"
-        checkpoint = load_checkpoint(find_checkpoint(reference, runs_dir, which))
-        manifest = checkpoint.manifest
-        if kind == ".npz":
-            return manifest, checkpoint.params_path.read_bytes()
-        model = checkpoint.policy_onnx()
-    data = with_metadata(model, manifest)
-    OnnxPolicy.from_bytes(data, reference)  # what is handed out must load
-    return manifest, data

@@ -15,7 +15,7 @@ from jimbot.training.settings import TrainSettings, parse_assignments
 if TYPE_CHECKING:
     from jimbot.training.run import Outcome
 
-NOT_FLAGS = ("game", "game_options")  # the argument, and --option
+NOT_FLAGS = ("game", "game_options", "difficulty_schedule")  # the argument, and --option
 EPILOG = """Examples:
 
 jimbot train hackmatrix --minutes 10
@@ -37,6 +37,10 @@ OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
     "run": (Annotated[str | None, typer.Option("--run", help="The same as --run-name.")], None),
     "fresh": (Annotated[bool, typer.Option("--fresh", help="Start over; the old run is kept aside.")], False),
     "runs_dir": (Annotated[Path, typer.Option("--runs-dir", help="Where runs live.")], Path("runs")),
+    "explain_config": (
+        Annotated[bool, typer.Option("--explain-config", help="Show what each line of --config became, and stop.")],
+        False,
+    ),
     "as_json": (Annotated[bool, typer.Option("--json", help="Print the result as JSON.")], False),
 }
 
@@ -53,6 +57,7 @@ def train(
     run: str | None,
     fresh: bool,
     runs_dir: Path,
+    explain_config: bool,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -67,9 +72,24 @@ def train(
     if run is not None:
         given["run_name"] = run
     settings = resolve_settings(config, given)
+    if explain_config:
+        show_mapping(config, settings, as_json)
+        return
     if not as_json:
         _tell_preset(settings)
     report(run_training(settings, root=runs_dir, fresh=fresh, quiet=as_json), runs_dir, as_json)
+
+
+def show_mapping(config: Path | None, settings: TrainSettings, as_json: bool = False) -> None:
+    """What each line of a settings file became."""
+    from jimbot.training.rllib_names import explain, mapping_table
+    from jimbot.training.settings import read_yaml
+
+    lines = explain(read_yaml(config) if config else {}, settings)
+    if as_json:
+        terminal.print_json([line._asdict() for line in lines])
+    else:
+        terminal.console().print(mapping_table(lines))
 
 
 def _tell_preset(settings: TrainSettings) -> None:

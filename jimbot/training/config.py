@@ -125,6 +125,7 @@ PLAIN = {
     "seed": "seed",
     "n_envs": "num_envs",
     "normalize_obs": "normalize_obs",
+    "use_curriculum": "use_curriculum",
     "save_dir": "checkpoint_dir",
     "checkpoint_freq": "save_interval",
     "eval_freq": "eval_interval",
@@ -140,7 +141,14 @@ PLAIN_HYPERPARAMETERS = {
     "features_dim": "features_dim",
 }
 # feature_extractor_type → network; without a feature extractor the layers see the plain observation.
-EXTRACTORS = {"balatro": "fields", "fields": "fields", "none": "towers", "board": "board", "balatronet": "BalatroNet"}
+EXTRACTORS = {
+    "balatro": "fields",
+    "items": "items",
+    "fields": "fields",
+    "none": "towers",
+    "board": "board",
+    "balatronet": "BalatroNet",
+}
 
 # What a learner makes of normalisation, which the jax learner does not do by running statistics.
 NORMALIZED_REWARD = {"jax": "symlog"}

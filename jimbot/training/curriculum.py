@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.errors import SettingsError, SnapshotError
+from jimbot.errors import SettingsError, SnapshotError, UnknownNameError
 
 
 @dataclass
@@ -49,6 +49,9 @@ class AnteCurriculum:
         """Whether a game in this ante (or each of many) has come as far as the curriculum goes."""
         return ante > self.max_ante
 
+    def played(self, steps: int) -> None:
+        """Steps of all games together since the last call; how far one has come is judged by episodes alone."""
+
     def record(self, success: bool) -> bool:
         """Counts an episode; True if that raised `max_ante`.
 
@@ -78,3 +81,44 @@ class AnteCurriculum:
             raise SnapshotError("The curriculum's snapshot lacks 'max_ante' or 'outcomes'; it is of something else.")
         self.max_ante = int(snapshot["max_ante"])
         self.outcomes = deque(np.asarray(snapshot["outcomes"]).tolist(), maxlen=self.window)
+
+
+DIFFICULTIES = {"easy": 2, "medium": 4, "hard": 8}
+"""The ante that is to be beaten at each difficulty."""
+
+
+class DifficultySchedule(AnteCurriculum):
+    """The ante rises by the clock: {steps: difficulty}.
+
+    >>> schedule = DifficultySchedule({0: "easy", 100: "hard"})
+    >>> schedule.played(99); before = schedule.max_ante; schedule.played(1); before, schedule.max_ante
+    (2, 8)
+    """
+
+    def __init__(self, schedule: Mapping[int, str]) -> None:
+        for steps, name in schedule.items():
+            if name not in DIFFICULTIES:
+                raise UnknownNameError("difficulty", str(name), DIFFICULTIES)
+            if not isinstance(steps, int) or steps < 0:
+                raise SettingsError(f"difficulty_schedule has the step {steps!r}; expected a whole number from 0 on.")
+        if 0 not in schedule:
+            raise SettingsError("difficulty_schedule does not say how it begins; add an entry for step 0.")
+        self.schedule = dict(sorted(schedule.items()))
+        self.steps = 0
+        super().__init__(initial_max_ante=DIFFICULTIES[self.schedule[0]])
+
+    def played(self, steps: int) -> None:
+        self.steps += steps
+        self.max_ante = DIFFICULTIES[[name for begin, name in self.schedule.items() if begin <= self.steps][-1]]
+
+    def record(self, success: bool) -> bool:
+        self.outcomes.append(success)
+        return False
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        return {**super().snapshot(), "steps": np.array(self.steps)}
+
+    def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
+        super().restore(snapshot)
+        self.steps = int(snapshot.get("steps", 0))
+        self.played(0)

@@ -6,7 +6,8 @@ import dataclasses
 from typing import Any, NamedTuple
 
 from jimbot.errors import UsageError
-from jimbot.games.contract import BatchGame, available_games
+from jimbot.games.contract import BatchGame, available_games, make
+from jimbot.training.settings import TrainSettings
 
 
 class Meant(NamedTuple):
@@ -53,3 +54,19 @@ def options_of(game: BatchGame) -> dict[str, Any]:
     default = game.spec.options()
     values = {entry.name: getattr(options, entry.name) for entry in dataclasses.fields(options)}
     return {name: value for name, value in values.items() if value != getattr(default, name)}
+
+
+def training_game(settings: TrainSettings) -> BatchGame:
+    """The batch of games that the settings ask for, inside its curriculum if there is one."""
+    game = make(settings.game, settings.num_envs, settings.seed, settings.game_options)
+    if not has_curriculum(settings):
+        return game
+    from jimbot.training.curriculum import AnteCurriculum, DifficultySchedule
+    from jimbot.training.curriculum_game import CurriculumGame
+
+    schedule = settings.difficulty_schedule
+    return CurriculumGame(game, DifficultySchedule(schedule) if schedule else AnteCurriculum())
+
+
+def has_curriculum(settings: TrainSettings) -> bool:
+    return settings.use_curriculum or bool(settings.difficulty_schedule)

@@ -64,7 +64,10 @@ def from_rllib(layer: Mapping[str, Any], default: Callable[[str], Any]) -> dict[
     if "custom_model" in model:
         values["network"] = model["custom_model"]
     if "env_config" in layer:
-        values["game_options"] = dict(layer["env_config"] or {})
+        options = dict(layer["env_config"] or {})
+        if "difficulty_schedule" in options:
+            values["difficulty_schedule"] = options.pop("difficulty_schedule")
+        values["game_options"] = options
     try:
         if "vf_loss_coeff" in layer:
             values["vf_coef"] = 2 * float(layer["vf_loss_coeff"])
@@ -101,6 +104,23 @@ def explain(layer: Mapping[str, Any], settings: Any) -> list[Mapped]:
     """What each name given became in the resolved `settings`."""
     lines = []
     for name, value in layer.items():
-        ours, why = RLLIB_NAMES.get(name, (name, SAME if hasattr(settings, name) else "unknown"))
+        ours, why = RLLIB_NAMES.get(name, (name, SAME))
         lines.append(Mapped(name, value, ours, getattr(settings, ours) if ours else None, why))
+        if name == "env_config" and "difficulty_schedule" in (value or {}):
+            schedule = value["difficulty_schedule"]
+            why = "easy, medium, hard: beat ante 2, 4, 8"
+            lines.append(
+                Mapped("difficulty_schedule", schedule, "difficulty_schedule", settings.difficulty_schedule, why)
+            )
     return lines
+
+
+def mapping_table(lines: list[Mapped]) -> Any:
+    """The lines as a table for the terminal."""
+    from rich.table import Table
+
+    table = Table("in the file", "value", "becomes", "value", "why", box=None, header_style="bold")
+    for line in lines:
+        becomes = "" if line.becomes is None else str(line.becomes)
+        table.add_row(line.given, str(line.value), line.ours or "nothing", becomes, line.why)
+    return table

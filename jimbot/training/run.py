@@ -5,18 +5,23 @@
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jimbot.errors import CheckpointError, SettingsError
+from rich.console import Console
+
+from jimbot.errors import CheckpointError, JimbotError, SettingsError
 from jimbot.runs.checkpoint import find_checkpoint, run_names
 from jimbot.runs.directory import RunDirectory
 from jimbot.training.config import algorithm_defaults
 from jimbot.training.framework import learner_class, learner_name
 from jimbot.training.presets import preset
+from jimbot.training.rllib_names import explain, mapping_table
 from jimbot.training.session import Session, run_name
-from jimbot.training.settings import TrainSettings, load_settings, read_yaml
+from jimbot.training.settings import TrainSettings, load_settings, parse_assignments, read_yaml
 
 if TYPE_CHECKING:
     from jimbot.evaluation import Evaluation
@@ -100,3 +105,40 @@ def _tuned(settings: TrainSettings, stored: Mapping[str, Any] | None) -> TrainSe
     if stored is not None:
         return settings.model_copy(update={name: stored[name] for name in TUNED})
     return tune(settings)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """`python -m jimbot.training.run`: a run from a settings file, without flags for every setting."""
+    parser = argparse.ArgumentParser("python -m jimbot.training.run", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--config", type=Path, help="settings file; RLlib-style names are understood")
+    parser.add_argument("--checkpoint", help="start from this checkpoint")
+    parser.add_argument("--experiment", help="name of the run")
+    parser.add_argument("--track", action="store_true", help="record the run with W&B, under the experiment's name")
+    parser.add_argument("--set", dest="assignments", action="append", default=[], help="name=value; any setting")
+    parser.add_argument(
+        "--explain-config", action="store_true", help="show what each line of the file became, and stop"
+    )
+    parser.add_argument("--runs-dir", type=Path, default=Path("runs"), help="where runs live")
+    given = parser.parse_args(arguments)
+    values = parse_assignments(given.assignments)
+    chosen = {"resume": given.checkpoint, "run_name": given.experiment}
+    values |= {name: value for name, value in chosen.items() if value is not None}
+    if given.track:
+        values["project"] = given.experiment or "jimbot"
+    try:
+        settings = resolve_settings(given.config, values)
+        if given.explain_config:
+            Console().print(mapping_table(explain(read_yaml(given.config) if given.config else {}, settings)))
+            return 0
+        outcome = run_training(settings, given.runs_dir)
+    except JimbotError as problem:
+        print(problem, file=sys.stderr)
+        return problem.exit_code
+    if outcome.evaluation:
+        Console().print(outcome.evaluation)
+    print(f"Run {outcome.run} is at step {outcome.step:,}: {outcome.checkpoint}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

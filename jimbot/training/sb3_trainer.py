@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import CheckpointError, SettingsError
-from jimbot.games.contract import BatchGame, make
+from jimbot.games.contract import BatchGame
 from jimbot.policies.networks import describe_network
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import with_metadata
 from jimbot.policies.torch_networks import TorchNetwork
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
+from jimbot.training.environments import training_game
 from jimbot.training.framework import Callback, RLTrainer
 from jimbot.training.measures import Measures
 from jimbot.training.sb3 import torch
@@ -48,7 +49,7 @@ class SB3Trainer(RLTrainer):
         super().__init__(settings, session, game)
         torch.set_num_threads(1)  # small nets on shared cores: more threads were up to ten times slower
         if game is None:
-            game = make(settings.game, settings.num_envs, settings.seed, settings.game_options)
+            game = training_game(settings)
         observe = settings.normalize_obs
         self.games = TrainingGames(game, settings.reward_transform, settings.gamma, observe)
         action_values = settings.algorithm == "DQN"

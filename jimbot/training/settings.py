@@ -120,6 +120,10 @@ class TrainSettings(RunSettings):
     )
     freeze_trunk_updates: int = Field(0, ge=0, description="First updates in which only the heads learn.")
 
+    use_curriculum: bool = Field(False, description="Balatro: play only so far at first, further when that goes well.")
+    difficulty_schedule: dict[int, str] = Field(
+        default_factory=dict, description="Balatro: {step: easy, medium or hard}, a curriculum by the clock."
+    )
     buffer_size: int = Field(100_000, ge=1, description="DQN: steps remembered.")
     learning_starts: int = Field(10_000, ge=0, description="DQN: steps of random legal play before learning.")
     replay_batch_size: int = Field(32, ge=1, description="DQN: remembered steps per gradient step.")

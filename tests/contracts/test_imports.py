@@ -57,6 +57,7 @@ LIBRARIES = (
     ("training/compile_cache.py", set(), {"jax"}),
     ("training/imitation/clone.py", {"jax"}, set()),  # recording and reading need no jax
     ("training/jax_ppo/*", {"jax", "optax", "onnx"}, {"onnxruntime"}),
+    ("training/export.py", set(), {"torch"}),  # .pt files
     ("training/sb3*", {"torch", "stable_baselines3", "sb3_contrib"}, set()),
     ("training/ray/*", {"ray", "torch"}, set()),
     ("services/*", {"grpc"}, set()),

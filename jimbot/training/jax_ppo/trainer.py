@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jimbot.errors import CheckpointError, SettingsError
-from jimbot.games.contract import BatchGame, FunctionalGame, functional_game, make
+from jimbot.games.contract import BatchGame, FunctionalGame, functional_game
 from jimbot.games.functional import from_named_leaves, named_leaves
 from jimbot.policies.jax_networks import Params
 from jimbot.policies.networks import check_params
@@ -18,6 +18,7 @@ from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import with_metadata
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
 from jimbot.training.compile_cache import use_compile_cache
+from jimbot.training.environments import has_curriculum, training_game
 from jimbot.training.framework import Callback, RLTrainer
 from jimbot.training.jax_ppo.phases import fused_phase_seconds
 from jimbot.training.jax_ppo.program import HostUpdate, TrainState, fused_update, initial_state, network_for
@@ -133,14 +134,15 @@ class JaxPPOTrainer(RLTrainer):
 
     def _build_game(self) -> FunctionalGame | BatchGame:
         settings = self.settings
-        pure = functional_game(settings.game, settings.game_options) if settings.stepping != "host" else None
+        by_hand = settings.stepping == "host" or has_curriculum(settings)
+        pure = None if by_hand else functional_game(settings.game, settings.game_options)
         if pure is not None:
             return pure
         if settings.stepping == "fused":
             raise SettingsError(
                 f"Game '{settings.game}' is not written in JAX; it cannot be fused. Use --stepping host."
             )
-        return make(settings.game, settings.num_envs, settings.seed, settings.game_options)
+        return training_game(settings)
 
     def _check_network(self, manifest: Manifest, path: str | Path) -> None:
         theirs, ours = manifest.network, self.network.description

@@ -1,0 +1,91 @@
+"""A trained policy as the bytes of one file, for `jimbot export` and for
+
+    python -m jimbot.training.export --checkpoint C --output production_model.onnx|.npz|.pt
+
+A `.pt` holds plain tensors under the shared names and nothing that could run when it is loaded: read it with
+`torch.load(path, weights_only=True)`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jimbot.errors import JimbotError, MissingExtraError, UnknownNameError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from jimbot.runs import Manifest
+
+KINDS = (".onnx", ".npz", ".pt")
+
+
+def exported(reference: str, kind: str, runs_dir: Path = Path("runs"), best: bool = False) -> tuple[Manifest, bytes]:
+    """The manifest of what `reference` means, and the bytes of the file to write."""
+    from jimbot.policies.portable import OnnxPolicy, with_metadata
+    from jimbot.runs import find_checkpoint, load_checkpoint
+    from jimbot.runs.checkpoint import manifest_in_npz
+
+    path = Path(reference)
+    if path.suffix == ".onnx":
+        raise UsageError(f"{path} is exported already; give a run, a checkpoint directory or a params_<step>.npz.")
+    if path.suffix == ".npz" and not path.is_dir():
+        manifest, params = manifest_in_npz(path)
+        if kind == ".npz":
+            return manifest, path.read_bytes()
+        if kind == ".pt":
+            return manifest, _tensors(params)
+        from jimbot.policies.onnx_form import onnx_from_params
+
+        size, actions = manifest.network.get("observation_size"), manifest.network.get("num_actions")
+        model = onnx_from_params(manifest.network, params, size, actions)  # ty: ignore[invalid-argument-type]
+    else:
+        which = "best" if best else "latest"
+        checkpoint = load_checkpoint(find_checkpoint(reference, runs_dir, which))
+        manifest = checkpoint.manifest
+        if kind == ".npz":
+            return manifest, checkpoint.params_path.read_bytes()
+        if kind == ".pt":
+            return manifest, _tensors(checkpoint.params())
+        model = checkpoint.policy_onnx()
+    data = with_metadata(model, manifest)
+    OnnxPolicy.from_bytes(data, reference)  # what is handed out must load
+    return manifest, data
+
+
+def _tensors(params: dict[str, np.ndarray]) -> bytes:
+    try:
+        import torch
+    except ModuleNotFoundError as problem:
+        raise MissingExtraError("'torch', which .pt files need,", "sb3") from problem
+    file = io.BytesIO()
+    torch.save({name: torch.as_tensor(value) for name, value in params.items()}, file)
+    return file.getvalue()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    from jimbot.runs.files import write_atomically
+
+    parser = argparse.ArgumentParser("python -m jimbot.training.export", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--checkpoint", required=True, help="a run, or a checkpoint directory")
+    parser.add_argument("--output", required=True, type=Path, help="production_model.pt, .onnx or .npz")
+    parser.add_argument("--runs-dir", type=Path, default=Path("runs"), help="where runs live")
+    given = parser.parse_args(arguments)
+    try:
+        if given.output.suffix not in KINDS:
+            raise UnknownNameError("file kind", given.output.suffix, KINDS, "End --output with one of them.")
+        manifest, data = exported(given.checkpoint, given.output.suffix, given.runs_dir)
+        write_atomically(given.output, data)
+    except JimbotError as problem:
+        print(problem, file=sys.stderr)
+        return problem.exit_code
+    print(f"Wrote {given.output}: {manifest.game} v{manifest.game_version} at step {manifest.step:,}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""Figures of episodes for scripts and notebooks: gather, summarise, smooth, draw, compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jimbot.errors import UsageError
+
+MEASURES = ("reward", "ante", "score", "length")
+
+
+class BalatroMetrics:
+    """What happened in each episode.
+
+    >>> metrics = BalatroMetrics()
+    >>> metrics.add_episode(reward=1.5, ante=2, score=300, length=40)
+    >>> metrics.add_episode(reward=2.5, ante=4, score=900, length=60)
+    >>> metrics.get_summary()["mean_reward"], metrics.get_summary()["max_ante"]
+    (2.0, 4.0)
+    """
+
+    def __init__(self) -> None:
+        self.episodes: dict[str, list[float]] = {name: [] for name in MEASURES}
+
+    def add_episode(self, *, reward: float, ante: float = 0, score: float = 0, length: float = 0) -> None:
+        for name, value in zip(MEASURES, (reward, ante, score, length), strict=True):
+            self.episodes[name].append(float(value))
+
+    def __len__(self) -> int:
+        return len(self.episodes["reward"])
+
+    def get_summary(self) -> dict[str, float]:
+        """Episodes, and mean, spread and maximum of each measure; only the count while there are none."""
+        summary: dict[str, float] = {"episodes": float(len(self))}
+        for name, values in self.episodes.items():
+            if values:
+                summary |= {f"mean_{name}": float(np.mean(values)), f"std_{name}": float(np.std(values))}
+                summary[f"max_{name}"] = float(np.max(values))
+        return summary
+
+
+def compute_moving_average(values: Sequence[float], window: int = 100) -> np.ndarray:
+    """The mean of the last `window` values at each place, of fewer at the beginning.
+
+    >>> compute_moving_average([1, 3, 5, 7], window=2)
+    array([1., 2., 4., 6.])
+    """
+    if window < 1:
+        raise UsageError(f"window is {window}; expected at least 1 value.")
+    sums = np.concatenate([[0.0], np.cumsum(np.asarray(values, np.float64))])
+    last = np.arange(1, len(sums))
+    first = np.maximum(0, last - window)
+    return (sums[last] - sums[first]) / (last - first)
+
+
+def plot_training_curves(metrics: BalatroMetrics, save_path: str | Path, window: int = 100) -> Path:
+    """One picture with every measure over the episodes, and its moving average."""
+    from matplotlib.figure import Figure
+
+    shown = [name for name in MEASURES if any(metrics.episodes[name])]
+    if not shown:
+        raise UsageError("There is nothing to draw: no episode was added. Call add_episode first.")
+    figure = Figure(figsize=(8, 2.4 * len(shown)), layout="constrained")
+    for axes, name in zip(np.atleast_1d(figure.subplots(len(shown), sharex=True)), shown, strict=True):
+        axes.plot(metrics.episodes[name], linewidth=0.5, alpha=0.4)
+        axes.plot(compute_moving_average(metrics.episodes[name], window), linewidth=1.8, label=f"mean of {window}")
+        axes.set_ylabel(name)
+        axes.grid(alpha=0.3)
+    axes.set_xlabel("episode")
+    axes.legend(loc="best")
+    figure.savefig(save_path, dpi=120)
+    return Path(save_path)
+
+
+def print_comparison_table(results: Mapping[str, Mapping[str, Any]]) -> None:
+    """Names side by side, a line for every figure they have."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("", *results, box=None, header_style="bold")
+    for figure in dict.fromkeys(name for figures in results.values() for name in figures):
+        cells = (figures.get(figure, "") for figures in results.values())
+        table.add_row(figure, *(f"{cell:,.3g}" if isinstance(cell, float) else str(cell) for cell in cells))
+    Console().print(table)
