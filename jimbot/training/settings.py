@@ -176,7 +176,7 @@ def load_settings(*layers: Mapping[str, Any]) -> TrainSettings:
     """
     merged: dict[str, Any] = {}
     for layer in layers:
-        merged.update(from_rllib(layer, _default))
+        merged.update(from_rllib(layer, lambda name: merged.get(name, TrainSettings.model_fields[name].default)))
     if (alias := ALIASES.get(str(merged.get("algorithm")).lower())) is not None:
         merged |= {"algorithm": alias[0], "learner": merged.get("learner", "auto")}
         merged["learner"] = alias[1] if merged["learner"] == "auto" else merged["learner"]
@@ -202,10 +202,6 @@ def checked_record(record: type[Record], values: Mapping[str, Any]) -> Record:
         raise SettingsError(
             f"Setting {name} is {first.get('input')}: {first['msg']}. Give a fitting value."
         ) from problem
-
-
-def _default(name: str) -> Any:
-    return TrainSettings.model_fields[name].default
 
 
 def scaled(settings: TrainSettings, chosen: frozenset[str] = frozenset()) -> TrainSettings:

@@ -92,7 +92,7 @@ def test_a_folder_holds_a_policy_that_plays_but_cannot_be_resumed(jimbot, home: 
 @pytest.mark.parametrize(
     ("output", "sentence"),
     [
-        ("policy.pt", "Unknown file kind '.pt'"),
+        ("policy.h5", "Unknown file kind '.h5'"),
         ("nowhere/policy.onnx", "is no folder"),
         ("file/policy.onnx", "is no folder"),
         ("folder.onnx", "is a folder"),

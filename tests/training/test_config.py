@@ -181,6 +181,10 @@ class TestRLlibFiles:
         assert (settings.game, settings.lr, settings.num_envs, settings.num_steps) == ("balatro", 5e-5, 8, 500)
         assert (settings.update_epochs, settings.minibatch_size, settings.ent_coef) == (30, 125, 0.01)
 
+    def test_a_batch_given_on_the_command_line_counts_the_games_of_the_file(self) -> None:
+        settings = load_settings({"num_workers": 2, "num_envs_per_worker": 4}, {"train_batch_size": 4000})
+        assert (settings.num_envs, settings.num_steps) == (8, 500)
+
     def test_the_experimental_file_has_its_network_and_schedule(self) -> None:
         settings = resolve_settings(CONFIGS / "experimental_ppo.yaml", {})
         assert settings.network == "BalatroNet"
