@@ -18,7 +18,9 @@ jimbot compare my-run heuristic random
 
 jimbot compare runs/a/checkpoints/000000032768 runs/a/checkpoints/000000065536 --json
 
-jimbot compare hackmatrix my-run --metric stage   (against the policy that comes with JimBot)"""
+jimbot compare hackmatrix my-run --metric stage   (against the policy that comes with JimBot)
+
+jimbot compare my-run random --games 1000 --metric blinds_cleared --option stake=gold"""
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +33,7 @@ def compare(
     ],
     game: Annotated[str | None, typer.Option(help="The game, if none of the policies says it.")] = None,
     games: Annotated[int | None, typer.Option(help="Games per policy; 256, or all seeds of the file.")] = None,
-    metric: Annotated[str, typer.Option(help="What to compare: return, length or a statistic of the game.")] = "return",
+    metric: Annotated[str, typer.Option(help="return, length, win_rate or a statistic of the game.")] = "return",
     seeds: Annotated[
         str, typer.Option(help="Seed bank: held-out (never trained on), validation or train.")
     ] = "held-out",

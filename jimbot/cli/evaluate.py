@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import typer
 
 from jimbot.cli import terminal
 from jimbot.cli.start import keep_compiled
+from jimbot.errors import UsageError
 
 EPILOG = """Examples:
 
@@ -22,7 +24,11 @@ jimbot evaluate hackmatrix --stochastic   (the policy that comes with JimBot)
 
 jimbot evaluate random --game hackmatrix --seeds validation
 
-jimbot evaluate policy.onnx --seeds-file seeds.txt   (one seed per line)"""
+jimbot evaluate policy.onnx --seeds-file seeds.txt   (one seed per line)
+
+jimbot evaluate random --game balatro --option deck=blue --option stake=gold
+
+jimbot evaluate my-run --games 1000 --against 2.35%   (is it better than that?)"""
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +47,9 @@ def evaluate(
     games: Annotated[int | None, typer.Option(help="Games to play; 256, or all seeds of the file.")] = None,
     stochastic: Annotated[bool, typer.Option("--stochastic", help="Draw actions instead of taking the best.")] = False,
     option: Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")] = None,
+    against: Annotated[
+        str | None, typer.Option(help="A win rate to be told from this one: 2.35% or 0.0235.", metavar="RATE")
+    ] = None,
     num_envs: Annotated[int, typer.Option(help="Games played at the same time.")] = 256,
     best: Annotated[bool, typer.Option("--best", help="Of a run, the best checkpoint instead of the newest.")] = False,
     runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
@@ -48,13 +57,15 @@ def evaluate(
 ) -> None:
     """Judge a policy on games it never saw.
 
-    Shows the mean return with its 95 % interval, the distribution of results, the win rate and illegal actions.
+    Shows the mean return, win rate and how far games came with their 95 % intervals, the distribution of results,
+    illegal actions, and how many games a surer statement would take.
     """
     terminal.require_positive(games=games, num_envs=num_envs)
     from jimbot.cli.choice import choose
     from jimbot.evaluation import choose_seeds
     from jimbot.evaluation import evaluate as judge
 
+    claimed = None if against is None else share(against)
     choose_seeds(seeds, games, seeds_file)  # wrong seeds are told before anything is loaded
     choice = choose(policy, game, terminal.pairs(option or []), runs_dir, "best" if best else "latest")
     keep_compiled(choice.entry)
@@ -68,12 +79,29 @@ def evaluate(
             options=choice.options,
             deterministic=not stochastic,
             num_envs=num_envs,
+            against=claimed,
             progress=progress,
         )
     if as_json:
         terminal.print_json(evaluation.to_dict())
     else:
         terminal.console().print(evaluation)
+
+
+def share(text: str) -> float:
+    """A rate as people write it.
+
+    >>> share("2.35%"), share("0.25")
+    (0.0235, 0.25)
+    """
+    number, percent, rest = text.replace(" ", "").partition("%")
+    try:
+        rate = float(number) / 100 if percent else float(number)
+    except ValueError:
+        rate = math.nan
+    if rest or not 0 < rate < 1:
+        raise UsageError(f"--against is '{text}'; expected a win rate between 0 and 1, as 2.35% or 0.0235.")
+    return rate
 
 
 @contextmanager

@@ -4,9 +4,16 @@ Importing this package loads no game engine and no inference library; playing do
 """
 
 from jimbot.evaluation.compare import Comparison, Difference, compare, compare_evaluations
-from jimbot.evaluation.intervals import Interval, mean_interval, paired_interval, wilson_interval
+from jimbot.evaluation.intervals import (
+    Interval,
+    mean_interval,
+    paired_interval,
+    paired_rate_interval,
+    survival,
+    wilson_interval,
+)
 from jimbot.evaluation.judge import evaluate
-from jimbot.evaluation.play import Games, play_games
+from jimbot.evaluation.play import Games, Witness, play_games
 from jimbot.evaluation.seeds import choose_seeds, read_seeds_file
 from jimbot.evaluation.summary import Evaluation
 
@@ -16,13 +23,16 @@ __all__ = [
     "Evaluation",
     "Games",
     "Interval",
+    "Witness",
     "choose_seeds",
     "compare",
     "compare_evaluations",
     "evaluate",
     "mean_interval",
     "paired_interval",
+    "paired_rate_interval",
     "play_games",
     "read_seeds_file",
+    "survival",
     "wilson_interval",
 ]

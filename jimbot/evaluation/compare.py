@@ -11,16 +11,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
 from jimbot.errors import CheckpointError, UnknownNameError, UsageError
-from jimbot.evaluation.intervals import CONFIDENCE, Interval, games_for_difference, paired_interval
-from jimbot.evaluation.judge import find_player
-from jimbot.evaluation.play import Progress, play_games
-from jimbot.evaluation.seeds import choose_seeds
-from jimbot.evaluation.summary import LENGTH, RETURN, Evaluation, renamed
+from jimbot.evaluation.intervals import (
+    CONFIDENCE,
+    Interval,
+    games_for_difference,
+    paired_interval,
+    paired_rate_interval,
+)
+from jimbot.evaluation.judge import HowToPlay, evaluate, find_player
+from jimbot.evaluation.play import Progress
+from jimbot.evaluation.summary import LENGTH, RETURN, WIN_RATE, WON, Evaluation, renamed
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import HELD_OUT
 from jimbot.policies.contract import Policy
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
 class Difference:
     """`one` against `other`, game by game on equal seeds."""
 
+    metric: str
     one: str
     other: str
     interval: Interval
@@ -54,12 +60,32 @@ class Difference:
         if self.significant:
             better, worse = (self.one, self.other) if self.interval.mean > 0 else (self.other, self.one)
             return f"{better} is better than {worse}"
-        if self.games_needed is None or self.games_needed <= self.interval.count:
+        if self.games_needed is None:
             return "no difference seen"
         return f"not decided; would take about {self.games_needed:,} games"
 
+    @property
+    def sentence(self) -> str:
+        """Who is better by how much, or that it cannot be told and what would tell."""
+        what = self.metric.replace("_", " ")
+        span = f"{self.written(self.interval.low)} … {self.written(self.interval.high)}"
+        if self.significant:
+            return f"{self.verdict}: {what} {self.written(self.interval.mean)} ({span}; {self.one} − {self.other})."
+        told = f"By {what}, {self.one} and {self.other} cannot be told apart after {self.interval.count:,} games"
+        if self.games_needed is None:
+            return f"{told}: no difference was seen."
+        return (
+            f"{told} ({self.written(self.interval.mean)}, {span}); if the difference stays as it is, about "
+            f"{self.games_needed:,} games would."
+        )
+
+    def written(self, amount: float) -> str:
+        """A difference of this metric: rates in percentage points."""
+        return f"{100 * amount:+,.2f} points" if self.metric == WIN_RATE else f"{amount:+,.3f}"
+
     def to_dict(self) -> dict[str, Any]:
         return {
+            "metric": self.metric,
             "one": self.one,
             "other": self.other,
             "difference": self.interval.to_dict(),
@@ -69,6 +95,7 @@ class Difference:
             "significant": self.significant,
             "games_needed": self.games_needed,
             "verdict": self.verdict,
+            "sentence": self.sentence,
         }
 
 
@@ -79,8 +106,15 @@ class Comparison:
     metric: str
     evaluations: tuple[Evaluation, ...]
     differences: tuple[Difference, ...]
+    """Of the metric."""
+    win_differences: tuple[Difference, ...]
+    """Of the win rate, beside another metric; empty if nobody can win the game."""
     pair_confidence: float
-    """Of each interval, so that all together hold with 95 %."""
+    """Of each interval, so that all of one metric together hold with 95 %."""
+
+    @property
+    def all_differences(self) -> tuple[Difference, ...]:
+        return self.differences + self.win_differences
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -89,40 +123,13 @@ class Comparison:
             "pair_confidence": self.pair_confidence,
             "policies": [evaluation.to_dict() for evaluation in self.evaluations],
             "differences": [difference.to_dict() for difference in self.differences],
+            "win_rate_differences": [difference.to_dict() for difference in self.win_differences],
         }
 
     def __rich__(self) -> RenderableType:
-        from rich.console import Group
-        from rich.table import Table
+        from jimbot.evaluation.tables import comparison_tables
 
-        first = self.evaluations[0]
-        policies = Table(
-            title=f"{first.games.game}: {first.count:,} games each, same {first.bank} seeds", title_justify="left"
-        )
-        for name in ("policy", "return", "95 % interval", "length", "win rate", "illegal"):
-            policies.add_column(name, justify="left" if name == "policy" else "right")
-        for one in self.evaluations:
-            mean, rate = one.mean_return, one.win_rate
-            policies.add_row(
-                one.policy,
-                f"{mean.mean:,.3f}",
-                f"{mean.low:,.3f} … {mean.high:,.3f}",
-                f"{one.mean_length.mean:,.1f}",
-                "" if rate is None else f"{rate.mean:.1%}",
-                str(one.illegal_actions),
-            )
-        pairs = Table(title=f"Difference of {self.metric}, seed by seed", title_justify="left")
-        for name in ("pair", "difference", "interval", "better / equal / worse", "verdict"):
-            pairs.add_column(name, justify="left" if name in ("pair", "verdict") else "right")
-        for pair in self.differences:
-            pairs.add_row(
-                f"{pair.one} − {pair.other}",
-                f"{pair.interval.mean:+,.3f}",
-                f"{pair.interval.low:+,.3f} … {pair.interval.high:+,.3f}",
-                f"{pair.better} / {pair.equal} / {pair.worse}",
-                f"[bold]{pair.verdict}[/]" if pair.significant else pair.verdict,
-            )
-        return Group(policies, pairs)
+        return comparison_tables(self)
 
 
 def compare(
@@ -134,26 +141,25 @@ def compare(
     bank: str = HELD_OUT,
     seeds_file: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
-    deterministic: bool = True,
-    num_envs: int = 256,
     progress: Progress | None = None,
-    luck_seed: int = 0,
     runs_root: str | Path = "runs",
     which: Literal["latest", "best"] = "latest",
     threads: int = 1,
+    **how: Unpack[HowToPlay],
 ) -> Comparison:
-    """Plays the same seeds with every policy; arguments as in `evaluate`. `metric` is "return", "length" or an
-    episode statistic. Policies that do not name a game (random, scripted) play the game of the others."""
+    """Plays the same seeds with every policy; arguments as in `evaluate`. `metric` is "return", "length",
+    "win_rate" or an episode statistic. Policies that do not name a game (random, scripted) play the game of the
+    others."""
     if len(policies) < 2:
         raise UsageError(f"Got {len(policies)} policies to compare; give at least two.")
     game_id = game_id or _common_game(policies, runs_root, which)
     players = [find_player(policy, game_id, options, runs_root, which, threads) for policy in policies]
-    known = (RETURN, LENGTH, *game_entry(game_id).spec.episode_stats)
+    stats = game_entry(game_id).spec.episode_stats
+    known = (RETURN, LENGTH, *([WIN_RATE] if WON in stats else []), *stats)
     if metric not in known:
         raise UnknownNameError(f"metric of game {game_id}", metric, known)
     if options is None:
         options = _common_options(players)
-    seeds, called = choose_seeds(bank, games, seeds_file)
     evaluations = []
     for number, player in enumerate(players):
 
@@ -161,17 +167,17 @@ def compare(
             if progress is not None:
                 progress(before * of + done, len(players) * of)
 
-        played = play_games(
+        judged = evaluate(
             player.policy,
             game_id,
-            seeds,
+            games,
+            bank=bank,
+            seeds_file=seeds_file,
             options=options,
-            deterministic=deterministic,
-            num_envs=num_envs,
             progress=report,
-            luck_seed=luck_seed,
+            **how,
         )
-        evaluations.append(Evaluation(played, called, deterministic, options))
+        evaluations.append(judged)
     return compare_evaluations(evaluations, metric)
 
 
@@ -179,24 +185,38 @@ def compare_evaluations(evaluations: Sequence[Evaluation], metric: str = RETURN)
     """Pairs up evaluations that were played on the same seeds."""
     if any(not np.array_equal(one.games.seeds, evaluations[0].games.seeds) for one in evaluations):
         raise UsageError("Only games on the same seeds can be compared; evaluate all policies with the same seeds.")
+    metric = WIN_RATE if metric == WON else metric
     evaluations = _distinct_names(evaluations)
     pairs = list(combinations(evaluations, 2))
     confidence = 1 - (1 - CONFIDENCE) / max(1, len(pairs))
-    differences = tuple(_difference(one, other, metric, confidence) for one, other in pairs)
-    return Comparison(metric, tuple(evaluations), differences, confidence)
+
+    def of(metric: str) -> tuple[Difference, ...]:
+        return tuple(_difference(one, other, metric, confidence) for one, other in pairs)
+
+    wins = WON in evaluations[0].spec.episode_stats and metric != WIN_RATE
+    return Comparison(metric, tuple(evaluations), of(metric), of(WIN_RATE) if wins else (), confidence)
 
 
 def _difference(one: Evaluation, other: Evaluation, metric: str, confidence: float) -> Difference:
-    gap = one.values(metric) - other.values(metric)
-    interval = paired_interval(one.values(metric), other.values(metric), confidence)
+    if metric == WIN_RATE:
+        mine, theirs = (judged.games.stat(WON) > 0 for judged in (one, other))  # an unfinished game is not won
+        interval = paired_rate_interval(mine, theirs, confidence)
+    else:
+        mine, theirs = one.values(metric), other.values(metric)
+        interval = paired_interval(mine, theirs, confidence)
+    gap = mine.astype(np.float64) - theirs
+    needed = games_for_difference(interval, confidence)
+    if needed is not None and not interval.excludes(0.0):
+        needed = max(needed, interval.count + 1)  # both are estimates; what was played did not decide it
     return Difference(
+        metric=metric,
         one=one.policy,
         other=other.policy,
         interval=interval,
         better=int((gap > 0).sum()),
         equal=int((gap == 0).sum()),
         worse=int((gap < 0).sum()),
-        games_needed=games_for_difference(interval, confidence),
+        games_needed=needed,
     )
 
 

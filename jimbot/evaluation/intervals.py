@@ -4,7 +4,8 @@ Means use Student's t: returns and lengths are bounded and games are independent
 more are very nearly normal; t is exact there, needs no random resampling (the same games always give the same
 interval), and unlike the percentile bootstrap it is not too narrow for few games. Rates use Wilson's interval, which
 stays inside 0..1 and is honest at 0 and 100 %. Policies are compared by the differences on equal seeds, which removes
-the luck they share.
+the luck they share; for rates only games that one won and the other lost tell anything (as in McNemar's test), and the
+interval of Bonett and Price, which adds one such game to either side, stays honest when there are few or none.
 """
 
 from __future__ import annotations
@@ -84,21 +85,47 @@ def wilson_interval(successes: int, count: int, confidence: float = CONFIDENCE) 
         raise UsageError(f"{successes} successes out of {count} games cannot be; expected 0 to {count}.")
     if count == 0:
         return Interval(math.nan, 0.0, 1.0, math.nan, 0)
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
     rate = successes / count
-    centre = (rate + z * z / (2 * count)) / (1 + z * z / count)
-    spread = math.sqrt(rate * (1 - rate))
-    half = z / (1 + z * z / count) * math.sqrt(spread**2 / count + z * z / (4 * count * count))
+    centre, half = _wilson(rate, count, confidence)
     low = 0.0 if successes == 0 else centre - half  # exactly, not up to rounding
     high = 1.0 if successes == count else centre + half
-    return Interval(rate, low, high, spread, count)
+    return Interval(rate, low, high, math.sqrt(rate * (1 - rate)), count)
+
+
+def paired_rate_interval(one: np.ndarray, other: np.ndarray, confidence: float = CONFIDENCE) -> Interval:
+    """The difference of two rates, `one` − `other`, over games on equal seeds; values are 0 or 1.
+
+    >>> print(paired_rate_interval(np.ones(100), np.ones(100)))
+    0 [-0.02717, 0.02717]
+    """
+    gap = paired_interval(one, other, confidence)
+    if gap.count == 0:
+        return gap
+    difference = np.asarray(one, np.float64) - np.asarray(other, np.float64)
+    count = gap.count + 2
+    more, less = ((difference == sign).sum() + 1 for sign in (1, -1))
+    centre = float(more - less) / count
+    error = math.sqrt((float(more + less) / count - centre**2) / count)
+    half = _z(confidence) * error
+    return Interval(gap.mean, max(-1.0, centre - half), min(1.0, centre + half), error * math.sqrt(count), gap.count)
+
+
+def survival(values: np.ndarray, confidence: float = CONFIDENCE) -> dict[int, Interval]:
+    """The share of games that came to rung 1, 2, 3, … up to the highest one reached; unknown values reached none.
+
+    >>> print(survival(np.array([0, 1, 3, 1]))[1])
+    0.75 [0.3006, 0.9544]
+    """
+    reached = np.nan_to_num(np.asarray(values, np.float64), nan=-np.inf)
+    top = int(reached.max(initial=0.0))
+    return {rung: wilson_interval(int((reached >= rung).sum()), len(reached), confidence) for rung in range(1, top + 1)}
 
 
 def games_for_half_width(spread: float, half_width: float, confidence: float = CONFIDENCE) -> int:
     """How many games in all until a mean is known to ± `half_width`, if single games keep their spread."""
     if half_width <= 0:
         raise UsageError(f"A half-width of {half_width} is never reached; give a number above 0.")
-    count = max(2, math.ceil((NormalDist().inv_cdf(0.5 + confidence / 2) * spread / half_width) ** 2))
+    count = max(2, math.ceil((_z(confidence) * spread / half_width) ** 2))
     while t_quantile(confidence, count - 1) * spread / math.sqrt(count) > half_width:
         count += 1  # a few times at most: t is a little wider than the normal
     return count
@@ -109,6 +136,38 @@ def games_for_difference(difference: Interval, confidence: float = CONFIDENCE) -
     if difference.count < 2 or difference.mean == 0:
         return None
     return games_for_half_width(difference.spread, abs(difference.mean), confidence)
+
+
+def games_for_rate_half_width(rate: float, half_width: float, confidence: float = CONFIDENCE) -> int:
+    """How many games in all until Wilson's interval is known to ± `half_width`, if the rate stays as it is.
+
+    >>> games_for_rate_half_width(0.5, 0.01)
+    9600
+    """
+    if half_width <= 0:
+        raise UsageError(f"A half-width of {half_width} is never reached; give a number above 0.")
+    few, enough = 0, 1  # the width only shrinks with more games
+    while _wilson(rate, enough, confidence)[1] > half_width:
+        few, enough = enough, 2 * enough
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        few, enough = (few, middle) if _wilson(rate, middle, confidence)[1] <= half_width else (middle, enough)
+    return enough
+
+
+def games_to_tell_rate(rate: float, other: float, confidence: float = CONFIDENCE) -> int | None:
+    """How many games in all until Wilson's interval excludes `other`, if the rate stays as it is; None if it is equal.
+
+    Wilson's interval holds exactly the rates that a score test would not reject, so there is a formula.
+
+    >>> games_to_tell_rate(0.04, 0.0235)
+    324
+    """
+    if not 0 < other < 1:
+        raise UsageError(f"A rate of {other} cannot be told from; expected one between 0 and 1.")
+    if rate == other:
+        return None
+    return math.floor(_z(confidence) ** 2 * other * (1 - other) / (rate - other) ** 2) + 1
 
 
 @lru_cache(maxsize=256)
@@ -124,12 +183,24 @@ def t_quantile(confidence: float, freedom: int) -> float:
     if not 0 < confidence < 1 or freedom < 1:
         raise UsageError(f"No t quantile for confidence {confidence} and {freedom} degrees of freedom.")
     if freedom > 2000:
-        z = NormalDist().inv_cdf(0.5 + confidence / 2)
+        z = _z(confidence)
         return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
     angle = np.linspace(0.0, math.pi / 2, 20_001)
     density = np.cos(angle) ** (freedom - 1)
     mass = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
     return math.sqrt(freedom) * math.tan(float(np.interp(confidence, mass / mass[-1], angle)))
+
+
+def _z(confidence: float) -> float:
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
+
+
+def _wilson(rate: float, count: int, confidence: float) -> tuple[float, float]:
+    """Centre and half-width of Wilson's interval."""
+    z = _z(confidence)
+    shrink = 1 + z * z / count
+    half = z / shrink * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))
+    return (rate + z * z / (2 * count)) / shrink, half
 
 
 def _finite(value: float | int) -> float | int | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from jimbot.errors import UsageError
-from jimbot.evaluation.play import Progress, play_games
+from jimbot.evaluation.play import Progress, Witness, play_games
 from jimbot.evaluation.seeds import choose_seeds
 from jimbot.evaluation.summary import Evaluation
 from jimbot.games.seeds import HELD_OUT
@@ -23,6 +23,15 @@ class Player(NamedTuple):
     options: dict[str, Any]
 
 
+class HowToPlay(TypedDict, total=False):
+    """How games are played; the same for everyone who is compared. See `play_games`."""
+
+    deterministic: bool
+    num_envs: int
+    luck_seed: int
+    witness: Witness | None
+
+
 def evaluate(
     policy: Policy | str | Path,
     game_id: str | None = None,
@@ -31,32 +40,24 @@ def evaluate(
     bank: str = HELD_OUT,
     seeds_file: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
-    deterministic: bool = True,
-    num_envs: int = 256,
+    against: float | None = None,
     progress: Progress | None = None,
-    luck_seed: int = 0,
     runs_root: str | Path = "runs",
     which: Literal["latest", "best"] = "latest",
     threads: int = 1,
+    **how: Unpack[HowToPlay],
 ) -> Evaluation:
     """Plays `games` games (default 256, or the whole seeds file) and reports figures with intervals.
 
     `policy` is a policy or anything `load_policy` understands. The game and its options come from the checkpoint
-    unless given.
+    unless given. `against` is a win rate to be told from this policy's.
     """
+    if against is not None and not 0 < against < 1:
+        raise UsageError(f"A win rate of {against} cannot be compared with; expected one between 0 and 1.")
     player = find_player(policy, game_id, options, runs_root, which, threads)
     seeds, called = choose_seeds(bank, games, seeds_file)
-    played = play_games(
-        player.policy,
-        player.game_id,
-        seeds,
-        options=player.options,
-        deterministic=deterministic,
-        num_envs=num_envs,
-        progress=progress,
-        luck_seed=luck_seed,
-    )
-    return Evaluation(played, called, deterministic, player.options)
+    played = play_games(player.policy, player.game_id, seeds, options=player.options, progress=progress, **how)
+    return Evaluation(played, called, how.get("deterministic", True), player.options, against)
 
 
 def find_player(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,6 +20,22 @@ from jimbot.policies.contract import Policy
 
 Progress = Callable[[int, int], None]
 """Called whenever games end, with (games over, games in all)."""
+
+
+class Witness(Protocol):
+    """Sees games while they are played; rows are of the batch that plays them."""
+
+    def begin(self, game: BatchGame, numbers: np.ndarray) -> None:
+        """Games start: row i plays game `numbers[i]`; rows beyond are fillers that never count."""
+        ...
+
+    def before(self, actions: np.ndarray, live: np.ndarray) -> None:
+        """A step is about to be taken: `actions` (N,) count where `live` (N,) is True."""
+        ...
+
+    def after(self, ended: np.ndarray) -> None:
+        """It was taken; the games of rows where `ended` (N,) is True are over and these rows have begun new ones."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -37,6 +53,7 @@ class Games:
     unfinished: np.ndarray  # (n,) bool, given up after `max_steps`
     illegal_actions: int
     seconds: float
+    """Spent playing; without the first step, which may compile the game."""
 
     def stat(self, name: str) -> np.ndarray:
         """One episode statistic, (n,) float64."""
@@ -53,6 +70,7 @@ def play_games(
     progress: Progress | None = None,
     luck_seed: int = 0,
     max_steps: int = 100_000,
+    witness: Witness | None = None,
 ) -> Games:
     """Plays each seed once. Equal arguments give equal games.
 
@@ -69,7 +87,7 @@ def play_games(
         raise UsageError(f"num_envs is {num_envs} and max_steps {max_steps}; expected at least 1 of each.")
     count = len(seeds)
     luck = np.random.default_rng(luck_seed)
-    began = time.perf_counter()
+    clock = _Clock()
     game = make(game_id, min(num_envs, count), options=options)
     try:
         waves = []
@@ -80,7 +98,8 @@ def play_games(
                     progress(before + over, count)
 
             wave = seeds[first : first + game.num_envs]
-            waves.append(_play_wave(game, policy, wave, deterministic, luck, max_steps, report))
+            numbers = np.arange(first, first + len(wave))
+            waves.append(_play_wave(game, policy, wave, deterministic, luck, max_steps, report, witness, numbers, clock))
         illegal_actions = game.illegal_actions
     finally:
         game.close()
@@ -90,9 +109,24 @@ def play_games(
         policy=policy.name,
         seeds=seeds,
         illegal_actions=illegal_actions,
-        seconds=time.perf_counter() - began,
+        seconds=clock.seconds,
         **together,
     )
+
+
+class _Clock:
+    """Runs from its first start."""
+
+    def __init__(self) -> None:
+        self._began: float | None = None
+
+    def start(self) -> None:
+        if self._began is None:
+            self._began = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if self._began is None else time.perf_counter() - self._began
 
 
 def _play_wave(
@@ -103,6 +137,9 @@ def _play_wave(
     luck: np.random.Generator,
     max_steps: int,
     report: Callable[[int], None],
+    witness: Witness | None,
+    numbers: np.ndarray,
+    clock: _Clock,
 ) -> dict[str, np.ndarray]:
     rows, used = game.num_rows, len(seeds)
     over = np.zeros(rows, bool)
@@ -113,9 +150,13 @@ def _play_wave(
     stats = np.full((rows, len(game.spec.episode_stats)), np.nan)
     truncated = np.zeros(rows, bool)
     game.reset(np.resize(seeds, rows))
+    if witness is not None:
+        witness.begin(game, numbers)
     for _ in range(max_steps):
         decision = policy.act(game.observation, game.legal_mask, deterministic, luck)
         live = ~over
+        if witness is not None:
+            witness.before(decision.actions, live)
         game.step(decision.actions, hold=over)
         lengths += live
         returns[live] += game.reward[live]
@@ -123,6 +164,9 @@ def _play_wave(
         ended = (game.terminated | game.truncated) & live
         stats[ended] = game.final_stats[ended]
         truncated |= game.truncated & live
+        if witness is not None:
+            witness.after(ended)
+        clock.start()
         if ended.any():
             over = over | ended
             report(int(over[:used].sum()))

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jimbot.evaluation.intervals import Interval, games_for_half_width, mean_interval, wilson_interval
+from jimbot.evaluation.intervals import Interval, mean_interval, survival, wilson_interval
+from jimbot.evaluation.needed import Claim, games_to_halve
 from jimbot.evaluation.play import Games
 from jimbot.games.contract import game_entry
 from jimbot.games.spec import GameSpec
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
 
 WON = "won"
 """Games whose episode statistics have this name report a win rate; above 0 counts as won."""
-RETURN, LENGTH = "return", "length"
+HIGHEST = "highest_"
+"""Statistics whose names begin so are reported as the maximum over all games."""
+RETURN, LENGTH, WIN_RATE = "return", "length", "win_rate"
+QUANTILES = (5, 25, 50, 75, 95)  # per cent of games
 MOST_VALUES = 24
-"""A statistic of whole numbers with at most so many different ones is shown as a distribution."""
-_BAR = 30  # characters
+"""A statistic of whole numbers with at most so many different ones is reported as a distribution."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class Evaluation:
     """The seed bank or seeds file the games were played on."""
     deterministic: bool
     options: Mapping[str, Any]
+    against: float | None = None
+    """A win rate that somebody else reached, to be told from this one."""
 
     @property
     def policy(self) -> str:
@@ -58,7 +63,15 @@ class Evaluation:
 
     @cached_property
     def stats(self) -> dict[str, Interval]:
-        return {name: mean_interval(self.games.stat(name)) for name in self.spec.episode_stats if name != WON}
+        names = [name for name in self.spec.episode_stats if name != WON and not name.startswith(HIGHEST)]
+        return {name: mean_interval(self.games.stat(name)) for name in names}
+
+    @cached_property
+    def maxima(self) -> dict[str, float]:
+        """The `highest_…` statistics over all games that came to an end."""
+        names = [name for name in self.spec.episode_stats if name.startswith(HIGHEST)]
+        known = ~self.games.unfinished
+        return {name: float(self.games.stat(name)[known].max()) for name in names if known.any()}
 
     @cached_property
     def win_rate(self) -> Interval | None:
@@ -66,6 +79,11 @@ class Evaluation:
         if WON not in self.spec.episode_stats:
             return None
         return wilson_interval(int((self.games.stat(WON) > 0).sum()), self.count)
+
+    @cached_property
+    def ladder(self) -> dict[int, Interval]:
+        """The share of games that came at least so far, for games that declare a ladder; empty for others."""
+        return survival(self.games.stat(self.spec.ladder)) if self.spec.ladder else {}
 
     @cached_property
     def distributions(self) -> dict[str, dict[int, int]]:
@@ -78,6 +96,24 @@ class Evaluation:
             if 0 < len(distinct) <= MOST_VALUES and (distinct == np.round(distinct)).all():
                 found[name] = {int(value): int(count) for value, count in zip(distinct, counts, strict=True)}
         return found
+
+    @cached_property
+    def quantiles(self) -> dict[str, dict[int, float]]:
+        """Per cent of games → the value they stay at or below."""
+        found = {}
+        for name in (RETURN, LENGTH, *self.stats):
+            values = self.values(name)
+            values = values[~np.isnan(values)]
+            if len(values):
+                found[name] = dict(zip(QUANTILES, np.percentile(values, QUANTILES).tolist(), strict=True))
+        return found
+
+    @cached_property
+    def claim(self) -> Claim | None:
+        """Whether the win rate is told from `against`; None if nothing was asked or nobody wins."""
+        if self.against is None or self.win_rate is None:
+            return None
+        return Claim(self.win_rate, self.against)
 
     @property
     def illegal_actions(self) -> int:
@@ -93,6 +129,13 @@ class Evaluation:
             return self.games.returns
         return self.games.lengths if metric == LENGTH else self.games.stat(metric)
 
+    @property
+    def half_interval_games(self) -> dict[str, int]:
+        """Games in all until an interval would be half as wide, by figure; left out where that is not known."""
+        figures = {RETURN: self.mean_return, WIN_RATE: self.win_rate}
+        needed = {name: games_to_halve(interval, name == WIN_RATE) for name, interval in figures.items()}
+        return {name: count for name, count in needed.items() if count is not None}
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         terms = zip(self.spec.reward_terms, self.games.reward_terms.mean(axis=0), strict=True)
@@ -107,7 +150,17 @@ class Evaluation:
             "mean_return": self.mean_return.to_dict(),
             "mean_length": self.mean_length.to_dict(),
             "win_rate": self.win_rate.to_dict() if self.win_rate else None,
+            "claim": self.claim.to_dict() if self.claim else None,
+            "ladder": {
+                "stat": self.spec.ladder or None,
+                "reached": {str(rung): interval.to_dict() for rung, interval in self.ladder.items()},
+            },
             "stats": {name: interval.to_dict() for name, interval in self.stats.items()},
+            "maxima": self.maxima,
+            "quantiles": {
+                name: {str(percent): value for percent, value in found.items()}
+                for name, found in self.quantiles.items()
+            },
             "distributions": {
                 name: {str(value): count for value, count in counts.items()}
                 for name, counts in self.distributions.items()
@@ -116,67 +169,18 @@ class Evaluation:
             "illegal_actions": self.illegal_actions,
             "truncated": int(self.games.truncated.sum()),
             "unfinished": int(self.games.unfinished.sum()),
+            "games_for_half_interval": self.half_interval_games,
             "seconds": self.games.seconds,
             "games_per_hour": self.games_per_hour,
             "steps_per_second": float(self.games.lengths.sum() / max(self.games.seconds, 1e-9)),
         }
 
     def __rich__(self) -> RenderableType:
-        from rich.console import Group
+        from jimbot.evaluation.tables import evaluation_tables
 
-        how = "best action" if self.deterministic else "drawn actions"
-        title = f"[bold]{self.policy}[/] on {self.games.game}: {self.count:,} games, {self.bank} seeds, {how}"
-        distributions = [_distribution_table(name, counts, self.count) for name, counts in self.distributions.items()]
-        return Group(
-            title, self._table(), *distributions, f"{self.games_per_hour:,.0f} games per hour. {self._advice()}"
-        )
-
-    def _table(self) -> RenderableType:
-        from rich.table import Table
-
-        table = Table()
-        table.add_column("figure")
-        table.add_column("mean", justify="right")
-        table.add_column("95 % interval", justify="right")
-        rows = {"return": self.mean_return, "length": self.mean_length, **self.stats}
-        for name, interval in rows.items():
-            table.add_row(name, f"{interval.mean:,.3f}", _span(interval))
-        if self.win_rate is not None:
-            rate = self.win_rate
-            table.add_row("win rate", f"{rate.mean:.1%}", f"{rate.low:.1%} … {rate.high:.1%}")
-        illegal = "0" if self.illegal_actions == 0 else f"[bold red]{self.illegal_actions}[/]"
-        table.add_row("illegal actions", illegal, "")
-        for name, mask in (("truncated", self.games.truncated), ("unfinished", self.games.unfinished)):
-            if mask.any():
-                table.add_row(name, f"{int(mask.sum()):,}", "")
-        return table
-
-    def _advice(self) -> str:
-        interval = self.mean_return
-        if not 0 < interval.half_width < float("inf"):
-            return ""
-        needed = games_for_half_width(interval.spread, interval.half_width / 2)
-        return f"An interval of the return half as wide would take {needed:,} games."
+        return evaluation_tables(self)
 
 
 def renamed(evaluation: Evaluation, policy: str) -> Evaluation:
     """The same evaluation under another policy name."""
     return dataclasses.replace(evaluation, games=dataclasses.replace(evaluation.games, policy=policy))
-
-
-def _span(interval: Interval) -> str:
-    return f"{interval.low:,.3f} … {interval.high:,.3f}" if interval.count > 1 else "unknown"
-
-
-def _distribution_table(name: str, counts: Mapping[int, int], games: int) -> RenderableType:
-    from rich.table import Table
-
-    table = Table(box=None, show_header=True)
-    table.add_column(name, justify="right")
-    table.add_column("games", justify="right")
-    table.add_column("share", justify="right")
-    table.add_column("")
-    most = max(counts.values())
-    for value, count in counts.items():
-        table.add_row(str(value), f"{count:,}", f"{count / games:.1%}", "█" * max(1, round(_BAR * count / most)))
-    return table

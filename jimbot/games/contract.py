@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from jimbot.errors import IllegalActionError, MissingExtraError, UnknownNameErro
 from jimbot.games.spec import ActionBlock, ActionSpec, Field, GameSpec, ObservationSpec
 
 __all__ = [
-    "ActionBlock", "ActionSpec", "BatchGame", "Field", "FunctionalGame", "GameEntry", "GameSpec", "ObservationSpec",
-    "Transition", "available_games", "functional_game", "game_entry", "make", "register_game",
+    "ActionBlock", "ActionSpec", "BatchGame", "Diary", "Event", "Field", "FunctionalGame", "GameEntry", "GameSpec",
+    "Line", "ObservationSpec", "Transition", "available_games", "functional_game", "game_entry", "make",
+    "register_game",
 ]  # fmt: skip
 
 
@@ -202,6 +203,46 @@ class FunctionalGame(ABC, Generic[State]):
         return jax.vmap(self.legal_mask)(state)
 
 
+class Event(NamedTuple):
+    """Something worth counting that happened in a game."""
+
+    row: int
+    topic: str
+    """A key of the diary's topics."""
+    name: str
+    standing: float = float("nan")
+    """How far the game had come on the game's ladder, if that is known."""
+    success: bool | None = None
+    """Whether it went well, where that is the question."""
+
+
+class Diary(Protocol):
+    """Notices what happens in a batch of games while somebody plays them, for reports."""
+
+    topics: Mapping[str, str]
+    """Topic → its title, in the order to show them."""
+
+    def begin(self) -> None:
+        """All games have just been reset."""
+        ...
+
+    def before(self, actions: np.ndarray, live: np.ndarray) -> list[Event]:
+        """Called before every step with the actions (N,); rows where `live` is False do not count."""
+        ...
+
+    def ended(self, rows: np.ndarray) -> list[Event]:
+        """Called after a step that ended the games of these rows."""
+        ...
+
+
+class Line(NamedTuple):
+    """One move of a game told in words."""
+
+    chapter: str
+    text: str
+    effects: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class GameEntry:
     """How to build one game. Each game package exposes one as `GAME`."""
@@ -215,6 +256,10 @@ class GameEntry:
     """Scripted players by name; each factory returns a policy (see jimbot.policies)."""
     render: Callable[[BatchGame, int], Any] | None = None
     """(game, row) → a rich renderable of what the player sees."""
+    diary: Callable[[BatchGame], Diary] | None = None
+    """game → what is worth counting while it is played."""
+    narrate: Callable[[BatchGame, Sequence[int]], list[Line]] | None = None
+    """(a batch of one game at its first move, the actions) → the game in words."""
 
 
 _GAMES: dict[str, str] = {

@@ -165,6 +165,12 @@ class GameSpec:
     """Measured when an episode ends; reported as means, names that start with `highest_` as maxima."""
     options: Any
     """A frozen dataclass of game options, all with defaults."""
+    ladder: str = ""
+    """The episode statistic that counts how far a game came, rung by rung; nothing where there is none."""
+
+    def __post_init__(self) -> None:
+        if self.ladder and self.ladder not in self.episode_stats:
+            raise ValueError(f"The ladder '{self.ladder}' of game '{self.id}' is none of its episode statistics.")
 
     def parse_options(self, values: dict | None) -> Any:
         """Options from plain values, checked by name and by the record's own validation."""

@@ -50,7 +50,8 @@ LIBRARIES = (
     ("envs/*", {"gymnasium"}, {"rich"}),  # rich: only when a board is shown
     ("envs/pettingzoo*.py", {"pettingzoo"}, set()),
     ("envs/sb3*.py", {"stable_baselines3"}, set()),
-    ("evaluation/*", {"yaml"}, {"matplotlib", "rich"}),  # rich: tables of results, made when shown
+    ("evaluation/*", {"yaml"}, {"matplotlib", "rich"}),
+    ("evaluation/tables.py", {"rich"}, set()),  # imported when results are shown
     ("training/*", {"yaml", "pydantic", "psutil", "rich"}, {"matplotlib"}),
     ("training/env_*.py", {"gymnasium"}, set()),
     ("training/utils.py", {"gymnasium"}, set()),

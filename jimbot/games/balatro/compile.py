@@ -45,8 +45,8 @@ except ImportError:  # another Numba: its inner classes moved
 _numba_settings: Any = numba.config  # its members are made at run time
 PACKAGE = Path(__file__).resolve().parent
 PLAIN = (
-    "names", "moves", "describe", "render", "render_cards", "render_tiles", "render_side", "transcript", "seeds",
-    "traces", "verify", "benchmarks",
+    "names", "moves", "describe", "render", "render_cards", "render_tiles", "render_side", "transcript", "diary",
+    "seeds", "traces", "verify", "benchmarks",
 )  # fmt: skip
 """Modules and folders no compiled module imports from: words and pictures, which may change without a new compile."""
 _UNUSED_AFTER_SECONDS = 30 * 24 * 3600

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -18,7 +18,7 @@ from jimbot.games.balatro.scratch import SCRATCH_DTYPE
 from jimbot.games.balatro.state import GAME_DTYPE, new_games
 from jimbot.games.balatro.streams import seed_bytes
 from jimbot.games.balatro.version import VERSION
-from jimbot.games.contract import BatchGame, GameEntry
+from jimbot.games.contract import BatchGame, GameEntry, Line
 from jimbot.games.spec import GameSpec, ObservationSpec
 
 SPEC = GameSpec(
@@ -30,6 +30,7 @@ SPEC = GameSpec(
     reward_terms=rewards.TERMS,
     episode_stats=rewards.STATS,
     options=Options,
+    ladder="blinds_cleared",
 )
 THREADS_VARIABLE = "JIMBOT_THREADS"
 _ROWS_WORTH_A_THREAD = 64
@@ -252,4 +253,16 @@ def _render(game: BatchGame, row: int) -> Any:
     return render(game, row)
 
 
-GAME = GameEntry(spec=SPEC, make=make, render=_render)
+def _diary(game: BatchGame) -> Any:
+    from jimbot.games.balatro.diary import BalatroDiary
+
+    return BalatroDiary(game)
+
+
+def _narrate(game: BatchGame, actions: Sequence[int]) -> list[Line]:
+    from jimbot.games.balatro.diary import narrate
+
+    return narrate(game, actions)
+
+
+GAME = GameEntry(spec=SPEC, make=make, render=_render, diary=_diary, narrate=_narrate)

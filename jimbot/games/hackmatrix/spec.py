@@ -154,4 +154,5 @@ SPEC = GameSpec(
     reward_terms=REWARD_TERMS,
     episode_stats=EPISODE_STATS,
     options=Options,
+    ladder="stage",
 )

@@ -1,0 +1,130 @@
+"""`analyze`: plays a policy's games, watches them closely and writes one page about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jimbot
+from jimbot.errors import UsageError
+from jimbot.evaluation.judge import evaluate, find_player
+from jimbot.evaluation.play import Progress
+from jimbot.evaluation.report.chronicle import Chronicle
+from jimbot.evaluation.report.curves import training_section
+from jimbot.evaluation.report.page import page
+from jimbot.evaluation.report.sections import doing_section, figures_section, header, reach_section, topics_section
+from jimbot.evaluation.report.stories import choose_examples, stories_section, tell
+from jimbot.evaluation.summary import Evaluation
+from jimbot.games.contract import game_entry
+from jimbot.games.seeds import HELD_OUT
+from jimbot.policies.contract import Policy
+from jimbot.runs.checkpoint import CHECKPOINTS, find_checkpoint
+from jimbot.runs.directory import RunDirectory
+from jimbot.runs.files import make_directory, write_atomically
+from jimbot.runs.sinks.jsonl import read_rows
+
+
+class Analysis(NamedTuple):
+    """A report that was written."""
+
+    path: Path
+    evaluation: Evaluation
+
+
+def analyze(
+    policy: Policy | str | Path,
+    game_id: str | None = None,
+    games: int | None = None,
+    *,
+    output: str | Path | None = None,
+    examples: int = 3,
+    bank: str = HELD_OUT,
+    seeds_file: str | Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    deterministic: bool = True,
+    against: float | None = None,
+    num_envs: int = 256,
+    progress: Progress | None = None,
+    runs_root: str | Path = "runs",
+    which: Any = "latest",
+) -> Analysis:
+    """Writes the report of a policy; arguments as in `evaluate`.
+
+    It goes to `output`, else to `report.html` of the run the policy belongs to, else to `report-<name>.html` here.
+    `examples` games are told in words.
+    """
+    if examples < 0:
+        raise UsageError(f"examples is {examples}; expected 0 or more games to tell in words.")
+    run = _run_of(policy, Path(runs_root), which)
+    player = find_player(policy, game_id, options, runs_root, which)
+    entry = game_entry(player.game_id)
+    path = _destination(output, run, player.policy.name)
+    chronicle = Chronicle(entry)
+    judged = evaluate(
+        player.policy,
+        player.game_id,
+        games,
+        bank=bank,
+        seeds_file=seeds_file,
+        options=player.options,
+        against=against,
+        progress=progress,
+        deterministic=deterministic,
+        num_envs=num_envs,
+        witness=chronicle,
+    )
+    rows = read_rows(run.metrics_path) if run is not None else []
+    chosen = choose_examples(judged, examples).items()
+    stories = [tell(player.policy, chronicle, judged, number, title) for number, title in chosen]
+    body = [
+        header(judged, f" · run {run.name}" if run is not None else ""),
+        reach_section(judged),
+        training_section(rows, entry.spec),
+        topics_section(judged, chronicle),
+        doing_section(judged, chronicle),
+        stories_section(stories),
+        figures_section(judged),
+        _footer(judged),
+    ]
+    make_directory(path.parent)
+    write_atomically(path, page(f"{judged.policy} on {judged.games.game}", body).encode())
+    return Analysis(path, judged)
+
+
+def _run_of(policy: Policy | str | Path, runs_root: Path, which: Any) -> RunDirectory | None:
+    """The run a policy belongs to, if it is one of a run's checkpoints."""
+    if not isinstance(policy, str | Path):
+        return None
+    from jimbot.errors import CheckpointError
+
+    try:
+        checkpoint = find_checkpoint(policy, runs_root=runs_root, which=which)
+    except CheckpointError:  # a scripted player, a file of its own, or nothing at all: `find_player` tells
+        return None
+    folder = checkpoint.parent
+    if folder.name != CHECKPOINTS:
+        return None
+    return RunDirectory(folder.parent.parent, folder.parent.name)
+
+
+def _destination(output: str | Path | None, run: RunDirectory | None, name: str) -> Path:
+    if output is not None:
+        path = Path(output)
+        if path.is_dir():
+            raise UsageError(f"The report cannot be written to {path}, which is a folder; give the name of a file.")
+        return path
+    if run is not None:
+        return run.report_path
+    plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
+    return Path(f"report-{plain}.html")
+
+
+def _footer(judged: Evaluation) -> str:
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return (
+        f"<footer>Written {now} by JimBot {jimbot.__version__}, game {escape(judged.games.game)} version "
+        f"{judged.spec.version}; {judged.games_per_hour:,.0f} games per hour.</footer>"
+    )

@@ -1,0 +1,127 @@
+"""Watches games for a report: every action, and whatever the game's own diary finds worth counting."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from jimbot.evaluation.intervals import Interval, mean_interval, wilson_interval
+from jimbot.games.contract import BatchGame, Diary, Event, GameEntry
+
+FEWEST_GAMES = 5
+"""Of fewer games than this no effect is told."""
+
+
+class Entry(NamedTuple):
+    """All events of one name."""
+
+    name: str
+    count: int
+    games: int
+    """Games it happened in."""
+    afterwards: Interval | None
+    """Rungs of the ladder gained after it beyond what games that had come as far gain on average."""
+    success: Interval | None
+    """How often it went well."""
+
+
+class Chronicle:
+    """A `Witness` that remembers. Games are known by their number, in the order of their seeds."""
+
+    def __init__(self, entry: GameEntry) -> None:
+        self.entry = entry
+        self.events: list[Event] = []  # `row` is the number of the game
+        self._steps: list[tuple[np.ndarray, np.ndarray]] = []
+        self._numbers = np.zeros(0, np.int64)
+        self._game: BatchGame | None = None
+        self._diary: Diary | None = None
+
+    # --- what `play_games` calls ---
+
+    def begin(self, game: BatchGame, numbers: np.ndarray) -> None:
+        self._numbers = numbers
+        if game is not self._game:
+            self._game = game
+            self._diary = self.entry.diary(game) if self.entry.diary else None
+        elif self._diary is not None:
+            self._diary.begin()
+
+    def before(self, actions: np.ndarray, live: np.ndarray) -> None:
+        rows = np.flatnonzero(live)
+        self._steps.append((self._numbers[rows].astype(np.int32), np.asarray(actions)[rows].astype(np.int32)))
+        if self._diary is not None:
+            self._note(self._diary.before(np.asarray(actions), live))
+
+    def after(self, ended: np.ndarray) -> None:
+        if self._diary is not None and ended.any():
+            self._note(self._diary.ended(np.flatnonzero(ended)))
+
+    def _note(self, events: list[Event]) -> None:
+        self.events += [event._replace(row=int(self._numbers[event.row])) for event in events]
+
+    # --- what it knows ---
+
+    @property
+    def topics(self) -> Mapping[str, str]:
+        return self._diary.topics if self._diary is not None else {}
+
+    def actions_of(self, number: int) -> list[int]:
+        """The actions of one game, in order."""
+        return [int(actions[numbers == number][0]) for numbers, actions in self._steps if (numbers == number).any()]
+
+    def action_counts(self) -> np.ndarray:
+        """(A,) how often every action was taken."""
+        taken = np.concatenate([actions for _, actions in self._steps])
+        return np.bincount(taken, minlength=self.entry.spec.actions.size)
+
+    def block_shares(self) -> dict[str, float]:
+        """The share of every block in all actions."""
+        actions = self.entry.spec.actions
+        sums = np.bincount(actions.block_of, weights=self.action_counts(), minlength=len(actions.blocks))
+        return {block.name: float(sums[i] / sums.sum()) for i, block in enumerate(actions.blocks)}
+
+    def table(self, topic: str, reached: np.ndarray | None) -> list[Entry]:
+        """The events of a topic by name, the most frequent first; `reached` (n,) is where each game ended on the
+        ladder."""
+        by_name: dict[str, list[Event]] = defaultdict(list)
+        for event in self.events:
+            if event.topic == topic:
+                by_name[event.name].append(event)
+        expected = None if reached is None else _gained_on_average(reached)
+        found = [
+            Entry(
+                name,
+                len(events),
+                len({event.row for event in events}),
+                None if reached is None or expected is None else _afterwards(events, reached, expected),
+                _success(events),
+            )
+            for name, events in by_name.items()
+        ]
+        return sorted(found, key=lambda entry: (-entry.count, entry.name))
+
+
+def _gained_on_average(reached: np.ndarray) -> dict[int, float]:
+    """Rung → what games that came there gain from it on, on average."""
+    known = reached[~np.isnan(reached)]
+    top = int(known.max(initial=0))
+    return {rung: float((known[known >= rung] - rung).mean()) for rung in range(top + 1)}
+
+
+def _afterwards(events: list[Event], reached: np.ndarray, expected: Mapping[int, float]) -> Interval | None:
+    """The first event of every game counts: games are independent, events of one game are not."""
+    first: dict[int, float] = {}
+    for event in events:
+        if not (np.isnan(event.standing) or np.isnan(reached[event.row])):
+            first.setdefault(event.row, event.standing)
+    if len(first) < FEWEST_GAMES:
+        return None
+    return mean_interval(np.array([reached[game] - rung - expected[int(rung)] for game, rung in first.items()]))
+
+
+def _success(events: list[Event]) -> Interval | None:
+    told = [event.success for event in events if event.success is not None]
+    return wilson_interval(sum(told), len(told)) if told else None

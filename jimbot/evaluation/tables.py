@@ -1,0 +1,145 @@
+"""Evaluations and comparisons as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rich.columns import Columns
+from rich.console import Group
+from rich.table import Table
+
+from jimbot.evaluation.intervals import Interval
+from jimbot.evaluation.summary import LENGTH, RETURN, WIN_RATE
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from jimbot.evaluation.compare import Comparison, Difference
+    from jimbot.evaluation.summary import Evaluation
+
+_BAR = 24  # characters
+_MOST_SHOWN = 13  # a distribution of more values is left to the quantiles
+
+
+def evaluation_tables(judged: Evaluation) -> RenderableType:
+    """Everything about a policy's games, for people."""
+    how = "best action" if judged.deterministic else "drawn actions"
+    options = "".join(f", {name} {value}" for name, value in judged.options.items())
+    title = (
+        f"[bold]{judged.policy}[/] on {judged.games.game}{options}: {judged.count:,} games, {judged.bank} seeds, {how}"
+    )
+    distributions = [
+        _distribution(name, counts, judged.count)
+        for name, counts in judged.distributions.items()
+        if name != judged.spec.ladder and len(counts) <= _MOST_SHOWN
+    ]
+    parts: list[RenderableType] = [title, _figures(judged)]
+    if judged.ladder:
+        parts.append(_ladder(judged))
+    if distributions:
+        parts.append(Columns(distributions, padding=(0, 4)))
+    return Group(*parts, *_sentences(judged))
+
+
+def _figures(judged: Evaluation) -> Table:
+    table = Table()
+    for name in ("figure", "mean", "95 % interval", "median", "5 % … 95 % of games"):
+        table.add_column(name, justify="left" if name == "figure" else "right")
+    for name, interval in {RETURN: judged.mean_return, LENGTH: judged.mean_length, **judged.stats}.items():
+        found = judged.quantiles.get(name)
+        spread = ("", "") if found is None else (f"{found[50]:,.3g}", f"{found[5]:,.3g} … {found[95]:,.3g}")
+        table.add_row(name, f"{interval.mean:,.3f}", _span(interval), *spread)
+    if judged.win_rate is not None:
+        table.add_row("win rate", f"{judged.win_rate.mean:.2%}", _share_span(judged.win_rate))
+    for name, value in judged.maxima.items():
+        table.add_row(name, f"{value:,.3f}")
+    illegal = "0" if judged.illegal_actions == 0 else f"[bold red]{judged.illegal_actions}[/]"
+    table.add_row("illegal actions", illegal)
+    for name, mask in (("truncated", judged.games.truncated), ("unfinished", judged.games.unfinished)):
+        if mask.any():
+            table.add_row(name, f"{int(mask.sum()):,}")
+    return table
+
+
+def _ladder(judged: Evaluation) -> Table:
+    table = Table(box=None)
+    for name in (judged.spec.ladder.replace("_", " "), "games", "95 % interval"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for rung, share in judged.ladder.items():
+        table.add_row(f"≥ {rung}", f"{share.mean:.1%}", _share_span(share), _bar(share.mean))
+    return table
+
+
+def _distribution(name: str, counts: Mapping[int, int], games: int) -> Table:
+    table = Table(box=None)
+    for column in (name.replace("_", " "), "games", "share"):
+        table.add_column(column, justify="right")
+    table.add_column("")
+    most = max(counts.values())
+    for value, count in counts.items():
+        table.add_row(str(value), f"{count:,}", f"{count / games:.1%}", _bar(count / most))
+    return table
+
+
+def _sentences(judged: Evaluation) -> list[str]:
+    sentences = [f"{judged.games_per_hour:,.0f} games per hour."]
+    if judged.claim is not None:
+        sentences.append(f"[bold]{judged.claim}[/]")
+    names = {RETURN: "return", WIN_RATE: "win rate"}
+    halves = [f"{count:,} games for the {names[name]}" for name, count in judged.half_interval_games.items()]
+    if halves:
+        sentences.append(f"An interval half as wide would take {' and '.join(halves)}.")
+    return sentences
+
+
+def comparison_tables(comparison: Comparison) -> RenderableType:
+    """All policies beside each other, every pair of them, and what follows in a sentence each."""
+    first = comparison.evaluations[0]
+    policies = Table(
+        title=f"{first.games.game}: {first.count:,} games each, same {first.bank} seeds", title_justify="left"
+    )
+    for name in ("policy", "return", "95 % interval", "length", "win rate", "95 % interval", "illegal"):
+        policies.add_column(name, justify="left" if name == "policy" else "right")
+    for one in comparison.evaluations:
+        mean, rate = one.mean_return, one.win_rate
+        wins = ("", "") if rate is None else (f"{rate.mean:.2%}", _share_span(rate))
+        policies.add_row(
+            one.policy,
+            f"{mean.mean:,.3f}",
+            f"{mean.low:,.3f} … {mean.high:,.3f}",
+            f"{one.mean_length.mean:,.1f}",
+            *wins,
+            str(one.illegal_actions),
+        )
+    tables = [_pairs(comparison.metric, comparison.differences)]
+    if comparison.win_differences:
+        tables.append(_pairs("win rate", comparison.win_differences))
+    return Group(policies, *tables, *(f"• {pair.sentence}" for pair in comparison.all_differences))
+
+
+def _pairs(metric: str, differences: tuple[Difference, ...]) -> Table:
+    table = Table(title=f"Difference of {metric}, seed by seed", title_justify="left")
+    for name in ("pair", "difference", "interval", "better / equal / worse"):
+        table.add_column(name, justify="left" if name == "pair" else "right")
+    for pair in differences:
+        table.add_row(
+            f"{pair.one} − {pair.other}",
+            pair.written(pair.interval.mean),
+            f"{pair.written(pair.interval.low)} … {pair.written(pair.interval.high)}",
+            f"{pair.better} / {pair.equal} / {pair.worse}",
+        )
+    return table
+
+
+def _bar(share: float) -> str:
+    return "█" * max(int(share > 0), round(_BAR * share))
+
+
+def _span(interval: Interval) -> str:
+    return f"{interval.low:,.3f} … {interval.high:,.3f}" if interval.count > 1 else "unknown"
+
+
+def _share_span(share: Interval) -> str:
+    return f"{share.low:.2%} … {share.high:.2%}"
