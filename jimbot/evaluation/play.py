@@ -99,7 +99,9 @@ def play_games(
 
             wave = seeds[first : first + game.num_envs]
             numbers = np.arange(first, first + len(wave))
-            waves.append(_play_wave(game, policy, wave, deterministic, luck, max_steps, report, witness, numbers, clock))
+            waves.append(
+                _play_wave(game, policy, wave, deterministic, luck, max_steps, report, witness, numbers, clock)
+            )
         illegal_actions = game.illegal_actions
     finally:
         game.close()

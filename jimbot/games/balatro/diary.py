@@ -68,7 +68,7 @@ class BalatroDiary:
         events = self._played_since(kept, games, live)
         beaten = live & (games["phase"] == ROUND_EVAL) & (kept["phase"] == SELECTING_HAND)
         for row in np.flatnonzero(beaten).tolist():
-            events += _boss_met(row, games[row], True)
+            events += _boss_met(row, kept[row], True)
         takes = live & np.isin(KIND[actions], _TAKES)
         standing = cleared(games)
         for row in np.flatnonzero(takes).tolist():
@@ -92,9 +92,9 @@ class BalatroDiary:
             for hand in np.flatnonzero(g.hand_played > before["hand_played"]).tolist():
                 events.append(Event(row, "hands", HANDS.key(hand), float(standing[row])))
             if g.phase == WON:
-                events += _boss_met(row, g, True)
+                events += _boss_met(row, before, True)
             elif g.phase == GAME_OVER:
-                events += _boss_met(row, g, False)
+                events += _boss_met(row, before, False)
                 events.append(Event(row, "ends", f"Ante {int(g.ante)}, {_BLIND_KINDS[int(g.on_deck)]}"))
         return events
 
@@ -108,6 +108,7 @@ class BalatroDiary:
 
 
 def _boss_met(row: int, g: Any, beaten: bool) -> list[Event]:
+    """The boss of a game as it was before the step that decided the round; afterwards the blind is put away."""
     blind = BLINDS.rows[int(g.blind)]
     return [Event(row, "bosses", str(blind["name"]), success=beaten)] if blind["type"] == "boss" else []
 
