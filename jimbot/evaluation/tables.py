@@ -26,9 +26,8 @@ def evaluation_tables(judged: Evaluation) -> RenderableType:
     """Everything about a policy's games, for people."""
     how = "best action" if judged.deterministic else "drawn actions"
     options = "".join(f", {name} {value}" for name, value in judged.options.items())
-    title = (
-        f"[bold]{judged.policy}[/] on {judged.games.game}{options}: {judged.count:,} games, {judged.bank} seeds, {how}"
-    )
+    games = f"{judged.count:,} games, {judged.bank} seeds, {how}{options}"
+    title = f"[bold]{judged.policy}[/] on {judged.games.game}: {games}"
     distributions = [
         _distribution(name, counts, judged.count)
         for name, counts in judged.distributions.items()

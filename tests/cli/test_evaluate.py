@@ -96,6 +96,11 @@ def test_compare_as_json_pairs_everybody(jimbot, home: Path) -> None:
         (("evaluate", "perfect", "--option", "horizn=3"), "Did you mean 'horizon'?"),
         (("evaluate", "perfect", "--option", "horizon=many"), "do not fit game 'probe'"),
         (("evaluate", "perfect", "--game", "hackmatrix"), "'hackmatrix' is needed here"),
+        (("evaluate", "perfect", "--against", "235%"), "--against is '235%'; expected a win rate"),
+        (("evaluate", "perfect", "--against", "two"), "--against is 'two'; expected a win rate"),
+        (("analyze", "missing"), "missing"),
+        (("analyze", "perfect", "--games", "0"), "--games is 0"),
+        (("analyze", "perfect", "--output", "."), "which is a folder"),
         (("compare", "perfect"), "give at least two"),
         (("compare", "perfect", "random", "--metric", "matchs"), "Did you mean 'matches'?"),
         (("compare", "random", "random"), "which game"),
@@ -116,3 +121,12 @@ def test_the_real_command_pipes_clean_json(run_jimbot, home: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["games"] == 8
     assert done.stderr == ""
+
+
+def test_analyze_says_where_the_report_is(jimbot, home: Path) -> None:
+    code, out, err = jimbot("analyze", "perfect", "--games", 8, "--examples", 1)
+    assert (code, err) == (0, "")
+    assert out == "The report is runs/perfect/report.html; open it in a browser.\n"
+    assert (home / "runs" / "perfect" / "report.html").read_text().startswith("<!doctype html>")
+    report = json.loads(jimbot("analyze", "random", "--game", "probe", "--games", 8, "--json")[1])
+    assert (report["report"], report["games"]) == ("report-random.html", 8)

@@ -59,6 +59,45 @@ def test_the_report_is_plain_json_and_a_table(countdown, always) -> None:
     assert "unknown" in shown(one)
 
 
+def test_figures_follow_the_ladder_a_game_declares() -> None:
+    result = evaluate("random", "hackmatrix", games=12, num_envs=12)
+    stages = result.games.stat("stage")
+    assert [share.mean for share in result.ladder.values()] == [
+        (stages >= rung).mean() for rung in range(1, int(stages.max()) + 1)
+    ]
+    report = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert report["ladder"]["stat"] == "stage"
+    assert report["ladder"]["reached"]["1"]["mean"] == 1
+    assert report["maxima"] == {"highest_stage": stages.max()}
+    assert report["quantiles"]["score"]["50"] == np.median(result.games.stat("score"))
+    assert set(report["quantiles"]) == {"return", "length", "stage", "score"}
+
+
+def test_a_claimed_win_rate_is_judged(countdown, always) -> None:
+    result = evaluate(always(1, "passer"), "countdown", games=50, against=0.0235)
+    assert result.to_dict()["claim"]["verdict"] == "open"
+    assert "cannot be told from 2.35% yet; if it stays as it is, 160 games would (110 more)" in shown(result)
+    assert (
+        evaluate(always(1, "passer"), "countdown", games=160, against=0.0235).to_dict()["claim"]["verdict"] == "below"
+    )
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        evaluate(always(1, "passer"), "countdown", games=5, against=2.35)
+
+
+def test_win_rates_are_compared_beside_every_metric(countdown, always) -> None:
+    players = [always(0, "taker"), always(1, "passer"), always(0, "twin")]
+    result = compare(players, "countdown", games=60, metric="taken")
+    wins = {(pair.one, pair.other): pair for pair in result.win_differences}
+    assert wins["taker", "passer"].sentence.startswith("taker is better than passer: win rate +100.00 points (+")
+    assert wins["taker", "twin"].interval.low < 0 < wins["taker", "twin"].interval.high, "60 games are not certainty"
+    assert "cannot be told apart after 60 games: no difference was seen" in wins["taker", "twin"].sentence
+    assert "win rate" in shown(result)
+    alone = compare(players[:2], "countdown", games=60, metric="won")
+    assert (alone.metric, alone.win_differences) == ("win_rate", ())
+    assert alone.differences[0].to_dict()["better"] == 60
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["win_rate_differences"][0]["significant"]
+
+
 def test_held_out_seeds_are_the_default_and_stay_the_same(countdown, always) -> None:
     seeds = evaluate(always(0, "taker"), "countdown", games=20).games.seeds
     assert {bank_of(int(seed)) for seed in seeds} == {"held-out"}
