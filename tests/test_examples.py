@@ -1,0 +1,56 @@
+"""Every script in examples/ runs, with tiny numbers, inside an empty folder."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+TINY = {"game": "probe", "total_timesteps": 512, "n_envs": 4, "games": 4}
+
+
+@pytest.fixture(autouse=True)
+def _inside_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(name: str, **numbers: Any) -> Any:
+    return importlib.import_module(f"examples.{name}").main(**numbers)
+
+
+def test_a_single_run_trains_judges_and_continues() -> None:
+    assert 0 <= run("single_run", **TINY) <= 8
+    assert 0 <= run("single_run", **TINY | {"total_timesteps": 1024}) <= 8
+    assert Path("models/single_run").is_dir()
+
+
+def test_custom_hyperparameters_are_used() -> None:
+    assert 0 <= run("custom_hyperparameters", **TINY) <= 8
+
+
+def test_algorithms_are_compared() -> None:
+    assert run("compare_algorithms", **TINY) in ("PPO", "A2C", "DQN")
+
+
+def test_the_curriculum_runs_on_balatro() -> None:
+    assert run("curriculum", total_timesteps=128, n_envs=4, n_steps=16, window=4) in range(1, 9)
+
+
+def test_a_new_algorithm_learns_and_continues() -> None:
+    first = run("new_algorithm", total_timesteps=16 * 32 * 40, num_envs=16, games=32)
+    assert first > 4  # a quarter of the doors' colours pays by chance: 2 of 8
+    assert run("new_algorithm", total_timesteps=16 * 32 * 42, num_envs=16, games=32) > 4
+
+
+def test_a_custom_wrapper_is_sound_and_trains() -> None:
+    assert run("custom_wrapper", total_timesteps=64, n_steps=32) == []
+
+
+def test_every_example_is_in_the_table_and_in_this_file() -> None:
+    scripts = {path.stem for path in EXAMPLES.glob("*.py")}
+    table, tests = (EXAMPLES / "README.md").read_text(), Path(__file__).read_text()
+    assert scripts
+    assert not {name for name in scripts if f"`{name}.py`" not in table or f'run("{name}"' not in tests}
