@@ -111,7 +111,8 @@ class Pace:
     paused: bool
     on_terminal: bool
 
-    def wait(self, keys: Keyboard) -> None:
+    def wait(self, keys: Keyboard, redraw: Callable[[], None]) -> None:
+        """Returns when it is time for the next step; `redraw` shows at once what a key changed."""
         if not self.on_terminal:
             return
         while True:
@@ -130,6 +131,7 @@ class Pace:
                 self.speed = max(SLOWEST, self.speed / 1.5)
             elif key is None:
                 return
+            redraw()
 
     def __str__(self) -> str:
         return "paused" if self.paused else f"{self.speed:.3g} steps/s"
@@ -179,8 +181,9 @@ class Watcher:
         with closing(start_game(self.choice.entry, seed, self.choice.options, quiet=True)) as game:
             while True:
                 decision = self.choice.policy.act(game.observation, game.legal_mask, not self.stochastic, self.luck)
-                self._draw(self.picture(game, decision, seed))
-                self.pace.wait(keys)
+                show = partial(self._show, game, decision, seed)
+                show()
+                self.pace.wait(keys, show)
                 words = game.describe_action(0, int(decision.actions[0]))
                 game.step(decision.actions)
                 self._after(game, words)
@@ -190,6 +193,9 @@ class Watcher:
             spec, stats = self.choice.entry.spec, game.final_stats[0]
             result = screen.outcome(spec, stats, self.total, self.turns, bool(game.truncated[0]))
             self.console.print(f"Game {self.episode} (seed {seed}) was {result}.", soft_wrap=True)
+
+    def _show(self, game: BatchGame, decision: Decision, seed: int) -> None:
+        self._draw(self.picture(game, decision, seed))
 
     def _after(self, game: BatchGame, words: str) -> None:
         from rich.text import Text

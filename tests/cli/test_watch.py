@@ -14,7 +14,8 @@ import pytest
 
 from jimbot.cli import screen
 from jimbot.cli.choice import newest_checkpoint
-from jimbot.cli.watch import _seeds
+from jimbot.cli.keys import Keyboard
+from jimbot.cli.watch import Pace, _seeds
 from jimbot.errors import CheckpointError
 from jimbot.games.seeds import bank_of
 from jimbot.runs import find_checkpoint
@@ -198,6 +199,19 @@ def test_no_checkpoint_yet_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("share", "bar"), [(0.0, ""), (1.0, "█" * 12), (0.5, "█" * 6), (0.02, "▎")])
 def test_bars_are_to_scale(share: float, bar: str) -> None:
     assert screen.bar(share).rstrip() == bar
+
+
+def test_what_a_key_changes_is_shown_before_the_next_step() -> None:
+    class Typed(Keyboard):
+        active = True
+        typed = iter(("+", "space", "enter", None))
+
+        def read(self, seconds: float | None = None) -> str | None:
+            return next(self.typed)
+
+    pace, shown = Pace(4.0, paused=False, on_terminal=True), []
+    pace.wait(Typed(), lambda: shown.append(str(pace)))
+    assert shown == ["6 steps/s", "paused", "6 steps/s"]
 
 
 def test_keys_pause_step_change_speed_and_quit_and_the_terminal_is_restored(home: Path) -> None:
