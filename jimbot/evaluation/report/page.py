@@ -21,7 +21,7 @@ h2{font:600 25px/1.2 Georgia,"Iowan Old Style","Liberation Serif",serif;margin:6
 border-top:1px solid var(--hair)}
 h3{font-size:15px;margin:26px 0 6px}h4{font-size:13px;letter-spacing:.04em;color:var(--quiet);margin:18px 0 4px}
 p{max-width:72ch;margin:6px 0 14px}.lead,.note{color:var(--quiet)}.note{font-size:13.5px}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(165px,1fr));gap:14px;margin:28px 0 0}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px;margin:28px 0 0}
 .tile{background:var(--card);border:1px solid var(--hair);border-radius:10px;padding:14px 16px}
 .tile b{display:block;font:600 30px/1.15 Georgia,"Liberation Serif",serif}.tile span{font-size:13px;color:var(--quiet)}
 .tile.first b{color:var(--accent)}

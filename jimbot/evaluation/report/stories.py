@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from html import escape
 from itertools import groupby
@@ -56,11 +56,8 @@ def tell(policy: Policy, chronicle: Chronicle, judged: Evaluation, number: int, 
     """Plays game `number` once more, action by action."""
     entry, actions = chronicle.entry, chronicle.actions_of(number)
     seed = judged.games.seeds[number : number + 1]
-    stats = zip(judged.spec.episode_stats, judged.games.stats[number].tolist(), strict=True)
-    shown = ", ".join(
-        f"{name.replace('_', ' ')} {value:.4g}" for name, value in stats if not name.startswith("highest_")
-    )
-    words = f"seed {int(seed[0])}, {len(actions)} actions, return {judged.games.returns[number]:.3g}, {shown}"
+    words = f"seed {int(seed[0])}, {len(actions)} actions, return {judged.games.returns[number]:.3g}, "
+    words += _result(judged, dict(zip(judged.spec.episode_stats, judged.games.stats[number].tolist(), strict=True)))
     with closing(make(entry.spec.id, 1, options=judged.options)) as game:
         values, plain = [], []
         game.reset(seed)
@@ -75,6 +72,13 @@ def tell(policy: Policy, chronicle: Chronicle, judged: Evaluation, number: int, 
         else:
             lines = _plain_lines(entry, plain)
     return Story(title, words, lines, values if any(values) else [])
+
+
+def _result(judged: Evaluation, stats: Mapping[str, float]) -> str:
+    """How a game went: won or lost and how far it came, or whatever the game measures."""
+    told = [("won" if stats[WON] > 0 else "not won")] if WON in stats else []
+    names = [judged.spec.ladder] if judged.spec.ladder else [name for name in stats if name != WON]
+    return ", ".join([*told, *(f"{name.replace('_', ' ')} {stats[name]:.4g}" for name in names)])
 
 
 def _plain_lines(entry: GameEntry, played: Sequence[tuple[str, list[float]]]) -> list[Line]:
