@@ -66,6 +66,16 @@ def test_scripted_players_need_only_the_game(jimbot) -> None:
     assert "value" not in out, "a scripted player expects nothing"
 
 
+def test_the_card_table_is_watched_without_training(jimbot) -> None:
+    code, out, _ = jimbot("watch", "random", "--game", "balatro", "--seed", 607, "--option", "deck=blue")
+    assert code == 0
+    assert "Small Blind" in out
+    assert "Blue, White" in out
+    assert "▶ " in out
+    assert "legal actions" in out
+    assert "Game 1 (seed 607) was over after" in out
+
+
 def test_options_of_the_game_can_be_changed(jimbot) -> None:
     _, out, _ = jimbot("watch", "perfect", "--seed", 7, "--option", "horizon=3")
     assert "over after 3 turns: return +3.00" in out
