@@ -47,10 +47,10 @@ class RunSettings(BaseModel):
 
     minutes: float | None = Field(None, gt=0, description="Stop this call after so many minutes of training.")
     gamma: float = Field(0.99, gt=0, le=1, description="Discount per step.")
-    reward_transform: Literal["none", "symlog", "normalize"] = Field(
+    reward_transform: Literal["none", "symlog", "sqrt", "normalize"] = Field(
         "symlog",
-        description="What the learner makes of rewards: symlog keeps one huge reward from drowning the rest; "
-        "normalize (sb3) divides by the running spread of returns.",
+        description="What the learner makes of rewards: symlog and, milder, sqrt keep one huge reward from drowning the "
+        "rest; normalize (sb3) divides by the running spread of returns.",
     )
     normalize_obs: bool = Field(
         False, description="sb3: shift and scale the numbers of an observation (never ids) by their running statistics."

@@ -13,7 +13,8 @@ import pytest
 from jimbot.games.contract import make
 from jimbot.games.functional import row_streams, start
 from jimbot.training.jax_ppo.program import HostUpdate, fused_update, initial_state
-from jimbot.training.jax_ppo.rollout import COLLECT, HostCollector, Tally, collect_fused, phase_key, transform_reward
+from jimbot.training.jax_ppo.rollout import COLLECT, HostCollector, Tally, collect_fused, phase_key
+from jimbot.training.reward_transform import transform_reward
 from tests.training.small import probe_parts
 
 
@@ -115,10 +116,12 @@ def test_rows_start_from_their_own_streams() -> None:
     assert len({tuple(seed) for seed in seeds.tolist()}) == 64
 
 
-def test_symlog_keeps_sign_and_order_and_tames_the_huge() -> None:
-    rewards = jnp.asarray([-1500.0, -0.01, 0.0, 0.01, 64.0, 1500.0])
-    squashed = np.asarray(transform_reward("symlog", rewards))
+@pytest.mark.parametrize(("kind", "largest", "small"), [("symlog", 8, -0.01), ("sqrt", 40, -0.005)])
+def test_transformed_rewards_keep_sign_and_order_and_tame_the_huge(kind: str, largest: float, small: float) -> None:
+    rewards = np.array([-1500.0, -0.01, 0.0, 0.01, 64.0, 1500.0], np.float32)
+    squashed = transform_reward(kind, rewards)
     assert (np.diff(squashed) > 0).all()
-    assert np.abs(squashed).max() < 8
-    np.testing.assert_allclose(squashed[1], -0.01, rtol=0.01)
+    assert np.abs(squashed).max() < largest
+    np.testing.assert_allclose(squashed[1], small, rtol=0.01)
+    np.testing.assert_allclose(transform_reward(kind, jnp.asarray(rewards), jnp), squashed, rtol=1e-5)
     np.testing.assert_array_equal(transform_reward("none", rewards), rewards)

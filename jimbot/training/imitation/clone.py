@@ -31,8 +31,8 @@ from jimbot.training.imitation.batches import Batch, Batches, prefetched
 from jimbot.training.imitation.dataset import Dataset
 from jimbot.training.imitation.settings import ALGORITHM, CloneSettings
 from jimbot.training.jax_ppo.program import network_for, run_key
-from jimbot.training.jax_ppo.rollout import transform_reward
 from jimbot.training.jax_ppo.update import make_optimiser
+from jimbot.training.reward_transform import transform_reward
 from jimbot.training.session import Session
 from jimbot.training.settings import checked_record
 

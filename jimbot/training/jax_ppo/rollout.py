@@ -19,6 +19,7 @@ from jimbot.games.contract import BatchGame, FunctionalGame
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
 from jimbot.training.measures import Measured
+from jimbot.training.reward_transform import transform_reward
 
 Array = Any  # jax.Array, or np.ndarray where a game is stepped from Python
 COLLECT, SHUFFLE = 0, 1  # what a per-update key is used for
@@ -44,13 +45,6 @@ class Tally(NamedTuple):
 
     episode_return: Array  # (N,) float32
     episode_length: Array  # (N,) int32
-
-
-def transform_reward(kind: str, reward: Any) -> Any:
-    """The reward as the learner sees it."""
-    if kind == "symlog":
-        return jnp.sign(reward) * jnp.log1p(jnp.abs(reward))
-    return reward
 
 
 def phase_key(key: Array, update: Array, phase: int) -> Array:
@@ -134,7 +128,7 @@ def collect_fused(
         tally, measured = measure(
             tally, block_of, len(actions.blocks), action, legal, transition.reward_terms, ended, transition.stats
         )
-        reward = transform_reward(reward_transform, jnp.sum(transition.reward_terms, axis=-1))
+        reward = transform_reward(reward_transform, jnp.sum(transition.reward_terms, axis=-1), jnp)
         stored = (features, legal_mask, action, log_probability, value, reward)
         stored += (transition.terminated, transition.truncated, final_value)
         return (rows, tally, *look(rows.state)), (stored, measured)
@@ -213,7 +207,7 @@ class HostCollector:
             self.action,
             self.log_probability,
             self.value,
-            np.asarray(transform_reward(self.reward_transform, self.reward_terms.sum(axis=-1))),
+            transform_reward(self.reward_transform, self.reward_terms.sum(axis=-1)),
             self.terminated,
             self.truncated,
             self.final_value,

@@ -11,6 +11,7 @@ from jimbot.envs.sb3_vec_env import BatchVecEnv
 from jimbot.games.contract import BatchGame
 from jimbot.policies.networks import continuous_entries
 from jimbot.training.measures import GameTally
+from jimbot.training.reward_transform import transform_reward
 from jimbot.training.sb3.moments import LIMIT, Moments
 
 
@@ -52,10 +53,8 @@ class TrainingGames(BatchVecEnv):
         }
 
     def _transformed(self, rewards: np.ndarray, dones: np.ndarray) -> np.ndarray:
-        if self.reward_transform == "symlog":
-            return np.sign(rewards) * np.log1p(np.abs(rewards))
-        if self.reward_transform == "none":
-            return rewards
+        if self.reward_transform != "normalize":
+            return transform_reward(self.reward_transform, rewards)
         self.discounted = self.discounted * self.gamma + rewards
         self.rewarded.add(self.discounted)
         self.discounted[dones] = 0
