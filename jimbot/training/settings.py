@@ -49,7 +49,7 @@ class RunSettings(BaseModel):
     gamma: float = Field(0.99, gt=0, le=1, description="Discount per step.")
     reward_transform: Literal["none", "symlog", "sqrt", "normalize"] = Field(
         "symlog",
-        description="What the learner makes of rewards: symlog and, milder, sqrt keep one huge reward from drowning the "
+        description="What the learner makes of rewards: symlog and, milder, sqrt keep a huge one from drowning the "
         "rest; normalize (sb3) divides by the running spread of returns.",
     )
     normalize_obs: bool = Field(
