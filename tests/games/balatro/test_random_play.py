@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from jimbot.games.balatro import run
-from jimbot.games.balatro.actions import KIND
-from jimbot.games.balatro.content import JOKERS
-from jimbot.games.balatro.state import DEBUFFED, SELECTING_HAND
+from jimbot.games.balatro.actions import INDEX, KIND
+from jimbot.games.balatro.content import CONSUMABLES, JOKERS
+from jimbot.games.balatro.state import DEBUFFED, FIRST_PACK_OFFER, MAX_OFFERS, SELECTING_HAND
 from tests.games.balatro.roaming import EVERY_START, diverse, help_along, new_game
 
-_CREDIT_CARD = JOKERS.id("j_credit_card")
+_CREDIT_CARD, _ANKH = JOKERS.id("j_credit_card"), CONSUMABLES.id("c_ankh")
 _PAID = (run.BUY, run.BUY_AND_USE, run.REDEEM, run.OPEN, run.REROLL, run.REROLL_BOSS)
 
 
@@ -22,6 +22,15 @@ def debt_floor(games: np.ndarray) -> np.ndarray:
     places = np.arange(games["joker_id"].shape[1])[None, :] < games["joker_count"][:, None]
     active = places & (games["joker_id"] == _CREDIT_CARD) & (games["joker_flags"] & DEBUFFED == 0)
     return -20 * active.sum(axis=1)
+
+
+def uses_ankh(games: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    """Rows in which Ankh is used: its copy is not asked for a slot, and Eternal jokers do not make room."""
+    rows, kinds, index = np.arange(len(games)), KIND[actions], INDEX[actions]
+    held = (kinds == run.USE) & (games["consumable_id"][rows, np.minimum(index, 31)] == _ANKH)
+    place = np.where(kinds == run.PICK, FIRST_PACK_OFFER + index, index) % MAX_OFFERS
+    offered = np.isin(kinds, (run.PICK, run.BUY_AND_USE)) & (games["offer_id"][rows, place] == _ANKH)
+    return held | offered
 
 
 def play_and_check(options: dict[str, Any], count: int, steps: int, seed: int) -> int:
@@ -45,7 +54,7 @@ def play_and_check(options: dict[str, Any], count: int, steps: int, seed: int) -
         assert (after["hand_level"] >= 1).all(), where
         for what in ("joker", "consumable"):
             grew = going_on & (after[f"{what}_count"] > before[f"{what}_count"])
-            fits = after[f"{what}_count"] <= after[f"{what}_slots"]
+            fits = (after[f"{what}_count"] <= after[f"{what}_slots"]) | uses_ankh(before, actions)
             assert fits[grew].all(), f"{where}: more {what}s than slots"
         bought = going_on & np.isin(KIND[actions], _PAID) & (after["money"] < before["money"])
         assert (after["money"] >= floor)[bought].all(), f"{where}: bought without money"
