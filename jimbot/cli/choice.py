@@ -11,7 +11,7 @@ from jimbot.errors import CheckpointError, UnknownNameError, UsageError
 from jimbot.games.contract import GameEntry, available_games, game_entry
 from jimbot.policies.contract import Policy
 from jimbot.policies.portable import load_policy
-from jimbot.policies.scripted import RANDOM, scripted_names
+from jimbot.policies.scripted import RANDOM, scripted_names, with_needed_options
 from jimbot.runs import Manifest, run_names
 from jimbot.runs.checkpoint import CHECKPOINTS, CheckpointStore
 
@@ -44,7 +44,7 @@ def choose(
     """Finds a policy by whatever names it: a game (its shipped policy), scripted player, run, checkpoint or file.
 
     The game is the one the policy was trained on, with the options it was trained with unless `options` differ;
-    scripted players need `game`.
+    scripted players need `game`, and switch on the options they cannot do without.
     """
     if game is not None and game not in available_games():
         raise UnknownNameError("game", game, available_games())
@@ -63,7 +63,7 @@ def choose(
         )
     trained_with = manifest.game_options if manifest is not None else {}
     entry = game_entry(game)
-    merged = {**trained_with, **(options or {})}
+    merged = with_needed_options(policy, {**trained_with, **(options or {})})
     entry.spec.parse_options(merged)
     return Choice(name, policy, manifest, entry, merged)
 

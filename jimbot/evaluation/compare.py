@@ -23,13 +23,14 @@ from jimbot.evaluation.intervals import (
     paired_interval,
     paired_rate_interval,
 )
-from jimbot.evaluation.judge import HowToPlay, evaluate, find_player
+from jimbot.evaluation.judge import HowToPlay, Player, evaluate, find_player
 from jimbot.evaluation.play import Progress
 from jimbot.evaluation.summary import LENGTH, RETURN, WIN_RATE, WON, Evaluation, renamed
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import HELD_OUT
 from jimbot.policies.contract import Policy
 from jimbot.policies.portable import load_policy
+from jimbot.policies.scripted import with_needed_options
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -158,8 +159,7 @@ def compare(
     known = (RETURN, LENGTH, *([WIN_RATE] if WON in stats else []), *stats)
     if metric not in known:
         raise UnknownNameError(f"metric of game {game_id}", metric, known)
-    if options is None:
-        options = _common_options(players)
+    options = _common_options(players, options)
     evaluations = []
     for number, player in enumerate(players):
 
@@ -248,11 +248,21 @@ def _common_game(policies: Sequence[Policy | str | Path], runs_root: str | Path,
     raise UsageError("None of the policies says which game it plays; give the game as well.")
 
 
-def _common_options(players: Sequence[Any]) -> dict[str, Any]:
-    stated = [player.options for player in players if player.options]
-    if any(options != stated[0] for options in stated):
-        raise UsageError(
-            f"The policies were trained with different game options ({stated[0]} and others); "
-            "say which options to compare them with."
-        )
-    return dict(stated[0]) if stated else {}
+def _common_options(players: Sequence[Player], given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The options all play with: as given, else as trained with; and whatever any of them needs."""
+    needed: dict[str, Any] = {}
+    for player in players:
+        needed |= with_needed_options(player.policy)
+    if given is not None:
+        common = dict(given)
+    else:
+        stated = [player.options for player in players if player.options != with_needed_options(player.policy)]
+        if any(options != stated[0] for options in stated):
+            raise UsageError(
+                f"The policies were trained with different game options ({stated[0]} and others); "
+                "say which options to compare them with."
+            )
+        common = dict(stated[0]) if stated else {}
+    for player in players:
+        with_needed_options(player.policy, common)
+    return {**needed, **common}

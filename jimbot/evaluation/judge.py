@@ -13,6 +13,7 @@ from jimbot.evaluation.summary import Evaluation
 from jimbot.games.seeds import HELD_OUT
 from jimbot.policies.contract import Policy
 from jimbot.policies.portable import load_policy
+from jimbot.policies.scripted import with_needed_options
 
 
 class Player(NamedTuple):
@@ -68,7 +69,7 @@ def find_player(
     which: Literal["latest", "best"] = "latest",
     threads: int = 1,
 ) -> Player:
-    """The policy, its game and the options to play it with: as given, else as in its manifest."""
+    """The policy, its game and the options to play it with: as given, else as in its manifest, with what it needs."""
     manifest = None
     if isinstance(policy, str | Path):
         policy, manifest = load_policy(policy, game_id, runs_root, which, threads)
@@ -78,4 +79,4 @@ def find_player(
         raise UsageError(f"Policy '{policy.name}' does not say which game it plays; give the game as well.")
     if options is None:
         options = manifest.game_options if manifest is not None else {}
-    return Player(policy, game_id, dict(options))
+    return Player(policy, game_id, with_needed_options(policy, options))

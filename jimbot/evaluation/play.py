@@ -17,6 +17,7 @@ import numpy as np
 from jimbot.errors import UsageError
 from jimbot.games.contract import BatchGame, game_entry, make
 from jimbot.policies.contract import Policy
+from jimbot.policies.scripted import with_needed_options
 
 Progress = Callable[[int, int], None]
 """Called whenever games end, with (games over, games in all)."""
@@ -88,7 +89,7 @@ def play_games(
     count = len(seeds)
     luck = np.random.default_rng(luck_seed)
     clock = _Clock()
-    game = make(game_id, min(num_envs, count), options=options)
+    game = make(game_id, min(num_envs, count), options=with_needed_options(policy, options))
     try:
         waves = []
         for first in range(0, count, game.num_envs):

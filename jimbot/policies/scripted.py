@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from jimbot.errors import UnknownNameError
+from jimbot.errors import UnknownNameError, UsageError
 from jimbot.games.contract import game_entry
 from jimbot.policies import masking
 from jimbot.policies.contract import Decision, Policy
@@ -44,6 +45,8 @@ class ScriptedPolicy:
     def __init__(self, player: Any, name: str) -> None:
         self.name = name
         self._player = player
+        self.options: dict[str, Any] = dict(getattr(player, "options", {}))
+        """Game options it cannot do without; see `with_needed_options`."""
 
     def act(
         self,
@@ -71,6 +74,19 @@ def scripted_policy(name: str, game_id: str) -> Policy:
     if name not in scripted:
         raise UnknownNameError(f"scripted player of game {game_id}", name, scripted_names(game_id))
     return ScriptedPolicy(scripted[name](), name)
+
+
+def with_needed_options(policy: Policy, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The game options to play a policy with: those it cannot do without (its `options`, if any) and those given."""
+    needed: Mapping[str, Any] = getattr(policy, "options", {})
+    given = dict(options or {})
+    for name, value in needed.items():
+        if given.get(name, value) != value:
+            raise UsageError(
+                f"Policy '{policy.name}' plays with the game option {name}={value} only, but it was set to "
+                f"{given[name]}; leave the option out."
+            )
+    return {**needed, **given}
 
 
 def uniform(luck: np.random.Generator, count: int) -> np.ndarray:

@@ -9,8 +9,10 @@ small functions as reads well. This uses three inner classes of Numba (its versi
 
 **Cache.** Numba notices a change in the file of a function, but not a change in another module's constant, in a JSON
 table or in the options; all of these end up inside the machine code here. So the cache lives in a directory named by a
-hash of every table, every option and every source that can reach machine code (all but `PLAIN`): any change means a new
-directory, and old ones are swept away when nobody has used them for a month.
+hash of every table, every option and every source that can reach machine code (all but `PLAIN` and `APART`): any change
+means a new directory, and old ones are swept away when nobody has used them for a month. The scripted player (`APART`)
+compiles by itself: its machine code lies in a directory below, named by a hash of its own sources, so a change of it
+leaves the code of the rules in use.
 
 Environment:
 - `NUMBA_DISABLE_JIT=1` runs the same functions as plain Python (debugger, tests).
@@ -49,6 +51,8 @@ PLAIN = (
     "seeds", "traces", "verify", "benchmarks",
 )  # fmt: skip
 """Modules and folders no compiled module imports from: words and pictures, which may change without a new compile."""
+APART = "heuristic"
+"""A folder of kernels that the rules do not call."""
 _UNUSED_AFTER_SECONDS = 30 * 24 * 3600
 
 JIT_DISABLED = bool(_numba_settings.DISABLE_JIT)
@@ -71,7 +75,7 @@ def source_fingerprint(package: Path = PACKAGE, options: dict[str, Any] = OPTION
     digest = hashlib.sha256()
     for path in sorted([*package.rglob("*.py"), *package.rglob("*.json")]):
         name = path.relative_to(package)
-        if name.with_suffix("").parts[0] in PLAIN:
+        if name.with_suffix("").parts[0] in (*PLAIN, APART):
             continue
         digest.update(str(name).encode() + b"\0")
         digest.update(path.read_bytes())
@@ -120,6 +124,14 @@ def prepare_cache() -> Path:
 CACHE_DIRECTORY = None if JIT_DISABLED else prepare_cache()
 
 
+@functools.cache
+def _directory_of(module: str) -> Path | None:
+    """Where the machine code of a module's kernels is kept."""
+    if CACHE_DIRECTORY is None or f".{APART}" not in module:
+        return CACHE_DIRECTORY
+    return CACHE_DIRECTORY / f"{APART}-{source_fingerprint(PACKAGE / APART)}"
+
+
 def _cached_njit(function: Callable[..., Any], **options: Any) -> Any:
     """numba.njit with the disk cache in the package's own directory.
 
@@ -127,7 +139,7 @@ def _cached_njit(function: Callable[..., Any], **options: Any) -> Any:
     packages that use Numba in the same process keep theirs.
     """
     previous = _numba_settings.CACHE_DIR
-    _numba_settings.CACHE_DIR = str(CACHE_DIRECTORY)
+    _numba_settings.CACHE_DIR = str(_directory_of(function.__module__))
     try:
         return numba.njit(cache=True, **OPTIONS, **options)(function)
     finally:

@@ -265,4 +265,18 @@ def _narrate(game: BatchGame, actions: Sequence[int]) -> list[Line]:
     return narrate(game, actions)
 
 
-GAME = GameEntry(spec=SPEC, make=make, render=_render, diary=_diary, narrate=_narrate)
+def _heuristic() -> Any:
+    """The scripted player; its kernels are not needed to play."""
+    from jimbot.games.balatro.heuristic import Heuristic
+
+    return Heuristic()
+
+
+GAME = GameEntry(
+    spec=SPEC,
+    make=make,
+    scripted={"heuristic": _heuristic},
+    render=_render,
+    diary=_diary,
+    narrate=_narrate,
+)

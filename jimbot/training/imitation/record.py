@@ -17,6 +17,7 @@ import numpy as np
 from jimbot.errors import DatasetError, UsageError
 from jimbot.games.contract import BatchGame, make
 from jimbot.policies.contract import Policy
+from jimbot.policies.scripted import with_needed_options
 from jimbot.training.imitation.dataset import (
     TERMINATED,
     TRUNCATED,
@@ -58,11 +59,12 @@ def record(
         raise UsageError(f"games is {games} and num_envs {num_envs}; expected at least 1 of each.")
     if not 0 <= noise < 1:
         raise UsageError(f"noise is {noise}; expected a share from 0 to below 1.")
+    options = with_needed_options(policy, options)
     began = time.perf_counter()
     game = make(game_id, min(num_envs, games), seed=seed, options=options)
     info = DatasetInfo.for_game(
         game.spec,
-        game_options=dict(options or {}),
+        game_options=options,
         policy=policy.name,
         deterministic=deterministic,
         noise=noise,

@@ -1,0 +1,73 @@
+"""A scripted player of Balatro: exact scores of the hand on the table, sampled draws, bargains in shops."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jimbot.games.balatro.compile import njit
+from jimbot.games.balatro.heuristic import sight, steps
+from jimbot.games.balatro.heuristic.estimate import new_plan
+from jimbot.games.balatro.heuristic.preferences import Taste
+from jimbot.games.balatro.heuristic.rounds import play_round
+from jimbot.games.balatro.heuristic.shopping import go_shopping, open_pack, place_grabbed
+from jimbot.games.balatro.heuristic.targets import use_something
+from jimbot.games.balatro.state import BLIND_SELECT, PACK, ROUND_EVAL, SELECTING_HAND, SHOP
+
+
+@njit
+def _choose(o, m, p):
+    phase = 0
+    while phase < 6 and o[sight.PHASE + phase] == 0:
+        phase += 1
+    if m[steps.PLACE] or m[steps.PLACE + 1]:  # only a grabbed card can be placed
+        return place_grabbed(o, m)
+    if phase == SELECTING_HAND:
+        return play_round(o, m, p)
+    if phase == SHOP:
+        return go_shopping(p, o, m)
+    if phase == PACK:
+        return open_pack(p, o, m)
+    if phase == ROUND_EVAL:
+        return steps.CASH_OUT
+    if phase == BLIND_SELECT:
+        action = use_something(o, m)
+        return action if action != steps.NOTHING else steps.SELECT
+    return steps.first_legal(m)
+
+
+@njit
+def decide(observation, legal_mask, p, out):
+    """Chooses an action for every row."""
+    for row in range(observation.shape[0]):
+        m = legal_mask[row]
+        action = _choose(observation[row], m, p)
+        out[row] = action if action >= 0 and m[action] else steps.first_legal(m)
+
+
+class Heuristic:
+    """The scripted player; the same observation and mask always give the same action."""
+
+    name = "heuristic"
+    options: ClassVar[dict[str, Any]] = {"helpers": True}
+    """Game options without which it cannot play."""
+
+    def __init__(self, taste: Taste = Taste()) -> None:
+        self._plan = new_plan(taste)
+
+    def act(
+        self,
+        observation: np.ndarray,
+        legal_mask: np.ndarray,
+        deterministic: bool = True,
+        key: np.random.Generator | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Actions (N,), probabilities (N, A) that name them, and values (N,), of which it has none."""
+        observation = np.ascontiguousarray(observation, np.float32)
+        legal = np.ascontiguousarray(legal_mask, bool)
+        actions = np.zeros(len(observation), np.int64)
+        decide(observation, legal, self._plan, actions)
+        probabilities = np.zeros(legal.shape, np.float32)
+        probabilities[np.arange(len(actions)), actions] = 1.0
+        return actions, probabilities, np.zeros(len(actions), np.float32)

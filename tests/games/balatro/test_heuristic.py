@@ -1,0 +1,106 @@
+"""The scripted player: always legal, always the same, honest, and good enough to teach."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jimbot.errors import UsageError
+from jimbot.evaluation.play import play_games
+from jimbot.games.balatro.game import BalatroGame
+from jimbot.games.balatro.heuristic import Heuristic, preferences
+from jimbot.games.balatro.options import Options
+from jimbot.games.balatro.state import PHASE_NAMES
+from jimbot.games.contract import game_entry
+from jimbot.games.seeds import VALIDATION, bank_seeds
+from jimbot.policies.scripted import scripted_policy, with_needed_options
+
+
+def random_actions(rng: np.random.Generator, legal: np.ndarray) -> np.ndarray:
+    return np.argmax(rng.random(legal.shape) * legal, axis=1)
+
+
+def diverse_states(game: BalatroGame, player: Heuristic, steps: int, share_random: float):
+    """Plays on, now and then at random (stray choices and grabs included), giving (observation, mask, answers)."""
+    rng = np.random.default_rng(0)
+    game.reset()
+    for _ in range(steps):
+        actions = player.act(game.observation, game.legal_mask)[0]
+        yield game.observation, game.legal_mask, actions
+        stray = rng.random(len(actions)) < share_random
+        game.step(np.where(stray, random_actions(rng, game.legal_mask), actions))
+
+
+def check_legal(rows: int, steps: int, **options: object) -> int:
+    """Plays with stray moves and checks every answer; returns how many there were."""
+    game = BalatroGame(rows, seed=5, options=Options(helpers=True, **options), checked=True)
+    seen = np.zeros(len(PHASE_NAMES), bool)
+    states = 0
+    for observation, legal, actions in diverse_states(game, Heuristic(), steps, share_random=0.15):
+        assert legal[np.arange(len(actions)), actions].all()
+        seen |= observation[:, : len(PHASE_NAMES)].any(axis=0)
+        states += len(actions)
+    assert [name for name, met in zip(PHASE_NAMES, seen, strict=True) if not met] == ["game_over", "won"]
+    assert game.illegal_actions == 0
+    return states
+
+
+def test_it_answers_legally_in_every_phase() -> None:
+    check_legal(32, 50)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "options", [{}, {"stake": "gold", "deck": "plasma"}, {"deck": "painted", "stake": "orange"}], ids=str
+)
+def test_it_answers_legally_in_20000_states_of_many_starts(options: dict) -> None:
+    assert check_legal(128, 60, **options) > 20000 / 3
+
+
+def test_it_answers_the_same_whoever_asks_and_in_whatever_company() -> None:
+    game = BalatroGame(16, seed=1, options=Options(helpers=True))
+    one, other = Heuristic(), Heuristic()
+    for number, (observation, legal, actions) in enumerate(diverse_states(game, one, 30, share_random=0.05)):
+        rows = np.arange(number % 3, 16, 3)
+        again, probabilities, values = other.act(observation[rows], legal[rows], deterministic=False)
+        assert np.array_equal(again, actions[rows])
+        assert np.array_equal(probabilities.argmax(axis=1), again)
+        assert probabilities.sum() == len(rows)
+        assert not values.any()
+
+
+def test_it_does_not_know_what_is_hidden() -> None:
+    game = BalatroGame(16, seed=2, options=Options(helpers=True))
+    player = Heuristic()
+    rng = np.random.default_rng(3)
+    for _, _, actions in diverse_states(game, player, 40, share_random=0.05):
+        game.redraw_hidden(np.arange(16), rng.integers(0, 2**63, 16).astype(np.uint64))
+        assert np.array_equal(player.act(game.observation, game.legal_mask)[0], actions)
+
+
+@pytest.mark.long
+def test_it_clears_ante_1_in_most_games_and_never_dawdles() -> None:
+    games = play_games(scripted_policy("heuristic", "balatro"), "balatro", bank_seeds(VALIDATION, 50), num_envs=50)
+    assert (games.stat("blinds_cleared") >= 3).mean() > 0.8
+    assert games.stat("blinds_cleared").mean() > 10
+    assert games.illegal_actions == 0
+    assert not games.truncated.any()
+    assert not games.unfinished.any()
+
+
+def test_games_switch_on_what_it_needs_and_refuse_to_switch_it_off() -> None:
+    policy = scripted_policy("heuristic", "balatro")
+    assert with_needed_options(policy, {"deck": "blue"}) == {"helpers": True, "deck": "blue"}
+    with pytest.raises(UsageError, match="'heuristic' plays with the game option helpers=True only"):
+        play_games(policy, "balatro", np.arange(2), options={"helpers": False})
+
+
+def test_the_random_player_needs_nothing() -> None:
+    assert with_needed_options(scripted_policy("random", "balatro"), {"deck": "blue"}) == {"deck": "blue"}
+
+
+def test_every_preference_names_something_that_exists() -> None:
+    assert set(game_entry("balatro").scripted) == {"heuristic"}
+    assert (preferences.VOUCHER_WORTH >= 0).all()
+    assert np.isfinite(preferences.JOKER_EARLY).all()
+    assert preferences.JOKER_EARLY.any()
