@@ -8,7 +8,7 @@ import numpy as np
 
 from jimbot.games.balatro.compile import njit
 from jimbot.games.balatro.heuristic import sight, steps
-from jimbot.games.balatro.heuristic.estimate import new_plan
+from jimbot.games.balatro.heuristic.plan import new_plans
 from jimbot.games.balatro.heuristic.preferences import Taste
 from jimbot.games.balatro.heuristic.rounds import play_round
 from jimbot.games.balatro.heuristic.shopping import go_shopping, open_pack, place_grabbed
@@ -38,8 +38,9 @@ def _choose(o, m, p):
 
 
 @njit
-def decide(observation, legal_mask, p, out):
+def decide(observation, legal_mask, plans, out):
     """Chooses an action for every row."""
+    p = plans[0]
     for row in range(observation.shape[0]):
         m = legal_mask[row]
         action = _choose(observation[row], m, p)
@@ -54,7 +55,7 @@ class Heuristic:
     """Game options without which it cannot play."""
 
     def __init__(self, taste: Taste = Taste()) -> None:
-        self._plan = new_plan(taste)
+        self._plans = new_plans(taste)
 
     def act(
         self,
@@ -67,7 +68,7 @@ class Heuristic:
         observation = np.ascontiguousarray(observation, np.float32)
         legal = np.ascontiguousarray(legal_mask, bool)
         actions = np.zeros(len(observation), np.int64)
-        decide(observation, legal, self._plan, actions)
+        decide(observation, legal, self._plans, actions)
         probabilities = np.zeros(legal.shape, np.float32)
         probabilities[np.arange(len(actions)), actions] = 1.0
         return actions, probabilities, np.zeros(len(actions), np.float32)

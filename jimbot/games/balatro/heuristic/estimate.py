@@ -7,15 +7,13 @@ set right per poker hand by the exact scores known. Draws are sampled from the c
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from jimbot.games.balatro.compile import njit
 from jimbot.games.balatro.content import BONUS, GLASS, HANDS, JOKERS, LUCKY, MULT, SUITS, WILD
 from jimbot.games.balatro.fields import FIRST_JOKER_ITEM, HAND_ROWS, JOKER_ROWS, STONE_ITEM
 from jimbot.games.balatro.heuristic import sight
-from jimbot.games.balatro.heuristic.preferences import Taste
+from jimbot.games.balatro.heuristic.plan import CARDS, FIRST_ITEM, MOST_DECK, MOST_DRAWN, SAMPLES
 from jimbot.games.balatro.jokers import registry as r
 
 TYPES = len(HANDS)
@@ -31,54 +29,16 @@ for _hand, _parts in {
 }.items():  # fmt: skip
     _CONTAINS[_hand] = sum(1 << part for part in {*_parts, _hand, HIGH})
 
-SAMPLES, MOST_DRAWN = 30, 14
-FIRST_ITEM = HAND_ROWS  # cards 0..15 are the hand's, 16 + item those of the deck
-CARDS = FIRST_ITEM + STONE_ITEM + 1
-MOST_DECK = 200
 _BEYOND = 0.01  # what a point beyond the missing ones counts: enough to choose between two ways to win
 _FOUR_FINGERS, _SHORTCUT, _SMEARED, _PAREIDOLIA = (
     JOKERS.id(key) for key in ("j_four_fingers", "j_shortcut", "j_smeared", "j_pareidolia")
 )
-_MISPRINT = JOKERS.id("j_misprint")
 _RANK_CHIPS = np.array([0, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 11], np.float64)
 _FACES = 1 << 11 | 1 << 12 | 1 << 13
 _SCORED_CONDITION, _SCORED_ARGUMENT, _SCORED_ODDS = r.SCORED.condition, r.SCORED.argument, r.SCORED.odds
 _SCORED_CHIPS, _SCORED_MULT, _SCORED_X = r.SCORED.chips, r.SCORED.mult, r.SCORED.x_mult
 _SCORED_STREAM = r.SCORED.stream
 _SUITS = len(SUITS)
-
-
-class Plan(NamedTuple):
-    """Working space of one decision."""
-
-    chips: np.ndarray  # (12,) of a poker hand with the jokers
-    mult: np.ndarray  # (12,)
-    times: np.ndarray  # (12,) what multiplies, and the correction; 0 if a boss blocks the hand
-    best: np.ndarray  # (12,) the best guess per poker hand of the cards judged last
-    rank: np.ndarray  # (CARDS,) int64, 0 none
-    suits: np.ndarray  # (CARDS,) int64, bits
-    card_chips: np.ndarray  # (CARDS,)
-    card_mult: np.ndarray
-    card_log: np.ndarray  # log of what the card multiplies
-    deck: np.ndarray  # (MOST_DECK,) int64, unseen cards
-    draws: np.ndarray  # (SAMPLES, MOST_DRAWN) int64
-    cards: np.ndarray  # (HAND_ROWS + MOST_DRAWN,) int64, judged together
-    by_rank: np.ndarray  # (15, 4): count, chips, mult, log
-    of_suit: np.ndarray  # (4,) int64, how many
-    rank_bits: np.ndarray  # (5,) int64, of each suit, then of all
-    sizes: np.ndarray  # (4,) int64: hand, deck, drawn at most, cards a flush or straight needs
-    values: np.ndarray  # (1024,) of every choice
-    taste: Taste
-
-
-def new_plan(taste: Taste = Taste()) -> Plan:
-    f, i = np.float64, np.int64
-    return Plan(
-        np.zeros(TYPES), np.zeros(TYPES), np.zeros(TYPES), np.zeros(TYPES), np.zeros(CARDS, i), np.zeros(CARDS, i),
-        np.zeros(CARDS, f), np.zeros(CARDS, f), np.zeros(CARDS, f), np.zeros(MOST_DECK, i),
-        np.zeros((SAMPLES, MOST_DRAWN), i), np.zeros(HAND_ROWS + MOST_DRAWN, i), np.zeros((15, 4)), np.zeros(4, i),
-        np.zeros(5, i), np.zeros(5, i), np.zeros(1 << 11), taste,
-    )  # fmt: skip
 
 
 # --- jokers ---
@@ -254,7 +214,7 @@ def _guess(p, hand, chips, mult, log):
 
 
 @njit
-def _guess_straight(p, bits, hand, need, gap):
+def _guess_straight(p, bits, hand, need):
     """The best straight among ranks (bit 1 is the low ace)."""
     for top in range(14, need - 1, -1):
         if not bits >> top & 1:
@@ -272,7 +232,7 @@ def _guess_straight(p, bits, hand, need, gap):
                 return
             if place > 1 and bits >> (place - 1) & 1:
                 place -= 1
-            elif gap and place > 2 and bits >> (place - 2) & 1:
+            elif p.gaps and place > 2 and bits >> (place - 2) & 1:
                 place -= 2
             else:
                 break
@@ -294,13 +254,18 @@ def _guess_flush(p, count, suit):
 
 
 @njit
-def judge(p, count, gap):
+def judge(p, count):
     """The best guess of a score among the first `count` of `p.cards`; per poker hand in `p.best`."""
-    p.by_rank[:] = 0.0
-    p.of_suit[:] = 0
-    p.rank_bits[:] = 0
-    p.best[:] = 0.0
-    need = p.sizes[3]
+    for rank in range(15):
+        for column in range(4):
+            p.by_rank[rank, column] = 0.0
+    for suit in range(_SUITS):
+        p.of_suit[suit] = 0
+        p.rank_bits[suit] = 0
+    p.rank_bits[_SUITS] = 0
+    for hand in range(TYPES):
+        p.best[hand] = 0.0
+    need = p.need
     for index in range(count):
         card = p.cards[index]
         rank = p.rank[card]
@@ -311,7 +276,7 @@ def judge(p, count, gap):
         p.by_rank[rank, 2] += p.card_mult[card]
         p.by_rank[rank, 3] += p.card_log[card]
         bit = 1 << rank | (2 if rank == 14 else 0)
-        p.rank_bits[4] |= bit
+        p.rank_bits[_SUITS] |= bit
         for suit in range(_SUITS):
             if p.suits[card] >> suit & 1:
                 p.of_suit[suit] += 1
@@ -358,8 +323,8 @@ def judge(p, count, gap):
     for suit in range(_SUITS):
         if p.of_suit[suit] >= need:
             _guess_flush(p, count, suit)
-            _guess_straight(p, p.rank_bits[suit], STRAIGHT_FLUSH, need, gap)
-    _guess_straight(p, p.rank_bits[4], STRAIGHT, need, gap)
+            _guess_straight(p, p.rank_bits[suit], STRAIGHT_FLUSH, need)
+    _guess_straight(p, p.rank_bits[_SUITS], STRAIGHT, need)
     best = 0.0
     for hand in range(TYPES):
         best = max(best, p.best[hand])
@@ -370,11 +335,11 @@ def judge(p, count, gap):
 
 
 @njit
-def _set_right(o, p, hand_count, gap):
+def _set_right(o, p, hand_count):
     """Corrects the guesses by the exact scores of the hand on the table."""
     for card in range(hand_count):
         p.cards[card] = card
-    judge(p, hand_count, gap)
+    judge(p, hand_count)
     top, ratio = 0.0, 1.0
     for hand in range(TYPES):
         exact = sight.score(o[sight.BEST_PLAYS + hand * sight.BEST_STRIDE])
@@ -418,9 +383,9 @@ def _sample_draws(p, total):
 
 @njit
 def make_plan(o, p):
-    """Reads hand, deck, jokers and poker hands; returns whether straights may have gaps."""
+    """Reads hand, deck, jokers and poker hands."""
     smeared, every_face = has_joker(o, _SMEARED), has_joker(o, _PAREIDOLIA)
-    gap = has_joker(o, _SHORTCUT)
+    p.gaps = has_joker(o, _SHORTCUT)
     hand_count = 0
     for card in range(HAND_ROWS):
         if o[sight.CARD_PRESENT + card * sight.CARD_STRIDE] > 0:
@@ -441,27 +406,26 @@ def make_plan(o, p):
         for card in range(CARDS):
             if p.rank[card] > 0 and not (card < HAND_ROWS and o[sight.CARD_WEAK + card * sight.CARD_STRIDE] > 0):
                 _add_joker_to_card(o, p, joker, card, every_face)
-    p.sizes[0] = hand_count
-    p.sizes[3] = 4 if has_joker(o, _FOUR_FINGERS) else 5
-    p.sizes[1] = _list_deck(o, p)
-    p.sizes[2] = _sample_draws(p, p.sizes[1])
-    _set_right(o, p, hand_count, gap)
-    return gap
+    p.hand_count = hand_count
+    p.need = 4 if has_joker(o, _FOUR_FINGERS) else 5
+    p.deck_count = _list_deck(o, p)
+    p.most_drawn = _sample_draws(p, p.deck_count)
+    _set_right(o, p, hand_count)
 
 
 @njit
-def expect(p, gone, drawn, most, first, last, gap):
+def expect(p, gone, drawn, most, first, last):
     """The mean guess over samples first..last-1 when the cards `gone` (bits) leave and `drawn` new ones come."""
     kept = 0
-    for card in range(p.sizes[0]):
+    for card in range(p.hand_count):
         if not gone >> card & 1:
             p.cards[kept] = card
             kept += 1
-    drawn = min(drawn, p.sizes[2])
+    drawn = min(drawn, p.most_drawn)
     total = 0.0
     for sample in range(first, last):
         for place in range(drawn):
             p.cards[kept + place] = p.draws[sample, place]
-        score = judge(p, kept + drawn, gap)
+        score = judge(p, kept + drawn)
         total += min(most, score) + _BEYOND * score
     return total / (last - first)

@@ -9,11 +9,11 @@ from jimbot.games.balatro.content import BLINDS, JOKERS
 from jimbot.games.balatro.fields import FIRST_JOKER_ITEM, HAND_ROWS, JOKER_ROWS
 from jimbot.games.balatro.heuristic import preferences as like
 from jimbot.games.balatro.heuristic import sight, steps
-from jimbot.games.balatro.heuristic.estimate import SAMPLES, expect, make_plan
+from jimbot.games.balatro.heuristic.estimate import expect, make_plan
+from jimbot.games.balatro.heuristic.plan import MOST_CONSIDERED, SAMPLES
 from jimbot.games.balatro.heuristic.targets import use_something
 
 MOST_PLAYED = 5
-MOST_CONSIDERED = 10  # cards of a larger hand beyond these are kept
 _SERPENT, _LEAF, _TOOTH = (1 + BLINDS.id(key) for key in ("bl_serpent", "bl_final_leaf", "bl_tooth"))
 _FEW_SAMPLES, _FINALISTS = 4, 8
 _KEEPS_HAND = np.zeros(len(JOKERS), np.bool_)  # jokers to which cards held, or few cards played, matter
@@ -57,24 +57,24 @@ def _drawn(o, p, gone):
     """How many cards come when `gone` cards leave."""
     if np.int64(o[sight.BLIND_ID]) == _SERPENT and o[sight.DISABLED] == 0:
         return 3
-    return max(0, sight.count(o[sight.HAND_LIMIT]) - (p.sizes[0] - gone))
+    return max(0, sight.count(o[sight.HAND_LIMIT]) - (p.hand_count - gone))
 
 
 @njit
-def best_removal(o, p, must, may, most, later, gap):
+def best_removal(o, p, must, may, most, later):
     """The cards (at most five, all of `must`, others of `may`) whose leaving promises most; and what it promises.
 
     A look at all choices with few samples, then at the best of them with many.
     """
-    first = max(0, p.sizes[0] - MOST_CONSIDERED)
-    last_choice = 1 << (p.sizes[0] - first)
+    first = max(0, p.hand_count - MOST_CONSIDERED)
+    last_choice = 1 << (p.hand_count - first)
     fixed = must & ((1 << first) - 1)
     for choice in range(last_choice):
         gone = choice << first | fixed
         p.values[choice] = -1.0
         size = _size(gone)
         if gone & must == must and not gone & ~(must | may) and size <= MOST_PLAYED and size > 0:
-            p.values[choice] = expect(p, gone, _drawn(o, p, size) + later, most, 0, _FEW_SAMPLES, gap)
+            p.values[choice] = expect(p, gone, _drawn(o, p, size) + later, most, 0, _FEW_SAMPLES)
     best, best_value = 0, -1.0
     for _ in range(_FINALISTS):
         top, top_value = -1, -1.0
@@ -85,7 +85,7 @@ def best_removal(o, p, must, may, most, later, gap):
             break
         p.values[top] = -1.0
         gone = top << first | fixed
-        value = expect(p, gone, _drawn(o, p, _size(gone)) + later, most, 0, SAMPLES, gap)
+        value = expect(p, gone, _drawn(o, p, _size(gone)) + later, most, 0, SAMPLES)
         if value > best_value:
             best, best_value = gone, value
     return best, best_value
@@ -104,10 +104,10 @@ def _cares_for_held_cards(o):
 def _without_harm(o, p, played):
     """Cards that can be played along without changing the poker hand: other ranks than all others put down."""
     free, ranks = 0, 0
-    for card in range(p.sizes[0]):
+    for card in range(p.hand_count):
         if played >> card & 1:
             ranks |= 1 << p.rank[card]
-    for card in range(p.sizes[0]):
+    for card in range(p.hand_count):
         if not played >> card & 1 and p.rank[card] > 0 and not ranks >> p.rank[card] & 1:
             if o[sight.HAND_ENHANCEMENT + card] == 0:
                 free |= 1 << card
@@ -119,7 +119,7 @@ def _without_harm(o, p, played):
 def _is_one_suit_or_row(p, bits):
     """Whether five cards make a flush or may make a straight, which playing along must not do by accident."""
     suits, low, high = 15, 99, 0
-    for card in range(p.sizes[0]):
+    for card in range(p.hand_count):
         if bits >> card & 1:
             suits &= p.suits[card]
             low, high = min(low, p.rank[card]), max(high, p.rank[card])
@@ -127,13 +127,13 @@ def _is_one_suit_or_row(p, bits):
 
 
 @njit
-def _play(o, m, p, played, gap):
+def _play(o, m, p, played):
     """Plays cards, and with them what is better gone, where it costs nothing."""
     tooth = np.int64(o[sight.BLIND_ID]) == _TOOTH
     last = sight.count(o[sight.HANDS_LEFT]) <= 1
     if _size(played) < MOST_PLAYED and not last and not tooth and not _cares_for_held_cards(o):
         most = sight.score(o[sight.MISSING])
-        wanted, _ = best_removal(o, p, played, _without_harm(o, p, played), most, 0, gap)
+        wanted, _ = best_removal(o, p, played, _without_harm(o, p, played), most, 0)
         if wanted != 0 and not (_size(wanted) == MOST_PLAYED and _is_one_suit_or_row(p, wanted)):
             played = wanted
     return steps.put_down(o, m, played, True)
@@ -171,22 +171,22 @@ def play_round(o, m, p):
             return action
     if share >= 1.0:
         return steps.put_down(o, m, played, True)
-    gap = make_plan(o, p)
+    make_plan(o, p)
     missing, now = sight.score(o[sight.MISSING]), sight.score(o[sight.BEST_PLAY])
     hands, discards = sight.count(o[sight.HANDS_LEFT]), sight.count(o[sight.DISCARDS_LEFT])
     forced = _hand_bits(o, sight.CARD_FORCED)
     if discards > 0:
-        later = np.int64(p.taste.later * (discards - 1))
-        every = (1 << p.sizes[0]) - 1
-        gone, hoped = best_removal(o, p, forced, every, missing, later, gap)
-        on_pace = now * hands >= p.taste.pace * missing
+        later = np.int64(p.later * (discards - 1))
+        every = (1 << p.hand_count) - 1
+        gone, hoped = best_removal(o, p, forced, every, missing, later)
+        on_pace = now * hands >= p.pace * missing
         if on_pace and gone != 0:  # nothing forces a discard: it has to pay by itself
-            hoped = p.taste.patience * expect(p, gone, _drawn(o, p, _size(gone)), missing, 0, SAMPLES, gap)
+            hoped = p.patience * expect(p, gone, _drawn(o, p, _size(gone)), missing, 0, SAMPLES)
         if gone != 0 and now < hoped:
             action = steps.put_down(o, m, gone, False)
             if action != steps.NOTHING:
                 return action
     if played == 0:  # nothing scores: put down what is worth least
-        played, _ = best_removal(o, p, forced, (1 << p.sizes[0]) - 1, missing, 0, gap)
+        played, _ = best_removal(o, p, forced, (1 << p.hand_count) - 1, missing, 0)
         return steps.put_down(o, m, played, True)
-    return _play(o, m, p, played, gap)
+    return _play(o, m, p, played)

@@ -40,7 +40,7 @@ _BUFFOON_FIRST, _BUFFOON_LAST = like.BUFFOON_PACKS[0], like.BUFFOON_PACKS[-1]
 
 @njit
 def _dollar(p, o):
-    return p.taste.dollar * _DOLLAR[min(9, max(0, sight.ante(o)))]
+    return p.dollar * _DOLLAR[min(9, max(0, sight.ante(o)))]
 
 
 @njit
@@ -49,14 +49,14 @@ def _cost(p, o, price):
     money = sight.count(o[sight.MONEY])
     before = min(_INTEREST_STEPS, max(0, money) // 5)
     after = min(_INTEREST_STEPS, max(0, money - price) // 5)
-    rounds = min(p.taste.interest_rounds, 3.0 * max(0, 8 - sight.ante(o)))
+    rounds = min(p.interest_rounds, 3.0 * max(0, 8 - sight.ante(o)))
     return _dollar(p, o) * (price + rounds * (before - after))
 
 
 @njit
 def _appraised(p, o, at):
     """The helper's worth at a place of the row: over typical hands, and of the best of them."""
-    return (1.0 - p.taste.best_share) * o[at] + p.taste.best_share * o[at + 1]
+    return (1.0 - p.best_share) * o[at] + p.best_share * o[at + 1]
 
 
 @njit
@@ -98,7 +98,7 @@ def _offer_value(p, o, item, appraised, edition):
     if item >= FIRST_CONSUMABLE_ITEM:
         consumable = item - FIRST_CONSUMABLE_ITEM
         if consumable >= FIRST_PLANET and consumable < FIRST_SPECTRAL:
-            return p.taste.planet * appraised
+            return p.planet * appraised
         return like.CONSUMABLE_WORTH[consumable]
     if item >= FIRST_JOKER_ITEM:
         return appraised + _hidden(o, item - FIRST_JOKER_ITEM) + (0.5 if edition == NEGATIVE else 0.0)
@@ -127,7 +127,7 @@ def _shop_card(p, o, m, row, weakest, least):
         if _joker_room(o) <= 0 and weakest >= 0:
             back = sight.count(o[sight.JOKER_SELLS + weakest * sight.JOKER_STRIDE])
             if sight.count(o[sight.SPENDABLE]) + back >= price:
-                return value - least - p.taste.better - _cost(p, o, max(0, price - back)), steps.SELL_JOKER + weakest
+                return value - least - p.better - _cost(p, o, max(0, price - back)), steps.SELL_JOKER + weakest
         return -1.0, steps.NOTHING
     if item >= FIRST_CONSUMABLE_ITEM:
         consumable = item - FIRST_CONSUMABLE_ITEM
@@ -150,7 +150,7 @@ def _booster_value(o, booster):
 
 @njit
 def _reroll_value(p, o):
-    return p.taste.reroll_with_room if _joker_room(o) > 0 else p.taste.reroll_when_full
+    return p.reroll_with_room if _joker_room(o) > 0 else p.reroll_when_full
 
 
 @njit
@@ -212,7 +212,7 @@ def open_pack(p, o, m):
                 continue
             gain += 0.01
         elif item >= FIRST_JOKER_ITEM and not m[action] and _joker_room(o) <= 0 and weakest >= 0:
-            gain -= least + p.taste.better
+            gain -= least + p.better
             action = steps.SELL_JOKER + weakest
         elif item < FIRST_JOKER_ITEM:
             if o[sight.PACK_ENHANCEMENT + row] > 0 or edition > 0 or o[sight.PACK_SEAL + row] > 0:
