@@ -40,8 +40,9 @@ $(STAMP): pyproject.toml
 train: $(STAMP)
 	@$(RUN) jimbot.cli.main train $(GAME) --minutes $(MINUTES)
 
-# One file stays in one worker, so that what it compiles is compiled once; workers share .jimbot-cache (tests/conftest.py).
+# What is large is compiled once, before the workers start. One file stays in one worker; workers share .jimbot-cache (tests/conftest.py).
 test: $(STAMP)
+	@$(RUN) tests.compile_first
 	@$(RUN) pytest -n 2 --dist loadfile $(TESTS)
 
 test-long: $(STAMP)

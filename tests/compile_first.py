@@ -1,0 +1,32 @@
+"""Compiles the two large Balatro programs before the test workers start: one per core, instead of both in every worker.
+
+`make test` runs it; with a warm cache it takes a few seconds. Plain `pytest` does without.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from tests.conftest import REPOSITORY  # also sets the cache directory that the tests use
+
+PROGRAMS = {
+    "games in batches": "from jimbot.games.balatro.game import BalatroGame; BalatroGame(1).reset()",
+    "single games": (
+        "import numpy as np; from jimbot.games.balatro import run, state, scratch;"
+        "run.apply(state.new_games(1)[0], scratch.new_scratch()[0], run.START, 0, np.uint64(0))"
+    ),
+}
+
+
+def main() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    children = [subprocess.Popen([sys.executable, "-c", code], env=environment) for code in PROGRAMS.values()]
+    for name, child in zip(PROGRAMS, children, strict=True):
+        if child.wait() != 0:
+            sys.exit(f"Balatro's program for {name} did not compile; see above.")
+
+
+if __name__ == "__main__":
+    main()
