@@ -178,13 +178,15 @@ def _queue(items: tuple[Item, ...]) -> RenderableType:
 def _search(question: str, chosen: dict[str, Any], as_json: bool) -> int:
     """Prints seeds as they are found; Ctrl+C ends the search with what there is."""
     from jimbot.games.balatro.seeds import search
+    from jimbot.training.interrupts import stop_requests
 
     found: list[str] = []
     looked, interrupted, began = 0, False, time.monotonic()
     batches = search(question, **chosen)
     status = _status("Searching…", as_json)
     try:
-        with status:
+        # Asked for between two batches: an exception in the middle of compiled code can get lost.
+        with stop_requests(lambda: None) as request, status:
             for looked, seeds in batches:
                 found += seeds
                 if seeds and not as_json:
@@ -194,6 +196,9 @@ def _search(question: str, chosen: dict[str, Any], as_json: bool) -> int:
                     status.start()
                 pace = looked / max(1e-9, time.monotonic() - began)
                 status.update(f"{looked:,} seeds looked at, {pace:,.0f} a second, {len(found)} found (Ctrl+C ends)")
+                if request.reason:
+                    interrupted = True
+                    break
     except KeyboardInterrupt:
         interrupted = True
     if as_json:
