@@ -1,4 +1,17 @@
-"""A scripted player of Balatro: exact scores of the hand on the table, sampled draws, bargains in shops."""
+"""A scripted player of Balatro: exact scores of the hand on the table, sampled draws, bargains in shops.
+
+It sees the observation and the mask and nothing else, and needs the game option `helpers`. The kernels read one row at
+a time and never call the rules, so they compile by themselves in half a minute (`compile.APART`).
+
+- `rounds`: play what beats the blind, else the better of playing on and discarding (`estimate` guesses draws)
+- `shopping`: everything on offer has a worth and a price in one unit; packs, and where jokers stand
+- `targets`: consumables, and the cards to use them on
+- `preferences`: its tables and its few numbers (`Taste`), tuned on validation seeds
+
+Red Deck, White Stake, 1,000 held-out games, one run: 29.3 % wins (26.6 to 32.2), 19.7 blinds cleared on average, 98 %
+clear ante 1: `jimbot evaluate heuristic --game balatro --seeds held-out --games 1000`. (Hieroglyph takes an ante back,
+so a run may clear more than 24.)
+"""
 
 from __future__ import annotations
 

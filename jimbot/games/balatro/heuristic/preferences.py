@@ -22,15 +22,15 @@ class Taste(NamedTuple):
     """Cards that one more discard after this one lets a hand see."""
     pace: float = 1.0
     """A hand is on pace if as many like it as hands are left make this share of what is missing."""
-    patience: float = 0.9
+    patience: float = 0.8
     """A hand on pace is given up if this share of what one discard promises is more."""
     dollar: float = 1.0
     """How dear money is, as a multiple of the table in `shopping`."""
-    interest_rounds: float = 5.0
+    interest_rounds: float = 12.0
     """For how many rounds interest is missed when money is spent."""
     planet: float = 2.0
     """A level is worth this many times its worth now: it stays, and hands will be chosen for it."""
-    better: float = 0.12
+    better: float = 0.05
     """How much better a joker must be than the one it replaces."""
     reroll_with_room: float = 0.2
     reroll_when_full: float = 0.13
