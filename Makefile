@@ -32,9 +32,9 @@ $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "JimBot needs Python 3.11 or newer, but '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo missing); install one and type: make setup PYTHON=python3.11" >&2; \
 	  exit 1; }
-	@echo "Setting up $(VENV) (once; a few minutes): $(PYTHON) -m venv $(VENV); pip install -e '.[dev,wandb,sb3,pettingzoo]'"
+	@echo "Setting up $(VENV) (once; a few minutes): $(PYTHON) -m venv $(VENV); pip install -e '.[dev,all]'"
 	@$(PYTHON) -m venv $(VENV)
-	@$(RUN) pip install --quiet --disable-pip-version-check -e '.[dev,wandb,sb3,pettingzoo]'
+	@$(RUN) pip install --quiet --disable-pip-version-check -e '.[dev,all]'
 	@touch $@
 
 train: $(STAMP)
