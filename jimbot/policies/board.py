@@ -85,6 +85,14 @@ def neighbourhood(board: Mapping[str, Any]) -> np.ndarray:
     return beside[:, :cells]
 
 
+@_once
+def surroundings(board: Mapping[str, Any]) -> np.ndarray:
+    """(cells, goals · 5) int32: a cell and the four beside it, in one map of `cells` + 1 (off the board) per goal."""
+    cells = board["rows"] * board["cols"]
+    one = np.concatenate([np.arange(cells)[:, None], sight_lines(board)[:, :, 0]], axis=1)
+    return np.concatenate([goal * (cells + 1) + one for goal in range(len(board["goals"]))], axis=1).astype(np.int32)
+
+
 def feature_size(network: Mapping[str, Any]) -> int:
     """Width of what `features` returns."""
     board = network["board"]
@@ -148,24 +156,19 @@ def _rays(ops: Any, board: Mapping[str, Any], grid: Any, content: Any, viewer: A
 
 
 def _paths(ops: Any, board: Mapping[str, Any], grid: Any, viewer: Any) -> list[Any]:
-    cells = board["rows"] * board["cols"]
-    walls = ops.reshape(_marked(ops, grid, board["walls"]), (-1, cells))
+    """Per goal: how far it is; then for each direction whether a step shortens the way, and whether it is in vain."""
+    cells, goals = board["rows"] * board["cols"], len(board["goals"])
+    walls = ops.reshape(_marked(ops, grid, board["walls"]), (-1, 1, cells))
+    marks = [ops.reshape(_marked(ops, grid, [goal]), (-1, 1, cells)) for goal in board["goals"]]
+    reached = ops.concat(marks, axis=1)
     spread = ops.constant(neighbourhood(board))
-    beside = ops.lookup(sight_lines(board)[:, :, 0], viewer)
-    off_board = ops.lookup(np.full((1, 1), float(LONGEST_PATH), np.float32), viewer * 0)
-    parts = []
-    for goal in board["goals"]:
-        reached = ops.reshape(_marked(ops, grid, [goal]), (-1, cells))
-        distance = 1.0 - reached
-        for _ in range(LONGEST_PATH - 1):
-            reached = ops.above_zero(reached @ spread) * (1.0 - walls)
-            distance = distance + (1.0 - reached)
-        around = ops.concat([distance, off_board])
-        here = ops.pick(around, ops.reshape(viewer, (-1, 1)))
-        there = ops.pick(around, beside)
-        parts += [
-            here / float(LONGEST_PATH),
-            ops.above_zero(here - there),
-            ops.above_zero(there - (LONGEST_PATH - 0.5)),
-        ]
-    return parts
+    distance = 1.0 - reached
+    for _ in range(LONGEST_PATH - 1):
+        reached = ops.above_zero(reached @ spread) * (1.0 - walls)
+        distance = distance + (1.0 - reached)
+    off_board = ops.lookup(np.full((1, goals, 1), float(LONGEST_PATH), np.float32), viewer * 0)
+    around = ops.reshape(ops.concat([distance, off_board], axis=2), (-1, goals * (cells + 1)))
+    near = ops.reshape(ops.pick(around, ops.lookup(surroundings(board), viewer)), (-1, goals, 1 + len(DIRECTIONS)))
+    here, there = ops.take(near, [0]), ops.take(near, list(range(1, 1 + len(DIRECTIONS))))
+    told = [here / float(LONGEST_PATH), ops.above_zero(here - there), ops.above_zero(there - (LONGEST_PATH - 0.5))]
+    return [ops.reshape(ops.concat(told, axis=2), (-1, goals * (1 + 2 * len(DIRECTIONS))))]

@@ -72,7 +72,9 @@ class JaxOps:
 
     @staticmethod
     def pick(array: Any, index: Any) -> Any:
-        return jnp.take_along_axis(array, index.reshape(*index.shape, *[1] * (array.ndim - 2)), axis=1)
+        return jnp.take_along_axis(
+            array, index.reshape(*index.shape, *[1] * (array.ndim - 2)), axis=1, mode="promise_in_bounds"
+        )
 
 
 class JaxNetwork(NamedTuple):
