@@ -69,6 +69,10 @@ class TrainingError(JimbotError):
     """Learning cannot go on (for instance a loss that is not a number)."""
 
 
+class SimulatorError(JimbotError):
+    """An outside simulator cannot be installed, cannot be started, or keeps failing."""
+
+
 class MissingExtraError(UsageError):
     """An optional part is not installed; the message carries the install command."""
 

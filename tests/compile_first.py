@@ -1,4 +1,5 @@
 """Compiles the two large Balatro programs before the test workers start: one per core, instead of both in every worker.
+Installs the Showdown simulator for VGC, too, if it is not there yet.
 
 `make test` runs it; with a warm cache it takes a few seconds. Plain `pytest` does without.
 """
@@ -9,6 +10,7 @@ import os
 import subprocess
 import sys
 
+from jimbot.games.vgc import simulator
 from tests.conftest import REPOSITORY  # also sets the cache directory that the tests use
 
 PROGRAMS = {
@@ -21,6 +23,7 @@ PROGRAMS = {
 
 
 def main() -> None:
+    simulator.install()
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     children = [subprocess.Popen([sys.executable, "-c", code], env=environment) for code in PROGRAMS.values()]
     for name, child in zip(PROGRAMS, children, strict=True):

@@ -6,6 +6,7 @@ shared by all workers, all child processes and the next run.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -30,6 +31,16 @@ os.environ["NETRC"] = os.devnull
 # Random examples are the same in every run, and no example is judged by its time.
 settings.register_profile("jimbot", derandomize=True, deadline=None, database=None)
 settings.load_profile("jimbot")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """The Showdown simulator is installed into the tests' cache once; where that fails, the tests that need it say why."""
+    from jimbot.errors import JimbotError
+    from jimbot.games.vgc import simulator
+
+    with contextlib.suppress(JimbotError):
+        simulator.install()
+
 
 RunJimbot = Callable[..., "subprocess.CompletedProcess[str]"]
 

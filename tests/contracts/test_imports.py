@@ -40,6 +40,7 @@ LIBRARIES = (
     ("games/hackmatrix/*", {"jax"}, set()),
     ("games/balatro/*", {"numba", "llvmlite"}, set()),  # llvmlite is Numba's own compiler
     ("games/*render*.py", {"rich"}, set()),
+    ("games/vgc/poke_env*.py", {"poke_env"}, set()),  # talking to the world that uses it
     # policies: ONNX to play, jax (later torch) only in the networks of that learner
     ("policies/portable.py", set(), {"onnx", "onnxruntime"}),
     ("policies/*onnx*.py", {"onnx"}, {"onnx", "onnxruntime"}),
@@ -67,9 +68,26 @@ LIBRARIES = (
 )
 
 # Rooms that must import with these libraries absent: the extras nobody has to install, and jax for those without it.
-EXTRAS = ("torch", "ray", "wandb", "grpc", "stable_baselines3", "sb3_contrib", "pettingzoo", "neo4j", "anthropic")
+EXTRAS = (
+    "torch",
+    "ray",
+    "wandb",
+    "grpc",
+    "stable_baselines3",
+    "sb3_contrib",
+    "pettingzoo",
+    "neo4j",
+    "anthropic",
+    "poke_env",
+)
 # Modules that are nothing without their extra: importing one is using it, and says which extra to install.
-OWN_EXTRA = ("jimbot.envs.pettingzoo*", "jimbot.envs.sb3*", "jimbot.training.sb3*", "jimbot.policies.torch*")
+OWN_EXTRA = (
+    "jimbot.envs.pettingzoo*",
+    "jimbot.envs.sb3*",
+    "jimbot.training.sb3*",
+    "jimbot.policies.torch*",
+    "jimbot.games.vgc.poke_env*",
+)
 WITHOUT_JAX = ("jimbot.errors", "jimbot.games.contract", "jimbot.games.checker", "jimbot.games.balatro",
                "jimbot.policies", "jimbot.runs", "jimbot.evaluation", "jimbot.envs", "jimbot.cli")  # fmt: skip
 WITHOUT_JAX_EXCEPT = "jimbot.policies.jax"  # prefix of modules that are jax's own

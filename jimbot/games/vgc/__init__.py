@@ -1,0 +1,1 @@
+"""Pokémon VGC doubles on the real Showdown simulator."""
