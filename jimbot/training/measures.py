@@ -17,6 +17,7 @@ class Measured(NamedTuple):
 
     reward: Array  # () sum of raw rewards
     reward_terms: Array  # (K,) sums
+    decisions: Array  # () actions taken: all rows that were acting
     blocks: Array  # (B,) actions taken per block
     illegal: Array  # () actions outside the mask
     episodes: Array  # () episodes ended
@@ -35,14 +36,16 @@ class GameTally:
         self.episode_length = np.zeros(rows, np.int32)
         self._clear()
 
-    def step(self, game: BatchGame, actions: np.ndarray, legal: np.ndarray) -> None:
-        """After a step: what was played (N,), and whether the mask had allowed it (N,)."""
+    def step(self, game: BatchGame, actions: np.ndarray, legal: np.ndarray, acting: np.ndarray | None = None) -> None:
+        """After a step: what was played (N,), whether the mask had allowed it (N,), which rows acted (None: all)."""
+        taken = actions if acting is None else actions[acting]
         ended = game.terminated | game.truncated
         self.episode_return += game.reward_terms.sum(axis=1)
-        self.episode_length += 1
+        self.episode_length += 1 if acting is None else acting
         sums = self._sums
+        sums["decisions"] += len(taken)
         sums["reward_terms"] += game.reward_terms.sum(axis=0)
-        sums["blocks"] += np.bincount(self.spec.actions.block_of[actions], minlength=len(self.spec.actions.blocks))
+        sums["blocks"] += np.bincount(self.spec.actions.block_of[taken], minlength=len(self.spec.actions.blocks))
         sums["illegal"] += int((~legal).sum())
         if not ended.any():
             return
@@ -67,7 +70,7 @@ class GameTally:
             "blocks": np.zeros(len(self.spec.actions.blocks)),
             "stats": np.zeros(stats),
             "best_stats": np.full(stats, -np.inf),
-            **dict.fromkeys(("illegal", "episodes", "episode_return", "episode_length"), 0),
+            **dict.fromkeys(("decisions", "illegal", "episodes", "episode_return", "episode_length"), 0),
         }
 
 
@@ -109,7 +112,7 @@ class Measures:
         for name, value in zip(self.spec.reward_terms, sums["reward_terms"], strict=True):
             metrics[f"reward/{name}"] = float(value) / steps
         for block, value in zip(self.spec.actions.blocks, sums["blocks"], strict=True):
-            metrics[f"actions/{block.name}_frac"] = float(value) / steps
+            metrics[f"actions/{block.name}_frac"] = float(value) / max(float(sums["decisions"]), 1.0)
         if episodes := float(sums["episodes"]):
             metrics["train/mean_episode_return"] = float(sums["episode_return"]) / episodes
             metrics["train/mean_episode_length"] = float(sums["episode_length"]) / episodes

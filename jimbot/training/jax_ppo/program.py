@@ -114,8 +114,10 @@ def fused_update(
 class HostUpdate:
     """The same update over a game stepped from Python."""
 
-    def __init__(self, settings: TrainSettings, network: JaxNetwork, game: BatchGame) -> None:
-        self.collector = HostCollector(game, network, settings.reward_transform, settings.num_steps)
+    def __init__(
+        self, settings: TrainSettings, network: JaxNetwork, game: BatchGame, halves: int | None = None
+    ) -> None:
+        self.collector = HostCollector(game, network, settings.reward_transform, settings.num_steps, halves)
         losses = loss_settings(settings)
 
         def learn_raw(

@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jimbot.errors import UsageError
 from jimbot.games import functional
 from jimbot.games.contract import BatchGame, FunctionalGame
 from jimbot.policies import masking
@@ -38,6 +37,7 @@ class Rollout(NamedTuple):
     truncated: Array  # (T, N) bool
     final_value: Array  # (T, N) float32, value of the last observation where truncated, else 0
     last_value: Array  # (N,) float32, value of the observation after the last step
+    acting: Array | None = None  # (T, N) bool, whether there was anything to decide; None: always
 
 
 class Tally(NamedTuple):
@@ -66,15 +66,24 @@ def act(network: JaxNetwork, params: Params, features: Array, legal_mask: Array,
 
 
 def measure(
-    tally: Tally, block_of: Any, num_blocks: int, action: Any, legal: Any, reward_terms: Any, ended: Any, stats: Any
+    tally: Tally,
+    block_of: Any,
+    num_blocks: int,
+    action: Any,
+    legal: Any,
+    reward_terms: Any,
+    ended: Any,
+    stats: Any,
+    acting: Any,
 ) -> tuple[Tally, Measured]:
     """Sums of one step and the running episodes after it."""
     reward = jnp.sum(reward_terms, axis=-1)
-    returns, lengths = tally.episode_return + reward, tally.episode_length + 1
-    blocks = jnp.sum(block_of[action][:, None] == jnp.arange(num_blocks), axis=0)
+    returns, lengths = tally.episode_return + reward, tally.episode_length + acting
+    blocks = jnp.sum((block_of[action][:, None] == jnp.arange(num_blocks)) & acting[:, None], axis=0)
     measured = Measured(
         reward=jnp.sum(reward),
         reward_terms=jnp.sum(reward_terms, axis=0),
+        decisions=jnp.sum(acting),
         blocks=blocks,
         illegal=jnp.sum(~legal),
         episodes=jnp.sum(ended),
@@ -126,7 +135,8 @@ def collect_fused(
         )
         legal = masking.of_action(legal_mask, action)
         tally, measured = measure(
-            tally, block_of, len(actions.blocks), action, legal, transition.reward_terms, ended, transition.stats
+            *(tally, block_of, len(actions.blocks), action, legal),
+            *(transition.reward_terms, ended, transition.stats, jnp.ones_like(legal)),
         )
         reward = transform_reward(reward_transform, jnp.sum(transition.reward_terms, axis=-1), jnp)
         stored = (features, legal_mask, action, log_probability, value, reward)
@@ -148,20 +158,21 @@ class HostCollector:
     def __init__(
         self, game: BatchGame, network: JaxNetwork, reward_transform: str, num_steps: int, halves: int | None = None
     ) -> None:
-        if not game.acting.all():
-            raise UsageError(f"Game '{game.spec.id}' has rows that do not act; this learner expects all rows to act.")
         self.game = game
         self.num_steps = num_steps
         self.reward_transform = reward_transform
         rows, spec = game.num_rows, game.spec
         if halves is None:  # a game in JAX computes held rows too, and on the same device
-            halves = 1 if isinstance(game, functional.FunctionalBatchGame) else min(2, rows)
-        # Every other row, so that each half keeps all threads of the game busy.
-        self._halves = [slice(half, None, halves) for half in range(halves)]
-        self._held = [np.arange(rows) % halves != half for half in range(halves)]
+            halves = 1 if isinstance(game, functional.FunctionalBatchGame) else min(2, game.num_envs)
+        # Every other game, so that each half keeps all threads of the game busy; players of a game stay together.
+        half_of = np.arange(rows) // spec.players % halves
+        self._held = [half_of != half for half in range(halves)]
+        alone = spec.players == 1
+        self._halves = [slice(h, None, halves) if alone else np.flatnonzero(half_of == h) for h in range(halves)]
         shape = (num_steps, rows)
         self.observation = np.zeros((*shape, spec.observation.size), np.float32)
         self.legal_mask = np.zeros((*shape, spec.actions.size), bool)
+        self.acting = np.ones(shape, bool)
         self.action = np.zeros(shape, np.int32)
         self.log_probability, self.value, self.final_value = (np.zeros(shape, np.float32) for _ in range(3))
         self.reward_terms = np.zeros((*shape, len(spec.reward_terms)), np.float32)
@@ -200,7 +211,8 @@ class HostCollector:
                 chosen = coming or self._ask(params, uniform, *turns[place + 1])
         legal = masking.of_action(self.legal_mask, self.action)
         ended = self.terminated | self.truncated
-        tally, measured = self._measure_all(tally, self.action, legal, self.reward_terms, ended, self.stats)
+        steps = (self.action, legal, self.reward_terms, ended, self.stats, self.acting)
+        tally, measured = self._measure_all(tally, *steps)
         rollout = Rollout(
             self.observation,
             self.legal_mask,
@@ -212,6 +224,7 @@ class HostCollector:
             self.truncated,
             self.final_value,
             np.asarray(self._value(params, self.game.observation)),
+            self.acting if self.game.spec.players > 1 else None,
         )
         return tally, rollout, measured
 
@@ -220,6 +233,7 @@ class HostCollector:
         rows = self._halves[half]
         self.observation[turn, rows] = self.game.observation[rows]
         self.legal_mask[turn, rows] = self.game.legal_mask[rows]
+        self.acting[turn, rows] = self.game.acting[rows]
         return self._choose(params, self.observation[turn, rows], self.legal_mask[turn, rows], uniform[turn, rows])
 
     def _step(self, params: Params, turn: int, half: int, chosen: Any) -> None:

@@ -38,6 +38,7 @@ class Samples(NamedTuple):
     log_probability: Array  # (B,) float32
     advantage: Array  # (B,) float32
     target: Array  # (B,) float32, what the value should have been
+    weight: Array | None = None  # (B,) bool, what is learned from; None: everything
     reference: Array | None = None  # (B, A) float32, log-probabilities of the policy that init_kl pulls to
 
 
@@ -52,23 +53,37 @@ class LossParts(NamedTuple):
 
 
 def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> Array:
-    """(T, N) generalised advantages.
+    """(T, N) generalised advantages of decisions; 0 where a row had nothing to decide.
 
     A terminated step has no future. A truncated one has: the value of the observation it was cut off at. In both
-    cases nothing flows back from the next episode.
+    cases nothing flows back from the next episode. What a row is given while it waits belongs to its last decision.
     """
-    following = jnp.concatenate([rollout.value[1:], rollout.last_value[None]])
-    following = jnp.where(rollout.truncated, rollout.final_value, following)
-    following = jnp.where(rollout.terminated, 0.0, following)
-    delta = rollout.reward + gamma * following - rollout.value
-    carry_on = gamma * gae_lambda * ~(rollout.terminated | rollout.truncated)
+    acting = jnp.ones_like(rollout.terminated) if rollout.acting is None else rollout.acting
 
-    def back(later: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
-        delta, keep = step
-        now = delta + keep * later
-        return now, now
+    def back(coming: tuple[Array, Array, Array], step: Any) -> Any:
+        following, later, pending = coming  # of the row's next decision: value, advantage; and rewards up to it
+        reward, value, terminated, truncated, final_value, acts = step
+        ended = terminated | truncated
+        following = jnp.where(terminated, 0.0, jnp.where(truncated, final_value, following))
+        later, pending = jnp.where(ended, 0.0, later), jnp.where(ended, 0.0, pending) + reward
+        now = pending + gamma * following - value + gamma * gae_lambda * later
+        going = (jnp.where(acts, value, following), jnp.where(acts, now, later), jnp.where(acts, 0.0, pending))
+        return going, jnp.where(acts, now, 0.0)
 
-    return jax.lax.scan(back, jnp.zeros_like(rollout.last_value), (delta, carry_on), reverse=True)[1]
+    nothing = jnp.zeros_like(rollout.last_value)
+    steps = (rollout.reward, rollout.value, rollout.terminated, rollout.truncated, rollout.final_value, acting)
+    return jax.lax.scan(back, (rollout.last_value, nothing, nothing), steps, reverse=True)[1]
+
+
+def mean(values: Array, weight: Array | None) -> Array:
+    """The mean over the samples that count."""
+    if weight is None:
+        return jnp.mean(values)
+    return jnp.sum(jnp.where(weight, values, 0.0)) / jnp.maximum(jnp.sum(weight), 1)
+
+
+def variance(values: Array, weight: Array | None) -> Array:
+    return jnp.var(values) if weight is None else mean((values - mean(values, weight)) ** 2, weight)
 
 
 def ppo_loss(
@@ -79,15 +94,17 @@ def ppo_loss(
     log_probabilities = masking.log_probabilities(logits, batch.legal_mask)
     log_ratio = masking.of_action(log_probabilities, batch.action) - batch.log_probability
     ratio = jnp.exp(log_ratio)
-    advantage = (batch.advantage - jnp.mean(batch.advantage)) / (jnp.std(batch.advantage) + 1e-8)
+    weight = batch.weight
+    spread = jnp.sqrt(variance(batch.advantage, weight))
+    advantage = (batch.advantage - mean(batch.advantage, weight)) / (spread + 1e-8)
     clipped = jnp.clip(ratio, 1 - settings.clip_eps, 1 + settings.clip_eps)
-    pg_loss = -jnp.mean(jnp.minimum(ratio * advantage, clipped * advantage))
-    value_loss = 0.5 * jnp.mean((value - batch.target) ** 2)
-    entropy = jnp.mean(masking.entropy(log_probabilities, batch.legal_mask))
+    pg_loss = -mean(jnp.minimum(ratio * advantage, clipped * advantage), weight)
+    value_loss = 0.5 * mean((value - batch.target) ** 2, weight)
+    entropy = mean(masking.entropy(log_probabilities, batch.legal_mask), weight)
     loss = pg_loss + settings.vf_coef * value_loss - settings.ent_coef * entropy
     init_kl = None
     if pull is not None and batch.reference is not None:
-        init_kl = jnp.mean(divergence(batch.reference, log_probabilities, batch.legal_mask))
+        init_kl = mean(divergence(batch.reference, log_probabilities, batch.legal_mask), weight)
         init_kl = jnp.where(pull > 0, init_kl, 0.0)
         loss = loss + pull * init_kl
     return loss, LossParts(
@@ -95,8 +112,8 @@ def ppo_loss(
         pg_loss=pg_loss,
         value_loss=value_loss,
         entropy=entropy,
-        approx_kl=jnp.mean(ratio - 1 - log_ratio),
-        clip_frac=jnp.mean(jnp.abs(ratio - 1) > settings.clip_eps),
+        approx_kl=mean(ratio - 1 - log_ratio, weight),
+        clip_frac=mean((jnp.abs(ratio - 1) > settings.clip_eps).astype(jnp.float32), weight),
         init_kl=init_kl,
     )
 
@@ -121,7 +138,8 @@ def learn(
     optimiser = make_optimiser(settings.max_grad_norm)
     advantage = advantages(rollout, settings.gamma, settings.gae_lambda)
     target = advantage + rollout.value
-    arrays = Samples(rollout.features, rollout.legal_mask, rollout.action, rollout.log_probability, advantage, target)
+    decided = (rollout.features, rollout.legal_mask, rollout.action, rollout.log_probability)
+    arrays = Samples(*decided, advantage, target, weight=rollout.acting)
     batch = jax.tree.map(lambda values: values.reshape(-1, *values.shape[2:]), arrays)
     if guide is not None and pull is not None:
         reference = reference_log_probabilities(network, guide, batch.features, batch.legal_mask)
@@ -152,6 +170,6 @@ def learn(
     named = {name: values for name, values in parts._asdict().items() if values is not None}
     metrics = {f"train/{name}": jnp.mean(values) for name, values in named.items() if name != "total"}
     metrics["train/loss"] = jnp.mean(parts.total)
-    spread = jnp.var(target)
-    metrics["train/explained_variance"] = 1 - jnp.var(target - rollout.value) / jnp.maximum(spread, 1e-12)
+    unexplained = variance(target - rollout.value, rollout.acting)
+    metrics["train/explained_variance"] = 1 - unexplained / jnp.maximum(variance(target, rollout.acting), 1e-12)
     return params, optimiser_state, metrics

@@ -1,0 +1,133 @@
+"""Rows that have nothing to decide: what they are given belongs to their last decision; they teach nothing."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jimbot.training.jax_ppo.program import HostUpdate, initial_state, loss_settings, network_for
+from jimbot.training.jax_ppo.update import Samples, advantages, learn, make_optimiser, ppo_loss
+from jimbot.training.measures import Measures
+from tests.envs.duel import HANDS, SPEC, Duel
+from tests.training.small import probe_parts, small_settings
+from tests.training.test_update import ROWS, STEPS, made_up_rollout, reference_advantages
+
+
+def test_advantages_of_a_row_that_waits_are_those_of_its_decisions_alone() -> None:
+    rng = np.random.default_rng(0)
+    rollout = made_up_rollout(rng)
+    acting = rng.random((STEPS, ROWS)) < 0.6
+    acting[0] = True
+    found = np.asarray(advantages(jax.tree.map(jnp.asarray, rollout._replace(acting=acting)), 0.97, 0.9))
+    assert not found[~acting].any()
+    for row in range(ROWS):
+        expected = advantages_by_decision(rollout, acting, row)
+        np.testing.assert_allclose(found[acting[:, row], row], expected, atol=1e-5)
+
+
+def advantages_by_decision(rollout, acting, row) -> list[float]:
+    """The row's decisions as a list of (value, reward until the next one or the end, what follows), then plain GAE."""
+    decisions: list[list] = []
+    for step in range(STEPS):
+        if acting[step, row]:
+            if decisions and decisions[-1][2] is None:
+                decisions[-1][2] = ("decision", float(rollout.value[step, row]))
+            decisions.append([float(rollout.value[step, row]), 0.0, None])
+        if decisions and decisions[-1][2] is None:
+            decisions[-1][1] += float(rollout.reward[step, row])
+            if rollout.terminated[step, row]:
+                decisions[-1][2] = ("end", 0.0)
+            elif rollout.truncated[step, row]:
+                decisions[-1][2] = ("end", float(rollout.final_value[step, row]))
+    if decisions[-1][2] is None:
+        decisions[-1][2] = ("end", float(rollout.last_value[row]))
+    answer, later = [], 0.0
+    for value, reward, (kind, future) in reversed(decisions):
+        later = reward + 0.97 * future - value + (0.97 * 0.9 * later if kind == "decision" else 0.0)
+        answer.append(later)
+    return answer[::-1]
+
+
+def test_with_everybody_acting_the_advantages_are_the_usual_ones() -> None:
+    rollout = made_up_rollout(np.random.default_rng(1))
+    everybody = rollout._replace(acting=np.ones((STEPS, ROWS), bool))
+    found = advantages(jax.tree.map(jnp.asarray, everybody), 0.97, 0.9)
+    np.testing.assert_allclose(found, reference_advantages(rollout, 0.97, 0.9), atol=1e-5)
+
+
+def test_the_loss_is_that_of_the_samples_that_count() -> None:
+    settings, network, game = probe_parts()
+    losses = loss_settings(settings)
+    rng = np.random.default_rng(2)
+    size = 64
+    batch = Samples(
+        features=rng.normal(size=(size, game.spec.observation.size)).astype(np.float32),
+        legal_mask=np.ones((size, game.spec.actions.size), bool),
+        action=rng.integers(0, game.spec.actions.size, size).astype(np.int32),
+        log_probability=np.log(rng.uniform(0.1, 1, size)).astype(np.float32),
+        advantage=rng.normal(size=size).astype(np.float32),
+        target=rng.normal(size=size).astype(np.float32),
+    )
+    weight = rng.random(size) < 0.7
+    counted = jax.tree.map(lambda values: values[weight], batch)
+    params = jax.jit(network.init)(jax.random.key(0))
+    gradient = jax.grad(lambda params, batch: ppo_loss(network, losses, params, batch), has_aux=True)
+    few, few_parts = gradient(params, counted)
+    all_, all_parts = gradient(params, batch._replace(weight=weight))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), few, all_)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), few_parts, all_parts)
+
+
+def test_what_a_waiting_row_sees_changes_no_parameter() -> None:
+    settings = small_settings(num_envs=4, num_steps=8)
+    network = network_for(settings, SPEC)
+    collector = HostUpdate(settings, network, started(Duel(4, seed=3))).collector
+    state = initial_state(settings, network, collector.game)
+    _, rollout, _ = collector.collect(state.params, state.tally, jax.random.key(0))
+    assert not rollout.acting.all()
+    blurred = np.where(rollout.acting[..., None], rollout.features, 7.0)
+
+    def learned(features):
+        optimiser = make_optimiser(settings.max_grad_norm).init(state.params)
+        rolled = jax.tree.map(jnp.array, rollout._replace(features=features))
+        return learn(network, loss_settings(settings), state.params, optimiser, rolled, 1e-3, jax.random.key(1))[0]
+
+    jax.tree.map(np.testing.assert_array_equal, learned(rollout.features), learned(blurred))
+
+
+def test_two_halves_keep_the_players_of_a_game_together() -> None:
+    settings = small_settings(num_envs=4, num_steps=4)  # no game ends: Duel's restarts share luck
+    network = network_for(settings, SPEC)
+    collected = []
+    for halves in (1, 2):
+        collector = HostUpdate(settings, network, started(Duel(4, seed=3)), halves=halves).collector
+        state = initial_state(settings, network, collector.game)
+        collected.append(collector.collect(state.params, state.tally, jax.random.key(0))[1])
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), *collected)
+
+
+def test_a_player_learns_to_beat_one_who_may_not_choose() -> None:
+    """In every third round the second seat can only show rock: the first seat must find paper, at any prize."""
+    settings = small_settings(num_envs=32, num_steps=30, gamma=0.5)
+    game = started(Duel(32, seed=1))
+    network = network_for(settings, SPEC)
+    update = HostUpdate(settings, network, game)
+    state = initial_state(settings, network, game)
+    measures = Measures(SPEC)
+    for _ in range(50):
+        result = update(state, 3e-3)
+        state = result.state
+        measures.add(result.losses, result.measured, settings.num_steps * game.num_rows)
+    observation = np.array([[0, 2, prize, 0] for prize in (1, 2, 3)], np.float32)
+    logits, _ = network.apply(state.params, network.prepare(jnp.asarray(observation)))
+    paper = np.asarray(jax.nn.softmax(logits))[:, HANDS.index("paper")]
+    assert paper.min() > 0.8
+    metrics = measures.take()
+    assert metrics["actions/hand_frac"] == 1.0
+    assert metrics["health/illegal_actions"] == 0
+
+
+def started(game: Duel) -> Duel:
+    game.reset()
+    return game
