@@ -106,7 +106,7 @@ def paired_rate_interval(one: np.ndarray, other: np.ndarray, confidence: float =
     more, less = ((difference == sign).sum() + 1 for sign in (1, -1))
     centre = float(more - less) / count
     error = math.sqrt((float(more + less) / count - centre**2) / count)
-    half = _z(confidence) * error
+    half = z_value(confidence) * error
     return Interval(gap.mean, max(-1.0, centre - half), min(1.0, centre + half), error * math.sqrt(count), gap.count)
 
 
@@ -125,7 +125,7 @@ def games_for_half_width(spread: float, half_width: float, confidence: float = C
     """How many games in all until a mean is known to ± `half_width`, if single games keep their spread."""
     if half_width <= 0:
         raise UsageError(f"A half-width of {half_width} is never reached; give a number above 0.")
-    count = max(2, math.ceil((_z(confidence) * spread / half_width) ** 2))
+    count = max(2, math.ceil((z_value(confidence) * spread / half_width) ** 2))
     while t_quantile(confidence, count - 1) * spread / math.sqrt(count) > half_width:
         count += 1  # a few times at most: t is a little wider than the normal
     return count
@@ -167,7 +167,7 @@ def games_to_tell_rate(rate: float, other: float, confidence: float = CONFIDENCE
         raise UsageError(f"A rate of {other} cannot be told from; expected one between 0 and 1.")
     if rate == other:
         return None
-    return math.floor(_z(confidence) ** 2 * other * (1 - other) / (rate - other) ** 2) + 1
+    return math.floor(z_value(confidence) ** 2 * other * (1 - other) / (rate - other) ** 2) + 1
 
 
 @lru_cache(maxsize=256)
@@ -183,7 +183,7 @@ def t_quantile(confidence: float, freedom: int) -> float:
     if not 0 < confidence < 1 or freedom < 1:
         raise UsageError(f"No t quantile for confidence {confidence} and {freedom} degrees of freedom.")
     if freedom > 2000:
-        z = _z(confidence)
+        z = z_value(confidence)
         return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
     angle = np.linspace(0.0, math.pi / 2, 20_001)
     density = np.cos(angle) ** (freedom - 1)
@@ -191,13 +191,14 @@ def t_quantile(confidence: float, freedom: int) -> float:
     return math.sqrt(freedom) * math.tan(float(np.interp(confidence, mass / mass[-1], angle)))
 
 
-def _z(confidence: float) -> float:
+def z_value(confidence: float = CONFIDENCE) -> float:
+    """Half-width, in standard errors, of a normal figure's interval."""
     return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
 def _wilson(rate: float, count: int, confidence: float) -> tuple[float, float]:
     """Centre and half-width of Wilson's interval."""
-    z = _z(confidence)
+    z = z_value(confidence)
     shrink = 1 + z * z / count
     half = z / shrink * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))
     return (rate + z * z / (2 * count)) / shrink, half

@@ -28,6 +28,7 @@ from jimbot.training.jax_ppo.rollout import (
     phase_key,
 )
 from jimbot.training.jax_ppo.update import LossSettings, learn, make_optimiser
+from jimbot.training.league import Seats
 from jimbot.training.measures import Measured
 from jimbot.training.settings import RunSettings, TrainSettings, network_choice
 
@@ -115,9 +116,14 @@ class HostUpdate:
     """The same update over a game stepped from Python."""
 
     def __init__(
-        self, settings: TrainSettings, network: JaxNetwork, game: BatchGame, halves: int | None = None
+        self,
+        settings: TrainSettings,
+        network: JaxNetwork,
+        game: BatchGame,
+        halves: int | None = None,
+        seats: Seats | None = None,
     ) -> None:
-        self.collector = HostCollector(game, network, settings.reward_transform, settings.num_steps, halves)
+        self.collector = HostCollector(game, network, settings.reward_transform, settings.num_steps, halves, seats)
         losses = loss_settings(settings)
 
         def learn_raw(

@@ -17,6 +17,7 @@ from jimbot.games import functional
 from jimbot.games.contract import BatchGame, FunctionalGame
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
+from jimbot.training.league import Seats
 from jimbot.training.measures import Measured
 from jimbot.training.reward_transform import transform_reward
 
@@ -75,10 +76,12 @@ def measure(
     ended: Any,
     stats: Any,
     acting: Any,
+    ours: Any,
 ) -> tuple[Tally, Measured]:
-    """Sums of one step and the running episodes after it."""
+    """Sums of one step and the running episodes after it; episodes of rows that are not `ours` do not count."""
     reward = jnp.sum(reward_terms, axis=-1)
     returns, lengths = tally.episode_return + reward, tally.episode_length + acting
+    over = ended & ours
     blocks = jnp.sum((block_of[action][:, None] == jnp.arange(num_blocks)) & acting[:, None], axis=0)
     measured = Measured(
         reward=jnp.sum(reward),
@@ -86,11 +89,11 @@ def measure(
         decisions=jnp.sum(acting),
         blocks=blocks,
         illegal=jnp.sum(~legal),
-        episodes=jnp.sum(ended),
-        episode_return=jnp.sum(jnp.where(ended, returns, 0.0)),
-        episode_length=jnp.sum(jnp.where(ended, lengths, 0)),
-        stats=jnp.sum(jnp.where(ended[:, None], stats, 0.0), axis=0),
-        best_stats=jnp.max(jnp.where(ended[:, None], stats, -jnp.inf), axis=0),
+        episodes=jnp.sum(over),
+        episode_return=jnp.sum(jnp.where(over, returns, 0.0)),
+        episode_length=jnp.sum(jnp.where(over, lengths, 0)),
+        stats=jnp.sum(jnp.where(over[:, None], stats, 0.0), axis=0),
+        best_stats=jnp.max(jnp.where(over[:, None], stats, -jnp.inf), axis=0),
     )
     return Tally(jnp.where(ended, 0.0, returns), jnp.where(ended, 0, lengths)), measured
 
@@ -136,7 +139,7 @@ def collect_fused(
         legal = masking.of_action(legal_mask, action)
         tally, measured = measure(
             *(tally, block_of, len(actions.blocks), action, legal),
-            *(transition.reward_terms, ended, transition.stats, jnp.ones_like(legal)),
+            *(transition.reward_terms, ended, transition.stats, jnp.ones_like(legal), jnp.ones_like(legal)),
         )
         reward = transform_reward(reward_transform, jnp.sum(transition.reward_terms, axis=-1), jnp)
         stored = (features, legal_mask, action, log_probability, value, reward)
@@ -152,13 +155,20 @@ class HostCollector:
     """The same rollout over a game stepped from Python, into preallocated arrays.
 
     The rows are cut into two halves that take turns: while the device computes the actions of one half, the game
-    steps the other. What is collected does not depend on it.
+    steps the other. What is collected does not depend on it. With `seats` some rows are played by others.
     """
 
     def __init__(
-        self, game: BatchGame, network: JaxNetwork, reward_transform: str, num_steps: int, halves: int | None = None
+        self,
+        game: BatchGame,
+        network: JaxNetwork,
+        reward_transform: str,
+        num_steps: int,
+        halves: int | None = None,
+        seats: Seats | None = None,
     ) -> None:
         self.game = game
+        self.seats = seats
         self.num_steps = num_steps
         self.reward_transform = reward_transform
         rows, spec = game.num_rows, game.spec
@@ -172,7 +182,7 @@ class HostCollector:
         shape = (num_steps, rows)
         self.observation = np.zeros((*shape, spec.observation.size), np.float32)
         self.legal_mask = np.zeros((*shape, spec.actions.size), bool)
-        self.acting = np.ones(shape, bool)
+        self.acting, self.ours = np.ones(shape, bool), np.ones(shape, bool)
         self.action = np.zeros(shape, np.int32)
         self.log_probability, self.value, self.final_value = (np.zeros(shape, np.float32) for _ in range(3))
         self.reward_terms = np.zeros((*shape, len(spec.reward_terms)), np.float32)
@@ -211,7 +221,7 @@ class HostCollector:
                 chosen = coming or self._ask(params, uniform, *turns[place + 1])
         legal = masking.of_action(self.legal_mask, self.action)
         ended = self.terminated | self.truncated
-        steps = (self.action, legal, self.reward_terms, ended, self.stats, self.acting)
+        steps = (self.action, legal, self.reward_terms, ended, self.stats, self.acting, self.ours)
         tally, measured = self._measure_all(tally, *steps)
         rollout = Rollout(
             self.observation,
@@ -233,7 +243,9 @@ class HostCollector:
         rows = self._halves[half]
         self.observation[turn, rows] = self.game.observation[rows]
         self.legal_mask[turn, rows] = self.game.legal_mask[rows]
-        self.acting[turn, rows] = self.game.acting[rows]
+        if self.seats is not None:
+            self.ours[turn, rows] = ~self.seats.others[rows]
+        self.acting[turn, rows] = self.game.acting[rows] & self.ours[turn, rows]
         return self._choose(params, self.observation[turn, rows], self.legal_mask[turn, rows], uniform[turn, rows])
 
     def _step(self, params: Params, turn: int, half: int, chosen: Any) -> None:
@@ -242,6 +254,8 @@ class HostCollector:
         began = time.perf_counter()
         for array, values in zip((self.action, self.log_probability, self.value), chosen, strict=True):
             array[turn, rows] = values
+        if self.seats is not None:
+            self.seats.act(np.flatnonzero(~self._held[half]), self.action[turn])
         acted = time.perf_counter()
         game.step(self.action[turn], hold=self._held[half])
         self.reward_terms[turn, rows] = game.reward_terms[rows]
@@ -251,5 +265,7 @@ class HostCollector:
         if game.truncated[rows].any():
             values = np.asarray(self._value(params, game.final_observation))
             self.final_value[turn, rows] = np.where(game.truncated, values, 0.0)[rows]
+        if self.seats is not None:
+            self.seats.after(np.flatnonzero(~self._held[half]))
         self.seconds["act"] += acted - began
         self.seconds["simulate"] += time.perf_counter() - acted

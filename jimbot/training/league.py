@@ -1,0 +1,196 @@
+"""Whom a learner plays against, in games of several players.
+
+A league is a list of members of four kinds, and a share of games for each kind:
+
+- `self`: the learner as it is now, in every seat; all of them learn;
+- `past`: the learner as it was, taken in every so many updates;
+- `clone`: a policy learned from a teacher, which keeps the learner from forgetting how others play;
+- `exploiter`: anybody else: scripted players, other checkpoints.
+
+Inside a kind the members that beat the learner are met more often: their weight is (1 - score)², where the score is
+the learner's own in its recent games against them, plus a little so that nobody is forgotten. Kinds without a member
+leave their share to the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from jimbot.errors import SettingsError, UnknownNameError
+from jimbot.games.contract import BatchGame
+from jimbot.policies.contract import Policy
+
+KINDS = ("self", "past", "clone", "exploiter")
+DEFAULT_MIX = {"self": 0.4, "past": 0.2, "clone": 0.2, "exploiter": 0.2}
+SELF = "self"
+MEMORY = 200.0
+"""How many games a score remembers, about."""
+PRIOR_GAMES = 4.0
+"""Imaginary ties in every score, so that three wins do not retire a member."""
+FLOOR = 0.05
+MOST_PAST_SELVES = 8
+
+
+@dataclass
+class Member:
+    """One opponent; `policy` is None for the learner itself and for players that live inside the game."""
+
+    name: str
+    kind: str
+    policy: Policy | None = None
+    points: float = 0.0  # the learner's, in recent games against this member
+    games: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """The learner's recent score against this member, 0 to 1."""
+        return (self.points + 0.5 * PRIOR_GAMES) / (self.games + PRIOR_GAMES)
+
+    @property
+    def inside(self) -> bool:
+        """Played by the game itself."""
+        return self.policy is None and self.kind != SELF
+
+
+class League:
+    """The members, how often each is met, and how it went."""
+
+    def __init__(self, mix: Mapping[str, float] | None = None) -> None:
+        self.mix = check_mix(DEFAULT_MIX if mix is None else mix)
+        self.members = [Member(SELF, SELF)]
+
+    def add(self, member: Member) -> None:
+        """Takes a member in; of past selves only the newest are kept, but the very first stays."""
+        if member.kind not in KINDS or member.kind == SELF:
+            raise UnknownNameError("kind of league member", member.kind, KINDS[1:])
+        self.members = [known for known in self.members if known.name != member.name]
+        self.members.append(member)
+        past = [known for known in self.members if known.kind == "past"]
+        if len(past) > MOST_PAST_SELVES:
+            self.members.remove(past[1])
+
+    def weights(self) -> np.ndarray:
+        """(members,) float64, how likely each is to be met; sums to 1."""
+        weights = np.zeros(len(self.members))
+        for kind, share in self.mix.items():
+            of_kind = [i for i, member in enumerate(self.members) if member.kind == kind]
+            hard = np.array([FLOOR + (1.0 - self.members[i].score) ** 2 for i in of_kind])
+            weights[of_kind] = share * hard / hard.sum() if of_kind else 0.0
+        if not weights.any():  # only kinds without members have a share
+            weights[0] = 1.0
+        return weights / weights.sum()
+
+    def draw(self, luck: np.random.Generator, count: int) -> list[Member]:
+        """Members for `count` new games."""
+        return [self.members[i] for i in luck.choice(len(self.members), count, p=self.weights())]
+
+    def report(self, name: str, score: float) -> None:
+        """How a game against a member ended for the learner: 1 won, ½ tie, 0 lost. Old games fade away."""
+        for member in self.members:
+            if member.name == name:
+                keep = 1.0 - 1.0 / MEMORY
+                member.points, member.games = keep * member.points + score, keep * member.games + 1.0
+
+    def metrics(self) -> dict[str, float]:
+        """The learner's recent score against each member it has met."""
+        return {f"league/{m.name}": m.points / m.games for m in self.members if m.games and m.kind != SELF}
+
+    def state(self) -> dict[str, Any]:
+        """What resume needs beside the policies themselves."""
+        return {m.name: {"kind": m.kind, "points": m.points, "games": m.games} for m in self.members}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Scores of members that are in the league again."""
+        for member in self.members:
+            if member.name in state:
+                member.points, member.games = state[member.name]["points"], state[member.name]["games"]
+
+
+def check_mix(mix: Mapping[str, float]) -> dict[str, float]:
+    """Shares per kind, which need not sum to 1."""
+    for kind, share in mix.items():
+        if kind not in KINDS:
+            raise UnknownNameError("kind of league member", kind, KINDS)
+        if not share >= 0:
+            raise SettingsError(f"The league's share of '{kind}' is {share}; expected 0 or more.")
+    if not any(mix.values()):
+        raise SettingsError("All shares of the league are 0; give at least one kind a share, such as self: 1.")
+    return dict(mix)
+
+
+@runtime_checkable
+class SeatedGame(Protocol):
+    """A game that can have seats played by scripted players of its own."""
+
+    def seat_player(self, game: int, seat: int, name: str | None) -> None:
+        """From the next game on, `seat` is played inside by the player of that name; None: from outside."""
+        ...
+
+
+class Seats:
+    """Who sits where: a member of the league against the learner in every game, drawn anew when a game ends.
+
+    `others` marks the rows somebody else plays: the learner's actions there are replaced, and nothing is learned.
+    A game restarts by itself within the step that ends it, so who sits inside a game is settled one game ahead.
+    """
+
+    def __init__(self, game: BatchGame, league: League, seed: int = 0) -> None:
+        self.game, self.league = game, league
+        self.players = game.spec.players
+        self.luck = np.random.default_rng(seed)
+        self.won = game.spec.episode_stats.index("won")
+        self.others = np.zeros(game.num_rows, bool)
+        self._now: list[tuple[Member, int]] = []
+        self._next: list[tuple[Member, int]] = []
+        for _ in range(2):  # the games about to start, and those after them
+            self._now, self._next = self._next, [self._pair() for _ in range(game.num_envs)]
+        for number in range(game.num_envs):
+            self._announce(number, self._now[number])
+            self._sit(number)
+
+    def started(self) -> None:
+        """The games have begun: who plays inside the ones after them can be told."""
+        for number in range(self.game.num_envs):
+            self._announce(number, self._next[number])
+
+    def act(self, rows: np.ndarray, actions: np.ndarray) -> None:
+        """Overwrites `actions` (N,) in those of `rows` that others play from outside the game."""
+        asked: dict[int, tuple[Policy, list[int]]] = {}
+        for row in rows[self.others[rows] & self.game.acting[rows]]:
+            policy = self._now[row // self.players][0].policy
+            if policy is not None:
+                asked.setdefault(id(policy), (policy, []))[1].append(int(row))
+        for policy, theirs in asked.values():
+            observation, legal_mask = self.game.observation[theirs], self.game.legal_mask[theirs]
+            actions[theirs] = policy.act(observation, legal_mask, deterministic=False, key=self.luck).actions
+
+    def after(self, rows: np.ndarray) -> None:
+        """A step of `rows` was taken: reports games that ended and seats the next opponents."""
+        ended = (self.game.terminated | self.game.truncated)[rows]
+        for number in np.unique(rows[ended] // self.players):
+            member, seat = self._now[number]
+            row = number * self.players + (self.players - 1 - seat)
+            if member.kind != SELF and self.game.terminated[row]:
+                self.league.report(member.name, float(self.game.final_stats[row, self.won]))
+            self._now[number], self._next[number] = self._next[number], self._pair()
+            self._sit(number)
+            self._announce(number, self._next[number])
+
+    def _pair(self) -> tuple[Member, int]:
+        """A member and the seat it takes."""
+        return self.league.draw(self.luck, 1)[0], int(self.luck.integers(self.players))
+
+    def _announce(self, number: int, pair: tuple[Member, int]) -> None:
+        if isinstance(self.game, SeatedGame):
+            member, taken = pair
+            for seat in range(self.players):
+                self.game.seat_player(number, seat, member.name if member.inside and seat == taken else None)
+
+    def _sit(self, number: int) -> None:
+        member, taken = self._now[number]
+        rows = number * self.players + np.arange(self.players)
+        self.others[rows] = (np.arange(self.players) == taken) & (member.kind != SELF)
