@@ -10,7 +10,7 @@ from jimbot.cli import terminal
 from jimbot.errors import UnknownNameError
 
 JAX_GAMES = ("hackmatrix",)
-TARGETS = ("balatro", *JAX_GAMES, "learner", "all")
+TARGETS = ("balatro", *JAX_GAMES, "learner", "replay", "all")
 EPILOG = """Examples:
 
 jimbot bench balatro
@@ -18,6 +18,8 @@ jimbot bench balatro
 jimbot bench hackmatrix
 
 jimbot bench learner --json
+
+jimbot bench replay
 
 jimbot bench all --seconds 20"""
 
@@ -27,7 +29,9 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    what: Annotated[str, typer.Argument(help="balatro, hackmatrix (random play), learner (PPO), or all.")] = "all",
+    what: Annotated[
+        str, typer.Argument(help="balatro, hackmatrix (random play), learner (PPO), replay, or all.")
+    ] = "all",
     seconds: Annotated[float, typer.Option(help="How long each measurement runs.")] = 10.0,
     num_envs: Annotated[int | None, typer.Option(help="Games at once; default 1,024 to play, 256 to learn.")] = None,
     cold: Annotated[bool, typer.Option("--cold", help="Ignore the compile cache: times a first start.")] = False,
@@ -56,6 +60,11 @@ def bench(
         for name, network, width in (("plain", "mlp", 256), ("default", "auto", 0)):
             terminal.note(f"PPO on hackmatrix with the {name} net…")
             results[f"learner_{name}"] = bench_learner("hackmatrix", network, width, num_envs or 256, seconds)
+    if what in ("replay", "all"):
+        from jimbot.training.replay.benchmarks import bench_replay
+
+        terminal.note("The compressed replay on real Balatro play…")
+        results["replay"] = bench_replay(seconds)
     if as_json:
         terminal.print_json(results)
         return

@@ -57,6 +57,7 @@ LIBRARIES = (
     ("training/env_*.py", {"gymnasium"}, set()),
     ("training/utils.py", {"gymnasium"}, set()),
     ("training/compile_cache.py", set(), {"jax"}),
+    ("training/replay/store.py", {"zstandard"}, set()),
     ("training/imitation/clone.py", {"jax"}, set()),  # recording and reading need no jax
     ("training/jax_ppo/*", {"jax", "optax", "onnx"}, {"onnxruntime"}),
     ("training/export.py", set(), {"torch"}),  # .pt files
