@@ -49,7 +49,15 @@ def onnx_from_params(
     last = graph.constant([1], np.int64)
     if network.get("action_values"):  # a position is worth what its best legal action is
         legal = graph.add("Where", "legal_mask", logits.name, graph.constant([-np.inf], np.float32))
-        graph.add("ReduceMax", legal, last, keepdims=0, output="value")
+        if network.get("dueling"):
+            best = graph.add("ReduceMax", legal, last, keepdims=1)
+            allowed = graph.add("Cast", "legal_mask", to=TensorProto.FLOAT)
+            total = graph.add("ReduceSum", graph.add("Mul", allowed, logits.name), last, keepdims=1)
+            mean = graph.add("Div", total, graph.add("ReduceSum", allowed, last, keepdims=1))
+            lead = graph.add("Sub", best, mean)
+            graph.add("Squeeze", graph.add("Add", value.name, lead), last, output="value")
+        else:
+            graph.add("ReduceMax", legal, last, keepdims=0, output="value")
     else:
         graph.add("Squeeze", value.name, last, output="value")
     return graph.serialise(observation_size, num_actions, dict(metadata or {}))

@@ -27,8 +27,11 @@ from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
 from jimbot.training.environments import training_game
 from jimbot.training.framework import Callback, RLTrainer
 from jimbot.training.measures import Measures
+from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
+from jimbot.training.replay.rare_events import events_of
 from jimbot.training.sb3 import torch
 from jimbot.training.sb3.algorithms import MaskedA2C, MaskedDQN, MaskedPPO
+from jimbot.training.sb3.compressed_replay import CompressedReplay
 from jimbot.training.sb3.games import TrainingGames, part
 from jimbot.training.sb3.policies import MaskedPolicy, MaskedQPolicy
 from jimbot.training.sb3.replay import Replay, check_memory
@@ -54,11 +57,25 @@ class SB3Trainer(RLTrainer):
         self.games = TrainingGames(game, settings.reward_transform, settings.gamma, observe)
         action_values = settings.algorithm == "DQN"
         self.description = describe_network(
-            self.spec, **network_choice(settings), action_values=action_values, normalize=observe
+            self.spec,
+            **network_choice(settings),
+            action_values=action_values,
+            dueling=action_values and settings.dueling,
+            normalize=observe,
         )
         self.model: MaskedPPO | MaskedDQN | None = None
         self.updates = 0
         self._seconds = {"simulate": 0.0, "act": 0.0, "learn": 0.0}
+
+    @classmethod
+    def check(cls, settings: TrainSettings) -> None:
+        if settings.replay == "plain" and (settings.prioritized_replay or settings.n_step > 1):
+            raise SettingsError(
+                "The plain replay has neither priorities nor n-step targets (prioritized_replay, n_step). "
+                "Use --replay compressed, or leave --replay out."
+            )
+        if settings.rare_event_boosts:
+            events_of(settings.game, settings.rare_event_boosts)
 
     @property
     def step(self) -> int:
@@ -165,11 +182,10 @@ class SB3Trainer(RLTrainer):
 
     def _dqn(self) -> MaskedDQN:
         settings, games = self.settings, self.games.num_envs
-        check_memory(self.spec, settings.buffer_size)
+        replay, replay_kwargs = self._replay()
         # `train_freq` counts steps of all games together, whatever their number: the same learning for any num_envs.
         rounds = max(1, settings.train_freq // games)
-        replay: Any = Replay
-        return MaskedDQN(
+        model = MaskedDQN(
             MaskedQPolicy,  # ty: ignore[invalid-argument-type]
             self.games,
             learning_rate=self._schedule(),
@@ -180,6 +196,7 @@ class SB3Trainer(RLTrainer):
             train_freq=rounds,
             gradient_steps=max(1, round(rounds * games / settings.train_freq)),
             replay_buffer_class=replay,
+            replay_buffer_kwargs=replay_kwargs,
             target_update_interval=settings.target_update_interval,
             exploration_fraction=settings.exploration_fraction,
             exploration_final_eps=settings.exploration_final_eps,
@@ -188,6 +205,26 @@ class SB3Trainer(RLTrainer):
             seed=_seed(settings.seed),
             device="auto",
         )
+        model.double_q = settings.double_q
+        return model
+
+    def _replay(self) -> tuple[Any, dict[str, Any]]:
+        """The class of DQN's memory and what it is made with."""
+        settings = self.settings
+        compressed = settings.prioritized_replay or settings.n_step > 1
+        if settings.replay == "plain" or (settings.replay == "auto" and not compressed):
+            check_memory(self.spec, settings.buffer_size)
+            return Replay, {"gamma": settings.gamma}
+        given = settings.buffer_gb
+        return CompressedReplay, {
+            "spec": self.spec,
+            "max_bytes": int(given * GIGABYTE) if given else MemoryBudget(settings.memory_limit_gb).part("buffer"),
+            "gamma": settings.gamma,
+            "n_step": settings.n_step,
+            "alpha": settings.priority_alpha if settings.prioritized_replay else 0.0,
+            "beta": settings.priority_beta if settings.prioritized_replay else 0.0,
+            "boosts": settings.rare_event_boosts,
+        }
 
     def _update(self, callback: Any, total: int) -> dict[str, float] | None:
         """Collects and learns once; None if a callback of SB3 ended it."""

@@ -26,7 +26,7 @@ BASE_GRADIENT_STEPS = 16  # the learning rate is stated for this many gradient s
 CHANGEABLE = frozenset(
     {
         *("total_timesteps", "minutes", "log_interval", "eval_interval", "eval_games", "stop_on_collapse"),
-        *("auto_tune", "autoscale"),
+        *("auto_tune", "autoscale", "memory_limit_gb", "buffer_gb"),
         *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
         *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact"),
     }
@@ -54,6 +54,9 @@ class RunSettings(BaseModel):
     )
     normalize_obs: bool = Field(
         False, description="sb3: shift and scale the numbers of an observation (never ids) by their running statistics."
+    )
+    memory_limit_gb: float = Field(
+        8.0, gt=0, description="Memory of all processes of the run; see docs/memory.md for what happens near it."
     )
     network: str = Field("auto", description="auto, mlp, board, items, towers, fields or BalatroNet.")
     hidden_dim: int = Field(0, ge=0, description="Width of the hidden layers; 0: 256 for mlp, 128 for board.")
@@ -125,6 +128,21 @@ class TrainSettings(RunSettings):
         default_factory=dict, description="Balatro: {step: easy, medium or hard}, a curriculum by the clock."
     )
     buffer_size: int = Field(100_000, ge=1, description="DQN: steps remembered.")
+    buffer_gb: float | None = Field(
+        None, gt=0, description="DQN: memory of a compressed replay; default: its part of memory-limit-gb."
+    )
+    replay: Literal["auto", "plain", "compressed"] = Field(
+        "auto", description="DQN: how steps are remembered; auto: compressed with priorities or n-step, else plain."
+    )
+    prioritized_replay: bool = Field(False, description="DQN: learn more often from what surprises; rare events count.")
+    priority_alpha: float = Field(0.6, gt=0, le=1, description="DQN: how much priorities count.")
+    priority_beta: float = Field(0.4, ge=0, le=1, description="DQN: how much of their bias is corrected.")
+    rare_event_boosts: dict[str, float] = Field(
+        default_factory=dict, description="DQN: other factors for rare events, for instance {first_win: 20}."
+    )
+    n_step: int = Field(1, ge=1, le=100, description="DQN: rewards summed before the target network is asked.")
+    double_q: bool = Field(False, description="DQN: the net itself chooses the action its target net judges.")
+    dueling: bool = Field(False, description="DQN: the position's value and the actions' leads are learned apart.")
     learning_starts: int = Field(10_000, ge=0, description="DQN: steps of random legal play before learning.")
     replay_batch_size: int = Field(32, ge=1, description="DQN: remembered steps per gradient step.")
     train_freq: int = Field(4, ge=1, description="DQN: one gradient step per so many steps of all games together.")

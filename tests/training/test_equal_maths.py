@@ -12,6 +12,8 @@ from jimbot.games.contract import game_entry  # noqa: E402
 from jimbot.games.spec import GameSpec  # noqa: E402
 from jimbot.policies.jax_networks import make_network  # noqa: E402
 from jimbot.policies.networks import describe_network  # noqa: E402
+from jimbot.policies.onnx_form import onnx_from_params  # noqa: E402
+from jimbot.policies.portable import OnnxPolicy  # noqa: E402
 from jimbot.policies.torch_networks import TorchNetwork  # noqa: E402
 from jimbot.training.jax_ppo import update as jax_update  # noqa: E402
 from jimbot.training.sb3 import losses  # noqa: E402
@@ -78,17 +80,58 @@ def test_jax_and_sb3_agree_on_loss_and_gradients(game_id: str, kind: str) -> Non
         np.testing.assert_allclose(found.numpy(), gradient, rtol=2e-3, atol=2e-6, err_msg=name)
 
 
-def test_the_target_of_dqn_never_looks_at_an_illegal_action() -> None:
-    described = describe_network(game_entry("probe").spec, "mlp", hidden_dim=8, action_values=True)
+@pytest.mark.parametrize("dueling", [False, True])
+@pytest.mark.parametrize("double_q", [False, True])
+def test_the_target_of_dqn_never_looks_at_an_illegal_action(double_q: bool, dueling: bool) -> None:
+    described = describe_network(game_entry("probe").spec, "mlp", hidden_dim=8, action_values=True, dueling=dueling)
     network, target = TorchNetwork(described), TorchNetwork(described)
     with torch.no_grad():
-        target.named()["policy.bias"][7] = 1000.0  # a tempting action that is not legal
+        for one in (network, target):  # a tempting action that is not legal
+            one.named()["policy.bias"][7] = 1000.0
     legal = torch.ones(4, 48, dtype=torch.bool)
     legal[:, 7] = False
-    zeros = torch.zeros(4, 5)
-    batch = losses.Remembered(zeros, torch.zeros(4).long(), torch.ones(4), torch.zeros(4).bool(), zeros, legal)
+    zeros, ones = torch.zeros(4, 5), torch.ones(4)
+    batch = losses.Remembered(zeros, legal, torch.zeros(4).long(), ones, 0.9 * ones, zeros, legal, ones)
     tempted = batch._replace(next_legal_mask=torch.ones(4, 48, dtype=torch.bool))
-    assert float(losses.dqn_loss(network, target, 0.9, batch)[0].detach()) < 5
-    assert float(losses.dqn_loss(network, target, 0.9, tempted)[0].detach()) > 100
-    over = tempted._replace(terminated=torch.ones(4).bool())
-    assert float(losses.dqn_loss(network, target, 0.9, over)[0].detach()) < 5
+    assert float(losses.dqn_loss(network, target, batch, double_q)[0].detach()) < 5
+    assert float(losses.dqn_loss(network, target, tempted, double_q)[0].detach()) > 100
+    over = tempted._replace(discount=torch.zeros(4))
+    assert float(losses.dqn_loss(network, target, over, double_q)[0].detach()) < 5
+
+
+def test_double_q_lets_the_net_choose_and_the_target_judge() -> None:
+    described = describe_network(game_entry("probe").spec, "mlp", hidden_dim=8, action_values=True)
+    network, target = TorchNetwork(described), TorchNetwork(described)
+    rng = torch.Generator().manual_seed(0)
+    seen, after = torch.rand(6, 5, generator=rng), torch.rand(6, 5, generator=rng)
+    legal = torch.rand(6, 48, generator=rng) < 0.5
+    legal[:, 0] = True
+    reward, discount, weight = torch.rand(6, generator=rng), torch.full((6,), 0.8), torch.linspace(0.1, 1, 6)
+    batch = losses.Remembered(seen, legal, torch.arange(6), reward, discount, after, legal, weight)
+    loss, _, error = losses.dqn_loss(network, target, batch, double_q=True)
+    with torch.no_grad():
+        chosen = np.where(legal, network(after)[0], -np.inf).argmax(axis=1)
+        judged = target(after)[0].numpy()[np.arange(6), chosen]
+        value = network(seen)[0].numpy()[np.arange(6), np.arange(6)]
+    wanted = value - (reward.numpy() + 0.8 * judged)
+    np.testing.assert_allclose(error.numpy(), wanted, atol=1e-6)
+    huber = np.where(np.abs(wanted) < 1, 0.5 * wanted**2, np.abs(wanted) - 0.5)
+    assert float(loss.detach()) == pytest.approx(float((weight.numpy() * huber).mean()), rel=1e-5)
+
+
+def test_a_duelling_value_is_the_mean_over_legal_actions_and_the_saved_policy_agrees() -> None:
+    spec = game_entry("probe").spec
+    described = describe_network(spec, "mlp", hidden_dim=8, action_values=True, dueling=True)
+    network = TorchNetwork(described)
+    seen = torch.rand(5, 5)
+    legal = torch.rand(5, 48) < 0.3
+    legal[:, 3] = True
+    with torch.no_grad():
+        values, (_, position) = losses.action_values(network, seen, legal), network(seen)
+    mean = np.array([values[row][legal[row]].mean() for row in range(5)])
+    np.testing.assert_allclose(mean, position, atol=1e-6)
+    onnx = onnx_from_params(described, network.arrays(), spec.observation.size, spec.actions.size)
+    decision = OnnxPolicy.from_bytes(onnx, name="duel").act(seen.numpy(), legal.numpy())
+    best = np.where(legal, values, -np.inf)
+    np.testing.assert_array_equal(decision.actions, best.argmax(axis=1))
+    np.testing.assert_allclose(decision.values, best.max(axis=1), atol=1e-5)

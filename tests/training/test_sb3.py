@@ -45,6 +45,7 @@ OWN: dict[str, dict[str, Any]] = {
         "train_freq": 8,
     },
 }  # fmt: skip
+RAINBOW = {"prioritized_replay": True, "n_step": 2, "double_q": True, "dueling": True, "buffer_gb": 0.001}
 STEPS = {"PPO": 16 * 1024, "A2C": 64 * 320, "DQN": 8192}
 
 
@@ -66,6 +67,17 @@ def test_probe_is_solved_with_the_mask_and_no_action_is_ever_illegal(algorithm: 
     assert rows[-1]["train/num_episodes"] > 0
 
 
+def test_dqn_with_priorities_n_steps_double_and_duelling_solves_probe(tmp_path: Path) -> None:
+    trainer = made("DQN", tmp_path, **RAINBOW)
+    rows: list[dict[str, float]] = []
+    trainer.train(2 * STEPS["DQN"], callback=lambda step, metrics: rows.append(metrics))
+    mean, _ = trainer.evaluate(64)
+    trainer.close()
+    assert mean > 0.97 * Options().horizon
+    assert rows[-1]["health/illegal_actions"] == 0
+    assert 0 < rows[-1]["replay/megabytes"] < 1.3, "the limit in bytes, and the few rows that wait"
+
+
 @pytest.mark.parametrize("algorithm", OWN)
 def test_probe_cannot_be_learned_without_the_mask(algorithm: str, tmp_path: Path) -> None:
     game = FunctionalBatchGame(UnmaskedProbe(), GAMES, 1)
@@ -76,16 +88,16 @@ def test_probe_cannot_be_learned_without_the_mask(algorithm: str, tmp_path: Path
     assert rows[-1]["train/mean_episode_return"] < 1.4 * Options().horizon / DOORS
 
 
-@pytest.mark.parametrize("algorithm", OWN)
-def test_continued_equals_straight_through(algorithm: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("algorithm", "changes"), [*((name, {}) for name in OWN), ("DQN", RAINBOW)])
+def test_continued_equals_straight_through(algorithm: str, changes: dict[str, Any], tmp_path: Path) -> None:
     once = {"PPO": 1024, "A2C": 320, "DQN": 64}[algorithm]
     first, total = (20, 40 * once) if algorithm == "DQN" else (2, 4 * once)  # DQN learns from step 640 on
-    straight = made(algorithm, tmp_path / "straight", log_interval=first)
+    straight = made(algorithm, tmp_path / "straight", log_interval=first, **changes)
     straight.train(total)
-    stopped = made(algorithm, tmp_path / "stopped", log_interval=first)
+    stopped = made(algorithm, tmp_path / "stopped", log_interval=first, **changes)
     stopped.train(total, callback=lambda step, metrics: False)
     stopped.close()
-    again = made(algorithm, tmp_path / "stopped", log_interval=first)
+    again = made(algorithm, tmp_path / "stopped", log_interval=first, **changes)
     assert again.step == first * once
     again.train(total)
     expected = {**straight.network.arrays(), **straight._state()}
@@ -134,6 +146,13 @@ def test_a_buffer_larger_than_memory_says_how_much_it_needs(tmp_path: Path) -> N
     needed = bytes_needed(PROBE, steps) / 1e9
     with pytest.raises(SettingsError, match=rf"needs {needed:.1f} GB of memory; .* are free. Use for instance"):
         made("DQN", tmp_path, buffer_size=steps)
+
+
+def test_a_compressed_replay_larger_than_memory_or_plain_with_priorities_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"A replay of 1000000.0 GB \(buffer_gb\) does not fit"):
+        made("DQN", tmp_path / "a", replay="compressed", buffer_gb=1e6)
+    with pytest.raises(SettingsError, match="Use --replay compressed"):
+        made("DQN", tmp_path / "b", replay="plain", n_step=3)
 
 
 def test_a_checkpoint_of_another_net_or_algorithm_is_one_sentence(tmp_path: Path) -> None:
@@ -230,6 +249,16 @@ class TestReplay:
         np.random.seed(1)
         for ours, theirs in zip(other.sample(50), expected, strict=True):
             assert torch.equal(ours, theirs)
+
+    def test_a_smaller_ring_keeps_the_newest(self) -> None:
+        ring = self.filled(37)
+        ring.shrink(0.5)
+        assert ring.observation.shape[0] == 5
+        np.random.seed(0)
+        batch = ring.sample(200)
+        at = batch.observation[:, 0].numpy()
+        assert set(at) <= {32, 33, 34, 35}
+        np.testing.assert_array_equal(batch.next_observation[:, 0], at + 1)
 
     def test_nothing_but_truncated_steps_is_an_error_and_no_endless_search(self) -> None:
         with pytest.raises(TrainingError, match="Nearly every step"):

@@ -14,6 +14,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
 
 from jimbot.policies import torch_masking as masking
+from jimbot.training.sb3.compressed_replay import CompressedReplay
 from jimbot.training.sb3.losses import Samples, Weights, a2c_loss, dqn_loss, ppo_loss
 from jimbot.training.sb3.policies import MaskedQPolicy
 from jimbot.training.sb3.replay import Replay
@@ -70,10 +71,12 @@ def _random_legal(legal_mask: np.ndarray) -> np.ndarray:
 
 
 class MaskedDQN(DQN):
-    """DQN whose exploration, greedy choice and targets stay inside the mask."""
+    """DQN whose exploration, greedy choice and targets stay inside the mask. `double_q`: see `dqn_loss`."""
+
+    double_q = False
 
     policy: MaskedQPolicy  # ty: ignore[incompatible-attribute-override]
-    replay_buffer: Replay  # ty: ignore[incompatible-attribute-override]
+    replay_buffer: Replay | CompressedReplay  # ty: ignore[incompatible-attribute-override]
     losses: dict[str, float]
 
     def _sample_action(
@@ -92,7 +95,9 @@ class MaskedDQN(DQN):
         self, replay_buffer: Any, buffer_action: Any, new_obs: Any, reward: Any, dones: Any, infos: Any
     ) -> None:
         game: Any = self.env.game  # ty: ignore[missing-attribute]
-        replay_buffer.add(self._last_obs, self._masks, buffer_action, reward, game.terminated, game.truncated)
+        ended = (game.terminated | game.truncated)[:, None]
+        after = np.where(ended, game.final_observation, new_obs)
+        replay_buffer.add(self._last_obs, self._masks, buffer_action, reward, game.terminated, game.truncated, after)
         self._last_obs = new_obs
 
     def train(self, gradient_steps: int, batch_size: int = 32) -> None:
@@ -101,15 +106,16 @@ class MaskedDQN(DQN):
         steps: list[dict[str, float]] = []
         for _ in range(gradient_steps):
             batch = self.replay_buffer.sample(batch_size)
-            loss, parts = dqn_loss(self.policy.q_net, self.policy.q_net_target, self.gamma, batch)
+            loss, parts, error = dqn_loss(self.policy.q_net, self.policy.q_net_target, batch, self.double_q)
             self.policy.optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(self.policy.q_net.parameters(), self.max_grad_norm)
             self.policy.optimizer.step()
+            self.replay_buffer.update_priorities(batch.index, error.cpu().numpy())
             steps.append({name: float(value.detach()) for name, value in parts.items()})
         self._n_updates += gradient_steps
         self.losses = {name: float(np.mean([step[name] for step in steps])) for name in steps[0]}
-        self.losses["train/exploration_rate"] = self.exploration_rate
+        self.losses |= {"train/exploration_rate": self.exploration_rate, **self.replay_buffer.metrics()}
 
     def predict(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from jimbot.policies import torch_masking as masking
@@ -84,20 +85,36 @@ class Remembered(NamedTuple):
     """A minibatch of remembered steps."""
 
     observation: Tensor  # (B, D) float32
+    legal_mask: Tensor  # (B, A) bool
     action: Tensor  # (B,) int64
-    reward: Tensor  # (B,) float32
-    terminated: Tensor  # (B,) bool
+    reward: Tensor  # (B,) float32, over all steps up to `next_observation`
+    discount: Tensor  # (B,) float32, of what follows; 0 where the game terminated
     next_observation: Tensor  # (B, D) float32
     next_legal_mask: Tensor  # (B, A) bool
+    weight: Tensor  # (B,) float32, what the step counts (prioritised replay); 1 without priorities
+    index: np.ndarray | None = None  # (B,) which steps they are, for new priorities
+
+
+def action_values(network: TorchNetwork, observation: Tensor, legal_mask: Tensor) -> Tensor:
+    """(N, A). A duelling network's value is the mean over the legal actions; illegal ones must not move it."""
+    logits, value = network(observation)
+    if not network.description.get("dueling"):
+        return logits
+    mean = torch.where(legal_mask, logits, 0.0).sum(dim=1) / legal_mask.sum(dim=1)
+    return logits + (value - mean)[:, None]
 
 
 def dqn_loss(
-    network: TorchNetwork, target: TorchNetwork, gamma: float, batch: Remembered
-) -> tuple[Tensor, dict[str, Tensor]]:
-    """Huber loss to the one-step target; the best following action is sought among the legal ones only."""
+    network: TorchNetwork, target: TorchNetwork, batch: Remembered, double_q: bool = False
+) -> tuple[Tensor, dict[str, Tensor], Tensor]:
+    """Huber loss to the n-step target; the best following action is sought among the legal ones only, by the network
+    itself if `double_q`, else by the target network. Also returns the errors (B,), which become priorities."""
     with torch.no_grad():
-        following = torch.where(batch.next_legal_mask, target(batch.next_observation)[0], -torch.inf).amax(dim=1)
-        wanted = batch.reward + gamma * torch.where(batch.terminated, 0.0, following)
-    value = masking.of_action(network(batch.observation)[0], batch.action)
-    loss = torch.nn.functional.smooth_l1_loss(value, wanted)
-    return loss, {"train/loss": loss, "train/q_value": value.mean()}
+        following = action_values(target, batch.next_observation, batch.next_legal_mask)
+        chooser = action_values(network, batch.next_observation, batch.next_legal_mask) if double_q else following
+        best = torch.where(batch.next_legal_mask, chooser, -torch.inf).argmax(dim=1)
+        wanted = batch.reward + batch.discount * masking.of_action(following, best)
+    value = masking.of_action(action_values(network, batch.observation, batch.legal_mask), batch.action)
+    each = torch.nn.functional.smooth_l1_loss(value, wanted, reduction="none")
+    loss = (batch.weight * each).mean()
+    return loss, {"train/loss": loss, "train/q_value": value.mean()}, (value - wanted).detach()

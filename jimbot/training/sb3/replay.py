@@ -19,6 +19,7 @@ from jimbot.training.sb3.losses import Remembered
 
 SCALARS = 8 + 4 + 1 + 1  # bytes of action, reward, terminated, truncated
 REDRAWS = 1000
+ARRAYS = ("observation", "legal_mask", "action", "reward", "terminated", "truncated")
 GIGABYTE = 1e9
 
 
@@ -42,9 +43,16 @@ class Replay:
     """The ring. SB3 makes it with its usual arguments; `num_actions` comes from the action space."""
 
     def __init__(
-        self, buffer_size: int, observation_space: Any, action_space: Any, device: Any, n_envs: int, **_: Any
+        self,
+        buffer_size: int,
+        observation_space: Any,
+        action_space: Any,
+        device: Any,
+        n_envs: int,
+        gamma: float = 0.99,
+        **_: Any,
     ) -> None:
-        self.device, self.rows = device, n_envs
+        self.device, self.rows, self.gamma = device, n_envs, gamma
         self.capacity = max(2, buffer_size // n_envs)
         self.num_actions = int(action_space.n)
         shape = (self.capacity, n_envs)
@@ -64,8 +72,10 @@ class Replay:
         reward: np.ndarray,
         terminated: np.ndarray,
         truncated: np.ndarray,
+        after: np.ndarray | None = None,
     ) -> None:
-        """One step of every game: what was seen and legal, what was done, what came of it."""
+        """One step of every game: what was seen and legal, what was done, what came of it (`after` is the next step's
+        observation, which comes by itself)."""
         at = self.added % self.capacity
         self.observation[at] = observation
         self.legal_mask[at] = np.packbits(legal_mask, axis=1)
@@ -94,16 +104,39 @@ class Replay:
         else:
             raise TrainingError("Nearly every step DQN remembers was truncated; it has nothing to learn from.")
         after = (step + 1) % self.capacity
-        mask = np.unpackbits(self.legal_mask[after, row], axis=1, count=self.num_actions).astype(bool)
         arrays = (
             self.observation[step, row],
+            self._mask(step, row),
             self.action[step, row],
             self.reward[step, row],
-            self.terminated[step, row],
+            np.where(self.terminated[step, row], np.float32(0), np.float32(self.gamma)),
             self.observation[after, row],
-            mask,
+            self._mask(after, row),
+            np.ones(batch_size, np.float32),
         )
-        return Remembered(*(torch.as_tensor(array, device=self.device) for array in arrays))
+        tensors: Any = [torch.as_tensor(array, device=self.device) for array in arrays]
+        return Remembered(*tensors)
+
+    def update_priorities(self, index: np.ndarray | None, error: np.ndarray) -> None:
+        """Every step stays as likely as any other."""
+
+    def metrics(self) -> dict[str, float]:
+        """For the log."""
+        return {"replay/steps": float(self.size()), "replay/megabytes": self.observation.nbytes / 1e6}
+
+    def shrink(self, share: float) -> None:
+        """Gives back memory: the newest steps stay."""
+        held, old = min(self.added, self.capacity), self.capacity
+        self.capacity = max(2, int(share * old))
+        kept = np.arange(self.added - min(held, self.capacity), self.added)
+        for name in ARRAYS:
+            place = getattr(self, name)
+            smaller = np.zeros((self.capacity, *place.shape[1:]), place.dtype)
+            smaller[kept % self.capacity] = place[kept % old]
+            setattr(self, name, smaller)
+
+    def _mask(self, step: np.ndarray, row: np.ndarray) -> np.ndarray:
+        return np.unpackbits(self.legal_mask[step, row], axis=1, count=self.num_actions).astype(bool)
 
     def _draw(self, count: int, steps: int, oldest: int) -> tuple[np.ndarray, np.ndarray]:
         step = (oldest + np.random.randint(steps, size=count)) % self.capacity
@@ -112,13 +145,14 @@ class Replay:
     def arrays(self) -> dict[str, np.ndarray]:
         """All that is remembered, for a checkpoint."""
         held = min(self.added, self.capacity)
-        names = ("observation", "legal_mask", "action", "reward", "terminated", "truncated")
-        return {**{name: getattr(self, name)[:held] for name in names}, "added": np.array(self.added)}
+        return {**{name: getattr(self, name)[:held] for name in ARRAYS}, "added": np.array(self.added)}
 
     def load_arrays(self, arrays: dict[str, np.ndarray]) -> None:
+        if "added" not in arrays:
+            raise SettingsError("The checkpoint's replay is compressed; this run's is plain. Give the same --replay.")
         self.added = int(arrays["added"])
         held = min(self.added, self.capacity)
-        for name in ("observation", "legal_mask", "action", "reward", "terminated", "truncated"):
+        for name in ARRAYS:
             place = getattr(self, name)
             if arrays[name].shape != (held, *place.shape[1:]):
                 raise SettingsError(

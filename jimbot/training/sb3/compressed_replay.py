@@ -1,0 +1,135 @@
+"""DQN's memory in the compressed store: prioritised, n-step, with a boost for rare events, bounded in bytes.
+
+It has the face of the plain ring (`replay.Replay`), so the algorithm knows only that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import psutil
+import torch
+
+from jimbot.errors import SettingsError
+from jimbot.games.spec import GameSpec
+from jimbot.training.replay.lockstep import LockstepWriter
+from jimbot.training.replay.rare_events import RareEventWatch
+from jimbot.training.replay.store import ReplayStore
+from jimbot.training.sb3.losses import Remembered
+from jimbot.training.sb3.replay import GIGABYTE
+
+
+def check_bytes(max_bytes: int) -> None:
+    """Refuses a store that does not fit into memory, saying how much there is."""
+    free = psutil.virtual_memory().available
+    if max_bytes > free:
+        raise SettingsError(
+            f"A replay of {max_bytes / GIGABYTE:.1f} GB (buffer_gb) does not fit: {free / GIGABYTE:.1f} GB are free. "
+            f"Use for instance --buffer-gb {0.5 * free / GIGABYTE:.1f}."
+        )
+
+
+class CompressedReplay:
+    """SB3 makes it with its usual arguments and those of `replay_buffer_kwargs`."""
+
+    def __init__(
+        self,
+        buffer_size: int,
+        observation_space: Any,
+        action_space: Any,
+        device: Any,
+        n_envs: int,
+        *,
+        spec: GameSpec,
+        max_bytes: int,
+        gamma: float,
+        n_step: int = 1,
+        alpha: float = 0.0,
+        beta: float = 0.4,
+        boosts: Mapping[str, float] | None = None,
+        **_: Any,
+    ) -> None:
+        """`alpha` 0: every step is as likely, rare or not."""
+        check_bytes(max_bytes)
+        self.device, self.gamma, self.n_step, self.beta = device, gamma, n_step, beta
+        self.store = ReplayStore(spec.observation.size, spec.actions.size, max_bytes, buffer_size, alpha)
+        self.writer = LockstepWriter(self.store, n_envs)
+        self.watch = RareEventWatch(spec, boosts) if alpha > 0 else None
+
+    def add(
+        self,
+        observation: np.ndarray,
+        legal_mask: np.ndarray,
+        action: np.ndarray,
+        reward: np.ndarray,
+        terminated: np.ndarray,
+        truncated: np.ndarray,
+        after: np.ndarray,
+    ) -> None:
+        """One step of every game; `after`: what came of it, also where a game ended."""
+        boost = self.watch.boost(observation, after) if self.watch is not None else 1.0
+        self.writer.add(observation, legal_mask, action, reward, terminated, truncated, boost)
+
+    def size(self) -> int:
+        """Steps held, of all games together."""
+        return self.store.steps + self.writer.waiting * self.writer.games
+
+    def sample(self, batch_size: int) -> Remembered:
+        """By priority (NumPy's global luck, which SB3 seeds)."""
+        drawn = self.store.draw(batch_size, np.random, self.n_step, self.gamma, self.beta)
+
+        def tensor(array: np.ndarray) -> torch.Tensor:
+            return torch.as_tensor(array, device=self.device)
+
+        return Remembered(
+            observation=tensor(drawn.observation),
+            legal_mask=tensor(drawn.legal_mask),
+            action=tensor(drawn.action).long(),
+            reward=tensor(drawn.reward),
+            discount=tensor(drawn.discount),
+            next_observation=tensor(drawn.next_observation),
+            next_legal_mask=tensor(drawn.next_legal_mask),
+            weight=tensor(drawn.weight),
+            index=drawn.index,
+        )
+
+    def update_priorities(self, index: np.ndarray | None, error: np.ndarray) -> None:
+        if self.store.alpha > 0 and index is not None:
+            self.store.update_priorities(index, error)
+
+    def metrics(self) -> dict[str, float]:
+        """For the log: how much is held, how well it compresses, how many rare events there were."""
+        seen = self.watch.counts() if self.watch is not None else {}
+        return {
+            "replay/steps": float(self.size()),
+            "replay/megabytes": (self.store.nbytes + self.writer.nbytes) / 1e6,
+            "replay/ratio": self.store.ratio,
+            **{f"replay/{name}_seen": float(count) for name, count in seen.items()},
+        }
+
+    def shrink(self, share: float) -> None:
+        """Gives back memory: the limit becomes `share` of what it was, the oldest steps go."""
+        self.store.resize(int(share * self.store.max_bytes))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All that is remembered, for a checkpoint."""
+        found = {f"store/{name}": value for name, value in self.store.arrays().items()}
+        found |= {f"writer/{name}": value for name, value in self.writer.arrays().items()}
+        if self.watch is not None:
+            found |= {f"rare/{name}": value for name, value in self.watch.arrays().items()}
+        return found
+
+    def load_arrays(self, arrays: dict[str, np.ndarray]) -> None:
+        def part(prefix: str) -> dict[str, np.ndarray]:
+            return {name[len(prefix) :]: value for name, value in arrays.items() if name.startswith(prefix)}
+
+        if not part("store/"):
+            raise SettingsError(
+                "The checkpoint's replay is a plain one; this run's is compressed. Give the same --replay."
+            )
+        self.store.load_arrays(part("store/"))
+        self.writer.load_arrays(part("writer/"))
+        if self.watch is not None:
+            self.watch.load_arrays(part("rare/"))
