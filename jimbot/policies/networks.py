@@ -44,15 +44,15 @@ def describe_network(
     value_layers: Sequence[int] = (256, 256),
     features_dim: int = 512,
     action_values: bool = False,
-    dueling: bool = False,
     normalize: bool = False,
+    duelling: bool = False,
 ) -> dict[str, Any]:
     """The architecture for a game: `auto` takes `board` or `items` where the game has them, else `mlp`.
 
     `hidden_dim` (0: the kind's own default width) and `num_layers` are of mlp, board and items, the layer lists and
     `features_dim` of towers and fields. `action_values`: the policy's numbers are values of actions (DQN), the best
-    legal one is the value; `dueling` gives them a part of their own for the position's value. `normalize` puts a shift
-    and scale of the observation before everything else.
+    legal one is the value; `duelling`: they are advantages over the value, with mean 0 over the legal ones. `normalize`
+    puts a shift and scale of the observation before everything else.
     """
     board = next((field for field in spec.observation.fields if field.board), None)
     if kind == "auto":
@@ -61,18 +61,18 @@ def describe_network(
         raise UnknownNameError("network", kind, (*KINDS, "auto"))
     if num_layers < 1 or hidden_dim < 0:
         raise SettingsError(f"A network of {num_layers} layers of {hidden_dim}; expected at least 1 layer.")
-    if action_values and not dueling:
-        value_layers = ()
     network: dict[str, Any] = {
         "kind": kind,
         "observation_size": spec.observation.size,
         "num_actions": spec.actions.size,
-        **_layers(spec, kind, hidden_dim, num_layers, policy_layers, value_layers, features_dim),
+        **_layers(
+            spec, kind, hidden_dim, num_layers, policy_layers, () if action_values else value_layers, features_dim
+        ),
     }
     if action_values:
         network["action_values"] = True
-        if dueling:
-            network["dueling"] = True
+        if duelling:
+            network["duelling"] = True
     if normalize:
         network["normalize"] = True
     if kind == "board":

@@ -48,19 +48,21 @@ def onnx_from_params(
     _masked_log_softmax(graph, logits.name)
     last = graph.constant([1], np.int64)
     if network.get("action_values"):  # a position is worth what its best legal action is
-        legal = graph.add("Where", "legal_mask", logits.name, graph.constant([-np.inf], np.float32))
-        if network.get("dueling"):
-            best = graph.add("ReduceMax", legal, last, keepdims=1)
-            allowed = graph.add("Cast", "legal_mask", to=TensorProto.FLOAT)
-            total = graph.add("ReduceSum", graph.add("Mul", allowed, logits.name), last, keepdims=1)
-            mean = graph.add("Div", total, graph.add("ReduceSum", allowed, last, keepdims=1))
-            lead = graph.add("Sub", best, mean)
-            graph.add("Squeeze", graph.add("Add", value.name, lead), last, output="value")
-        else:
-            graph.add("ReduceMax", legal, last, keepdims=0, output="value")
+        values = _duelling(graph, logits.name, value.name) if network.get("duelling") else logits.name
+        legal = graph.add("Where", "legal_mask", values, graph.constant([-np.inf], np.float32))
+        graph.add("ReduceMax", legal, last, keepdims=0, output="value")
     else:
         graph.add("Squeeze", value.name, last, output="value")
     return graph.serialise(observation_size, num_actions, dict(metadata or {}))
+
+
+def _duelling(graph: _Graph, advantages: str, value: str) -> str:
+    """The lines of `torch_masking.duelling`, as graph nodes."""
+    last = graph.constant([1], np.int64)
+    legal = graph.add("Where", "legal_mask", advantages, graph.constant([0], np.float32))
+    count = graph.add("ReduceSum", graph.add("Cast", "legal_mask", to=TensorProto.FLOAT), last, keepdims=1)
+    mean = graph.add("Div", graph.add("ReduceSum", legal, last, keepdims=1), count)
+    return graph.add("Add", value, graph.add("Sub", advantages, mean))
 
 
 def _masked_log_softmax(graph: _Graph, logits: str) -> None:

@@ -62,3 +62,10 @@ def sample(log_probability: Tensor, legal_mask: Tensor, uniform: Tensor) -> Tens
     target = uniform.unsqueeze(-1) * running[..., -1:]
     drawn = (running < target).sum(dim=-1).clamp(max=legal_mask.shape[-1] - 1)
     return torch.where(of_action(legal_mask, drawn), drawn, best(log_probability, legal_mask))
+
+
+def duelling(advantages: Tensor, value: Tensor, legal_mask: Tensor) -> Tensor:
+    """(…, A) values of actions from (…, A) advantages over (…,) the value: their mean over legal actions is 0."""
+    legal = torch.where(legal_mask, advantages, 0.0)
+    mean = legal.sum(dim=-1, keepdim=True) / legal_mask.sum(dim=-1, keepdim=True)
+    return value.unsqueeze(-1) + advantages - mean

@@ -60,7 +60,7 @@ class SB3Trainer(RLTrainer):
             self.spec,
             **network_choice(settings),
             action_values=action_values,
-            dueling=action_values and settings.dueling,
+            duelling=action_values and settings.duelling,
             normalize=observe,
         )
         self.model: MaskedPPO | MaskedDQN | None = None

@@ -142,7 +142,7 @@ class TrainSettings(RunSettings):
     )
     n_step: int = Field(1, ge=1, le=100, description="DQN: rewards summed before the target network is asked.")
     double_q: bool = Field(False, description="DQN: the net itself chooses the action its target net judges.")
-    dueling: bool = Field(False, description="DQN: the position's value and the actions' leads are learned apart.")
+    duelling: bool = Field(False, description="DQN: the position's value and the actions' leads are learned apart.")
     learning_starts: int = Field(10_000, ge=0, description="DQN: steps of random legal play before learning.")
     replay_batch_size: int = Field(32, ge=1, description="DQN: remembered steps per gradient step.")
     train_freq: int = Field(4, ge=1, description="DQN: one gradient step per so many steps of all games together.")

@@ -86,6 +86,7 @@ OWN_EXTRA = (
     "jimbot.envs.pettingzoo*",
     "jimbot.envs.sb3*",
     "jimbot.training.sb3*",
+    "jimbot.training.ray*",
     "jimbot.policies.torch*",
     "jimbot.games.vgc.poke_env*",
 )

@@ -80,10 +80,10 @@ def test_jax_and_sb3_agree_on_loss_and_gradients(game_id: str, kind: str) -> Non
         np.testing.assert_allclose(found.numpy(), gradient, rtol=2e-3, atol=2e-6, err_msg=name)
 
 
-@pytest.mark.parametrize("dueling", [False, True])
+@pytest.mark.parametrize("duelling", [False, True])
 @pytest.mark.parametrize("double_q", [False, True])
-def test_the_target_of_dqn_never_looks_at_an_illegal_action(double_q: bool, dueling: bool) -> None:
-    described = describe_network(game_entry("probe").spec, "mlp", hidden_dim=8, action_values=True, dueling=dueling)
+def test_the_target_of_dqn_never_looks_at_an_illegal_action(double_q: bool, duelling: bool) -> None:
+    described = describe_network(game_entry("probe").spec, "mlp", hidden_dim=8, action_values=True, duelling=duelling)
     network, target = TorchNetwork(described), TorchNetwork(described)
     with torch.no_grad():
         for one in (network, target):  # a tempting action that is not legal
@@ -121,7 +121,7 @@ def test_double_q_lets_the_net_choose_and_the_target_judge() -> None:
 
 def test_a_duelling_value_is_the_mean_over_legal_actions_and_the_saved_policy_agrees() -> None:
     spec = game_entry("probe").spec
-    described = describe_network(spec, "mlp", hidden_dim=8, action_values=True, dueling=True)
+    described = describe_network(spec, "mlp", hidden_dim=8, action_values=True, duelling=True)
     network = TorchNetwork(described)
     seen = torch.rand(5, 5)
     legal = torch.rand(5, 48) < 0.3

@@ -45,7 +45,7 @@ OWN: dict[str, dict[str, Any]] = {
         "train_freq": 8,
     },
 }  # fmt: skip
-RAINBOW = {"prioritized_replay": True, "n_step": 2, "double_q": True, "dueling": True, "buffer_gb": 0.001}
+RAINBOW = {"prioritized_replay": True, "n_step": 2, "double_q": True, "duelling": True, "buffer_gb": 0.001}
 STEPS = {"PPO": 16 * 1024, "A2C": 64 * 320, "DQN": 8192}
 
 
@@ -247,7 +247,7 @@ class TestReplay:
         np.random.seed(1)
         expected = ring.sample(50)
         np.random.seed(1)
-        for ours, theirs in zip(other.sample(50), expected, strict=True):
+        for ours, theirs in zip(other.sample(50)[:-1], expected[:-1], strict=True):  # without `index`
             assert torch.equal(ours, theirs)
 
     def test_a_smaller_ring_keeps_the_newest(self) -> None:

@@ -12,8 +12,7 @@ from jimbot.training.replay.store import SEGMENT_STEPS, TERMINATED, TRUNCATED, R
 
 
 class LockstepWriter:
-    """For `games` rows of a BatchGame. A truncated step without a record of what came after is never learned from:
-    the mask of the position it was cut off at is not known."""
+    """For `games` rows of a BatchGame."""
 
     def __init__(self, store: ReplayStore, games: int) -> None:
         self.store, self.games = store, games

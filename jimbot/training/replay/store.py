@@ -10,9 +10,9 @@ A row's number is `segment serial × steps per segment + place`; its slot in eve
 capacity. A segment knows the one that follows it in its stream. Segments are evicted in the order they were put, so a
 link never points to one that is gone.
 
-A draw returns n-step windows. One ends early where the game ended; where it was truncated without a record of what
-came after (`CLOSING`), or where the stream has not come further, it ends at the last row known, with the discount that
-belongs to its real length.
+A draw returns n-step windows. One ends early where the game ended; where it was truncated, or where the stream has not
+come further, it ends at the last row known, with the discount that belongs to its real length. A truncated step itself
+is never learned from: what was legal in the position it was cut off at is not known.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LEVEL = 1
 BEST_RATIO = 48  # tables are sized for observations that compress so well
 SMALLEST_PRIORITY = 1e-6
 LARGEST_FRAME_EXTRA = 64  # what zstd adds at most to a segment it cannot compress
-TERMINATED, TRUNCATED, CLOSING = 1, 2, 4  # CLOSING: what was seen when a game was cut off; nothing was done there
+TERMINATED, TRUNCATED = 1, 2
 
 _DTYPES = {"action": np.int32, "reward": np.float32, "flags": np.uint8, "boost": np.float32}
 _SEGMENT_DTYPES = {"offset": np.int64, "size": np.int32, "count": np.int32, "following": np.int64}
@@ -305,24 +305,18 @@ class ReplayStore:
         self.tree.set(leaf, self.largest**self.alpha * self._row["boost"][leaf])
 
     def _usable(self, rows: np.ndarray) -> np.ndarray:
-        """(B,) bool: something was done there, and what came of it is known."""
-        leaf = rows % self.capacity
+        """(B,) bool: what came of the step is known."""
         place, segment = rows % SEGMENT_STEPS, (rows // SEGMENT_STEPS) % self.num_segments
-        flags = self._row["flags"][leaf]
-        real = (place < self._segment["count"][segment]) & ((flags & CLOSING) == 0)
-        return real & (((flags & TERMINATED) > 0) | (self._after(rows) >= 0))
+        terminated = (self._row["flags"][rows % self.capacity] & TERMINATED) > 0
+        return (place < self._segment["count"][segment]) & (terminated | (self._after(rows) >= 0))
 
     def _after(self, rows: np.ndarray) -> np.ndarray:
         """(B,) int64: the rows that follow in the same game, -1 where none is known."""
-        leaf = rows % self.capacity
         place, segment = rows % SEGMENT_STEPS, (rows // SEGMENT_STEPS) % self.num_segments
         inside = place + 1 < self._segment["count"][segment]
         following = self._segment["following"][segment]
         after = np.where(inside, rows + 1, np.where(following >= 0, following * SEGMENT_STEPS, -1))
-        flags = self._row["flags"][leaf]
-        closes = (self._row["flags"][after % self.capacity] & CLOSING) > 0
-        known = (after >= 0) & ((flags & (TERMINATED | CLOSING)) == 0) & (((flags & TRUNCATED) == 0) | closes)
-        return np.where(known, after, -1)
+        return np.where(self._row["flags"][rows % self.capacity] == 0, after, -1)
 
     def _windows(self, index: np.ndarray, n_step: int, gamma: float) -> tuple[np.ndarray, ...]:
         """(reward, discount, steps, terminated, row at the end) of the windows that begin at `index`."""

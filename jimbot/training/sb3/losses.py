@@ -98,10 +98,7 @@ class Remembered(NamedTuple):
 def action_values(network: TorchNetwork, observation: Tensor, legal_mask: Tensor) -> Tensor:
     """(N, A). A duelling network's value is the mean over the legal actions; illegal ones must not move it."""
     logits, value = network(observation)
-    if not network.description.get("dueling"):
-        return logits
-    mean = torch.where(legal_mask, logits, 0.0).sum(dim=1) / legal_mask.sum(dim=1)
-    return logits + (value - mean)[:, None]
+    return masking.duelling(logits, value, legal_mask) if network.description.get("duelling") else logits
 
 
 def dqn_loss(
