@@ -34,7 +34,7 @@ settings.load_profile("jimbot")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """The Showdown simulator is installed into the tests' cache once; where that fails, the tests that need it say why."""
+    """The Showdown simulator is installed into the tests' cache once; where that fails, tests that need it say why."""
     from jimbot.errors import JimbotError
     from jimbot.games.vgc import simulator
 

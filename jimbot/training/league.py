@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ MOST_PAST_SELVES = 8
 
 @dataclass
 class Member:
-    """One opponent; `policy` is None for the learner itself and for players that live inside the game."""
+    """One opponent; only the learner itself has no policy of its own."""
 
     name: str
     kind: str
@@ -50,11 +50,6 @@ class Member:
         """The learner's recent score against this member, 0 to 1."""
         return (self.points + 0.5 * PRIOR_GAMES) / (self.games + PRIOR_GAMES)
 
-    @property
-    def inside(self) -> bool:
-        """Played by the game itself."""
-        return self.policy is None and self.kind != SELF
-
 
 class League:
     """The members, how often each is met, and how it went."""
@@ -65,8 +60,8 @@ class League:
 
     def add(self, member: Member) -> None:
         """Takes a member in; of past selves only the newest are kept, but the very first stays."""
-        if member.kind not in KINDS or member.kind == SELF:
-            raise UnknownNameError("kind of league member", member.kind, KINDS[1:])
+        if member.kind not in KINDS[1:] or member.policy is None:
+            raise UnknownNameError("kind of league member with a policy", member.kind, KINDS[1:])
         self.members = [known for known in self.members if known.name != member.name]
         self.members.append(member)
         past = [known for known in self.members if known.kind == "past"]
@@ -122,20 +117,10 @@ def check_mix(mix: Mapping[str, float]) -> dict[str, float]:
     return dict(mix)
 
 
-@runtime_checkable
-class SeatedGame(Protocol):
-    """A game that can have seats played by scripted players of its own."""
-
-    def seat_player(self, game: int, seat: int, name: str | None) -> None:
-        """From the next game on, `seat` is played inside by the player of that name; None: from outside."""
-        ...
-
-
 class Seats:
     """Who sits where: a member of the league against the learner in every game, drawn anew when a game ends.
 
     `others` marks the rows somebody else plays: the learner's actions there are replaced, and nothing is learned.
-    A game restarts by itself within the step that ends it, so who sits inside a game is settled one game ahead.
     """
 
     def __init__(self, game: BatchGame, league: League, seed: int = 0) -> None:
@@ -144,26 +129,17 @@ class Seats:
         self.luck = np.random.default_rng(seed)
         self.won = game.spec.episode_stats.index("won")
         self.others = np.zeros(game.num_rows, bool)
-        self._now: list[tuple[Member, int]] = []
-        self._next: list[tuple[Member, int]] = []
-        for _ in range(2):  # the games about to start, and those after them
-            self._now, self._next = self._next, [self._pair() for _ in range(game.num_envs)]
+        self._met: list[tuple[Member, int]] = [(league.members[0], 0)] * game.num_envs
         for number in range(game.num_envs):
-            self._announce(number, self._now[number])
             self._sit(number)
 
-    def started(self) -> None:
-        """The games have begun: who plays inside the ones after them can be told."""
-        for number in range(self.game.num_envs):
-            self._announce(number, self._next[number])
-
     def act(self, rows: np.ndarray, actions: np.ndarray) -> None:
-        """Overwrites `actions` (N,) in those of `rows` that others play from outside the game."""
+        """Overwrites `actions` (N,) in those of `rows` that others play."""
         asked: dict[int, tuple[Policy, list[int]]] = {}
         for row in rows[self.others[rows] & self.game.acting[rows]]:
-            policy = self._now[row // self.players][0].policy
-            if policy is not None:
-                asked.setdefault(id(policy), (policy, []))[1].append(int(row))
+            policy = self._met[row // self.players][0].policy
+            assert policy is not None
+            asked.setdefault(id(policy), (policy, []))[1].append(int(row))
         for policy, theirs in asked.values():
             observation, legal_mask = self.game.observation[theirs], self.game.legal_mask[theirs]
             actions[theirs] = policy.act(observation, legal_mask, deterministic=False, key=self.luck).actions
@@ -172,25 +148,15 @@ class Seats:
         """A step of `rows` was taken: reports games that ended and seats the next opponents."""
         ended = (self.game.terminated | self.game.truncated)[rows]
         for number in np.unique(rows[ended] // self.players):
-            member, seat = self._now[number]
-            row = number * self.players + (self.players - 1 - seat)
-            if member.kind != SELF and self.game.terminated[row]:
-                self.league.report(member.name, float(self.game.final_stats[row, self.won]))
-            self._now[number], self._next[number] = self._next[number], self._pair()
+            member, seat = self._met[number]
+            ours = number * self.players + (self.players - 1 - seat)
+            if member.kind != SELF and self.game.terminated[ours]:
+                self.league.report(member.name, float(self.game.final_stats[ours, self.won]))
             self._sit(number)
-            self._announce(number, self._next[number])
-
-    def _pair(self) -> tuple[Member, int]:
-        """A member and the seat it takes."""
-        return self.league.draw(self.luck, 1)[0], int(self.luck.integers(self.players))
-
-    def _announce(self, number: int, pair: tuple[Member, int]) -> None:
-        if isinstance(self.game, SeatedGame):
-            member, taken = pair
-            for seat in range(self.players):
-                self.game.seat_player(number, seat, member.name if member.inside and seat == taken else None)
 
     def _sit(self, number: int) -> None:
-        member, taken = self._now[number]
+        """Draws an opponent for a game and the seat it takes."""
+        member, taken = self.league.draw(self.luck, 1)[0], int(self.luck.integers(self.players))
+        self._met[number] = member, taken
         rows = number * self.players + np.arange(self.players)
         self.others[rows] = (np.arange(self.players) == taken) & (member.kind != SELF)

@@ -29,15 +29,8 @@ class Always:
         return Decision(actions, np.eye(3, dtype=np.float32)[actions], np.zeros(len(actions), np.float32))
 
 
-class SeatedDuel(Duel):
-    """A duel that lets rock be shown by a player of its own, and whose `won` is 1, ½ or 0."""
-
-    def __init__(self, *arguments, **named) -> None:
-        super().__init__(*arguments, **named)
-        self.announced: dict[tuple[int, int], str | None] = {}
-
-    def seat_player(self, game: int, seat: int, name: str | None) -> None:
-        self.announced[game, seat] = name
+class WonDuel(Duel):
+    """A duel whose `won` is 1, ½ or 0."""
 
     def step(self, actions, hold=None) -> None:
         super().step(actions, hold)
@@ -120,7 +113,6 @@ def play(game: BatchGame, league: League, updates: int = 1):
     network = network_for(settings, SPEC)
     seats = Seats(game, league, seed=1)
     game.reset()
-    seats.started()
     update = HostUpdate(settings, network, game, seats=seats)
     state = initial_state(settings, network, game)
     for _ in range(updates):
@@ -131,7 +123,7 @@ def play(game: BatchGame, league: League, updates: int = 1):
 def test_rows_of_others_are_played_by_them_and_never_learned_from() -> None:
     league = League({"exploiter": 1.0})
     league.add(Member("scissors", "exploiter", Always(SCISSORS)))
-    collector, _, state = play(SeatedDuel(8, seed=2), league, updates=1)
+    collector, _, state = play(WonDuel(8, seed=2), league, updates=1)
     theirs = ~collector.ours
     assert (theirs.sum(axis=1) == 8).all()  # one seat in every game
     free = collector.legal_mask.all(axis=2)
@@ -145,24 +137,7 @@ def test_rows_of_others_are_played_by_them_and_never_learned_from() -> None:
 def test_the_learner_learns_to_beat_a_member_and_the_league_notices() -> None:
     league = League({"exploiter": 1.0})
     league.add(Member("scissors", "exploiter", Always(SCISSORS)))
-    collector, *_ = play(SeatedDuel(32, seed=2), league, updates=40)
+    collector, *_ = play(WonDuel(32, seed=2), league, updates=40)
     free = collector.legal_mask.all(axis=2)
     assert (collector.action[collector.ours & free] == ROCK).mean() > 0.8
     assert league.metrics()["league/scissors"] > 0.8
-
-
-def test_players_inside_the_game_are_announced_one_game_ahead() -> None:
-    league = League({"exploiter": 1.0})
-    league.add(Member("rock", "exploiter"))
-    game = SeatedDuel(4, seed=2)
-    seats = Seats(game, league, seed=1)
-    before = dict(game.announced)
-    now = seats.others.reshape(4, 2)
-    assert {place for place, name in before.items() if name == "rock"} == set(zip(*np.nonzero(now), strict=True))
-    game.reset()
-    seats.started()
-    announced = {place for place, name in game.announced.items() if name == "rock"}
-    while not game.terminated.any():
-        game.step(np.zeros(8, int))
-        seats.after(np.arange(8))
-    assert set(zip(*np.nonzero(seats.others.reshape(4, 2)), strict=True)) == announced
