@@ -85,9 +85,8 @@ def _deal(g, which):
 @njit
 def _empty_hand(g):
     """An open pack may have dealt cards: they lie in the deck while hands are tried out."""
-    for index in range(g.card_count):
-        if g.card_place[g.cards[index]] == IN_HAND:
-            g.card_place[g.cards[index]] = IN_DECK
+    for place in range(g.hand_count):
+        g.card_place[g.hand[place]] = IN_DECK
 
 
 @njit

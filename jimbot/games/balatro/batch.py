@@ -21,7 +21,7 @@ from jimbot.games.balatro.state import GAME_OVER, NOTHING, WON
 from jimbot.games.balatro.streams import SEED_COUNT, set_seed_number
 from jimbot.games.seeds import FIRST_TRAIN_RESIDUE
 
-START, RESTART, STEP, LOOK, REDRAW, CHECK, ROAM = range(7)  # tasks
+START, RESTART, STEP, LOOK, REDRAW, CHECK, ROAM, REPLAY = range(8)  # tasks
 
 # `settings`
 SETTINGS = ("deck", "stake", "challenge", "endless", "helpers", "step_limit", "look", "seed_length", "turns")
@@ -44,6 +44,7 @@ class Arrays(NamedTuple):
     hold: np.ndarray  # (N,) bool, rows to leave alone
     faults: np.ndarray  # (N,) int64, what CHECK found
     advanced: np.ndarray  # (N,) int64, moves of ROAM that were no choosing, grabbing or reordering
+    plan: np.ndarray  # (N, turns) int64, the actions REPLAY takes
     observation: np.ndarray
     legal_mask: np.ndarray
     reward: np.ndarray
@@ -187,6 +188,14 @@ def _roam(b, s, memory, row):
 
 
 @njit
+def _replay(b, s, memory, row):
+    """Takes actions that were legal when they were recorded; nothing is looked at in between."""
+    for turn in range(b.plan.shape[1]):
+        b.actions[row] = b.plan[row, turn]
+        _step(b, s, memory, row)
+
+
+@njit
 def work(task, b, worker, first, last):
     """Does a task for rows first..last-1 that are not held; `worker` has its own working space."""
     s = b.scratch[worker]
@@ -205,6 +214,8 @@ def work(task, b, worker, first, last):
             continue
         elif task == ROAM:
             _roam(b, s, memory, row)
+        elif task == REPLAY:
+            _replay(b, s, memory, row)
         elif task == START:
             _rest(b, row)
             _start(b, s, row, np.int64(b.seeds[row] % np.uint64(SEED_COUNT)))

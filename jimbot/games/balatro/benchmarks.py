@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.games.balatro import batch, seeds
+from jimbot.games.balatro import seeds
 from jimbot.games.balatro.content import JOKERS
 from jimbot.games.balatro.game import BalatroGame, thread_count
 from jimbot.games.balatro.inventory import START_COUNTER, START_VALUE
@@ -122,21 +122,15 @@ def _engine_alone(game: BalatroGame, seconds: float) -> float:
     """The rules without observation and mask: recorded random play, played again from the same states."""
     game.reset()
     before = game.snapshot()
-    actions = []
-    for _ in range(TURNS):
+    plan = np.zeros((game.num_envs, TURNS), np.int64)
+    for turn in range(TURNS):
         game.roam(1)
-        actions.append(game.arrays.actions.copy())
-    blind = game.arrays._replace(
-        settings=np.where(np.arange(len(batch.SETTINGS)) == batch.LOOKING, 0, game.arrays.settings),
-        legal_mask=np.ones_like(game.legal_mask),
-    )
+        plan[:, turn] = game.arrays.actions
     wall, rounds = 0.0, 0
     while wall < seconds:
         game.restore(before)
         began = time.perf_counter()
-        for chosen in actions:
-            game.arrays.actions[:] = chosen
-            game._work(batch.STEP, blind)
+        game.replay(plan, look=False)
         wall += time.perf_counter() - began
         rounds += 1
     return rounds * TURNS * game.num_envs / wall

@@ -4,15 +4,24 @@ A trial plays the cards on the game itself and then puts the whole record back, 
 could drift. Only what is certain counts (`s.certain`): every chance fails, Misprint gives its least, The Hook takes
 nothing. No stream is looked at, so nothing of the future shows. What the player cannot see does not count either: a
 face-down card is neither played nor held, and face-down jokers act in the order they were gained.
+
+Most choices need no trial: a kicker that does not score leaves the score as it is. So the poker hand of every choice is
+found first, which is cheap, and of all choices that must score the same (`_outcome_of`) only the first is tried: in
+the usual case a dozen of 218. What a card may do without scoring is asked of the jokers held: some look at held cards,
+some count the cards played.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from jimbot.games.balatro import bosses
 from jimbot.games.balatro.compile import njit
-from jimbot.games.balatro.content import HANDS
+from jimbot.games.balatro.content import BLINDS, HANDS, JOKERS, STEEL
 from jimbot.games.balatro.fields import HAND_ROWS, places, start, stride
+from jimbot.games.balatro.hands import detect_hand, read_jokers
+from jimbot.games.balatro.jokers import registry as r
+from jimbot.games.balatro.jokers.evaluate import card_condition
 from jimbot.games.balatro.piles import is_chosen
 from jimbot.games.balatro.records import keep_game, put_back
 from jimbot.games.balatro.reorder import swap_jokers
@@ -26,6 +35,14 @@ _SCORE, _SHARE = places("best_plays")
 _STRIDE = stride("best_plays")
 _BEST_SCORE, _BEST_SHARE = places("best_play")
 _BEST_CARDS = start("best_play_cards")
+_PSYCHIC = BLINDS.id("bl_psychic")
+
+# Jokers by what they see of cards that do not score.
+_WATCHES_SOME = r.HELD.condition  # held cards that meet a condition
+_WATCHES_SOME_ARGUMENT = r.HELD.argument
+_WATCHES_ALL = r.has_function("held_card") | (r.MAIN_CONDITION == r.HELD_ALL_BLACK)
+_COUNTS = r.MAIN_CONDITION == r.PLAYED_AT_MOST
+_COUNTS[[JOKERS.id("j_square"), JOKERS.id("j_dna")]] = True
 
 
 @njit
@@ -47,14 +64,11 @@ def _hide_unknown(g):
 
 
 @njit
-def try_play(g, s, targets):
-    """The certain score of playing these hand positions, or -1 if one lies face down; the game stays as it was.
+def _try_play(g, s, targets):
+    """The certain score of playing these hand positions, all face up; the game stays as it was.
 
     `s.hand` names the poker hand. The caller has put a copy of the game into `s.kept`.
     """
-    for place in range(g.hand_count):
-        if is_chosen(targets, place) and g.card_flags[g.hand[place]] & CARD_FACE_DOWN:
-            return -1.0
     _hide_unknown(g)
     g.consumable_slots = 0  # nothing a joker creates in this moment can change the score
     s.certain = True
@@ -64,26 +78,32 @@ def try_play(g, s, targets):
     return s.score
 
 
+# --- which choices there are ---
+
+
 @njit
 def _list_candidates(g, s):
-    """The hand positions to combine: a forced card first, then face-up cards from the left, at most MAX_CANDIDATES.
+    """The hand positions to combine: face-up cards from the left, at most MAX_CANDIDATES, forced ones in any case.
 
-    The number of forced cards; -1 if one lies face down, for then no choice is known.
+    A bit set of the forced ones among them; -1 if one lies face down, for then no choice is known.
     """
+    room = MAX_CANDIDATES
+    for place in range(g.hand_count):
+        room -= (g.card_flags[g.hand[place]] & CARD_FORCED) != 0
     s.candidate_count = 0
     forced = 0
-    for turn in range(2):
-        for place in range(g.hand_count):
-            flags = g.card_flags[g.hand[place]]
-            if ((flags & CARD_FORCED) != 0) != (turn == 0) or s.candidate_count >= MAX_CANDIDATES:
-                continue
+    for place in range(g.hand_count):
+        flags = g.card_flags[g.hand[place]]
+        if flags & CARD_FORCED:
             if flags & CARD_FACE_DOWN:
-                if turn == 0:
-                    return -1
-                continue
-            s.candidates[s.candidate_count] = place
-            s.candidate_count += 1
-            forced += 1 - turn
+                return -1
+            forced |= 1 << s.candidate_count
+        elif flags & CARD_FACE_DOWN or room == 0:
+            continue
+        else:
+            room -= 1
+        s.candidates[s.candidate_count] = place
+        s.candidate_count += 1
     return forced
 
 
@@ -98,17 +118,86 @@ def _targets_of(s, choice):
 
 
 @njit
-def _size_of(choice):
-    size = 0
-    while choice != 0:
-        choice &= choice - 1
-        size += 1
-    return size
+def _next_choice(choice):
+    """The next larger bit set with as many bits."""
+    lowest = choice & -choice
+    moved = choice + lowest
+    return moved | ((choice ^ moved) >> 2) // lowest
+
+
+# --- which of them score the same ---
 
 
 @njit
-def best_plays(g, s):
-    """Tries every choice of cards; returns the poker hand of the best one, -1 if nothing can be tried.
+def _is_watched(g, s, slot):
+    """Whether a card may change the score while it is held."""
+    if g.card_enhancement[slot] == STEEL:
+        return True
+    for i in range(g.joker_count):
+        joker = g.joker_id[i]
+        if _WATCHES_ALL[joker]:
+            return True
+        condition = _WATCHES_SOME[joker]
+        if condition != r.NEVER and card_condition(g, s, slot, condition, _WATCHES_SOME_ARGUMENT[joker]):
+            return True
+    return False
+
+
+@njit
+def _ask_jokers(g, s):
+    """Notes which candidates matter while held, and whether the number of cards played does.
+
+    The Psychic wants five cards and The Tooth takes a dollar for each, which some jokers look at.
+    """
+    read_jokers(g, s)
+    s.watched = 0
+    for index in range(s.candidate_count):
+        if _is_watched(g, s, g.hand[s.candidates[index]]):
+            s.watched |= 1 << index
+    s.counted = bosses.is_active(g, _PSYCHIC) or bosses.is_active(g, bosses.TOOTH)
+    for i in range(g.joker_count):
+        s.counted = s.counted or _COUNTS[g.joker_id[i]]
+
+
+@njit
+def _outcome_of(g, s, choice, size):
+    """All that the score of a choice depends on, as one number.
+
+    It holds the cards that score, those played that would matter if they were held, the poker hands they contain, and
+    the number of cards if it counts.
+    """
+    s.played_count = 0
+    for index in range(s.candidate_count):
+        if choice >> index & 1:
+            s.played[s.played_count] = g.hand[s.candidates[index]]
+            s.played_count += 1
+    detect_hand(g, s)
+    scoring, found = 0, 0
+    for index in range(s.candidate_count):
+        if choice >> index & 1 and found < s.scoring_count and g.hand[s.candidates[index]] == s.scoring[found]:
+            scoring |= 1 << index
+            found += 1
+    outcome = (s.contains << MAX_CANDIDATES | scoring) << MAX_CANDIDATES | (choice & s.watched)
+    return outcome << 3 | (size if s.counted else 0)
+
+
+@njit
+def _is_new(s, outcome):
+    """Whether no choice with this outcome was tried yet; notes it."""
+    for index in range(s.tried_count):
+        if s.tried[index] == outcome:
+            return False
+    s.tried[s.tried_count] = outcome
+    s.tried_count += 1
+    return True
+
+
+# --- the best ones ---
+
+
+@njit
+def _best_plays(g, s):
+    """Tries the choices of cards; returns the poker hand of the best one, -1 if nothing can be tried.
 
     `s.best_score[hand]` is the most each poker hand scores for certain (-1 if it cannot be formed) and
     `s.best_cards[hand]` the hand positions that do it; of equal ones the fewest cards.
@@ -121,26 +210,29 @@ def best_plays(g, s):
     forced = _list_candidates(g, s)
     if forced < 0:
         return -1
-    must = (1 << forced) - 1
+    _ask_jokers(g, s)
+    s.tried_count = 0
     best = -1
     keep_game(g, s.kept)
-    for size in range(1, MAX_PLAYED + 1):
-        for choice in range(1, 1 << s.candidate_count):
-            if choice & must == must and _size_of(choice) == size:
+    for size in range(1, min(MAX_PLAYED, s.candidate_count) + 1):
+        choice = (1 << size) - 1
+        while choice < 1 << s.candidate_count:
+            if choice & forced == forced and _is_new(s, _outcome_of(g, s, choice, size)):
                 targets = _targets_of(s, choice)
-                score = try_play(g, s, targets)
+                score = _try_play(g, s, targets)
                 if score > s.best_score[s.hand]:
                     s.best_score[s.hand] = score
                     s.best_cards[s.hand] = targets
                     if best < 0 or score > s.best_score[best]:
                         best = s.hand
+            choice = _next_choice(choice)
     return best
 
 
 @njit
 def write_helpers(g, s, out):
     """Writes the best certain scores into the observation, as such and as a share of what the blind still wants."""
-    best = best_plays(g, s)
+    best = _best_plays(g, s)
     if best < 0:
         return
     missing = max(1.0, g.requirement - g.score)

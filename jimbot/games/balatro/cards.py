@@ -38,6 +38,13 @@ def add_card(g, rank, suit, enhancement, edition, seal, serial, place):
     slot = 0
     while g.card_place[slot] != NOWHERE:
         slot += 1
+    put_card(g, slot, rank, suit, enhancement, edition, seal, serial, place)
+    return slot
+
+
+@njit
+def put_card(g, slot, rank, suit, enhancement, edition, seal, serial, place):
+    """Puts a new playing card into a slot that the caller knows to be free."""
     g.card_place[slot] = place
     g.card_rank[slot] = rank
     g.card_suit[slot] = suit
@@ -55,7 +62,6 @@ def add_card(g, rank, suit, enhancement, edition, seal, serial, place):
         position -= 1
     g.cards[position] = slot
     g.card_count += 1
-    return slot
 
 
 @njit

@@ -82,6 +82,7 @@ class BalatroGame(BatchGame):
             hold=np.zeros(num_envs, bool),
             faults=np.zeros(num_envs, np.int64),
             advanced=np.zeros(num_envs, np.int64),
+            plan=np.zeros((num_envs, 0), np.int64),
             observation=self.observation,
             legal_mask=self.legal_mask,
             reward=self.reward,
@@ -149,6 +150,23 @@ class BalatroGame(BatchGame):
         self.arrays.settings[batch.TURNS] = turns
         self._work(batch.ROAM)
         return int(self.arrays.advanced.sum())
+
+    def replay(self, plan: np.ndarray, look: bool = True) -> None:
+        """Takes recorded actions, (N, turns), in one compiled call: the rules alone, for benchmarks and long tests.
+
+        The games must stand where they stood when the actions were recorded: whether an action is legal is not looked
+        at again. Observation and mask are written once at the end, or with `look=False` not at all.
+        """
+        self._require_started()
+        plan = np.ascontiguousarray(plan, np.int64)
+        if plan.ndim != 2 or len(plan) != self.num_envs:
+            raise UsageError(f"replay got actions of shape {plan.shape}; expected ({self.num_envs}, turns).")
+        self.arrays.hold[:] = False
+        self.arrays.settings[batch.LOOKING] = look
+        try:
+            self._work(batch.REPLAY, self.arrays._replace(plan=plan))
+        finally:
+            self.arrays.settings[batch.LOOKING] = True
 
     def close(self) -> None:
         if self._pool is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from jimbot.games.balatro.compile import njit
 from jimbot.games.balatro.content import HANDS, JOKERS, STONE, WILD
 from jimbot.games.balatro.inventory import odds_numerator
+from jimbot.games.balatro.piles import count_bits
 from jimbot.games.balatro.pools import count_active
 from jimbot.games.balatro.state import CARD_DEBUFFED
 
@@ -89,6 +90,8 @@ def is_face(g, s, slot):
 def _find_flush(g, s):
     s.flush_mask = 0
     need = 4 if s.four_fingers > 0 else 5
+    if s.played_count < need:
+        return
     for suit in range(_SUIT_COUNT):
         mask = 0
         count = 0
@@ -142,14 +145,20 @@ def _find_straight(g, s):
 
 
 @njit
-def _mask_of_count(g, s, count):
-    """Table positions of all cards whose rank occurs exactly `count` times."""
-    mask = 0
+def _masks_by_count(g, s):
+    """Table positions of all cards whose rank occurs exactly five, four, three and two times."""
+    fives, fours, threes, pairs = 0, 0, 0, 0
     for place in range(s.played_count):
-        rank = rank_of(g, s.played[place])
-        if rank > 0 and s.rank_count[rank] == count:
-            mask |= 1 << place
-    return mask
+        count = s.rank_count[rank_of(g, s.played[place])]  # Stone Cards are counted under no rank
+        if count == 2:
+            pairs |= 1 << place
+        elif count == 3:
+            threes |= 1 << place
+        elif count == 4:
+            fours |= 1 << place
+        elif count == 5:
+            fives |= 1 << place
+    return fives, fours, threes, pairs
 
 
 @njit
@@ -226,13 +235,8 @@ def detect_hand(g, s):
             s.rank_count[rank] += 1
     _find_flush(g, s)
     _find_straight(g, s)
-    fives, fours = _mask_of_count(g, s, 5), _mask_of_count(g, s, 4)
-    threes, pairs = _mask_of_count(g, s, 3), _mask_of_count(g, s, 2)
-    pair_groups = 0
-    for rank in range(2, 15):
-        if s.rank_count[rank] == 2:
-            pair_groups += 1
-    _find_contained(s, fives, fours, threes, pairs, pair_groups)
+    fives, fours, threes, pairs = _masks_by_count(g, s)
+    _find_contained(s, fives, fours, threes, pairs, count_bits(pairs) // 2)
     s.hand = 0
     while not s.contains >> s.hand & 1:
         s.hand += 1

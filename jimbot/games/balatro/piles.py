@@ -204,6 +204,6 @@ def leaves_out_forced_card(g, targets):
 
 @njit
 def clear_forced_cards(g):
-    """Lets go of the card Cerulean Bell holds."""
-    for index in range(g.card_count):
-        g.card_flags[g.cards[index]] &= 0xFF ^ CARD_FORCED
+    """Lets go of the card Cerulean Bell holds; it is always one of the hand."""
+    for place in range(g.hand_count):
+        g.card_flags[g.hand[place]] &= 0xFF ^ CARD_FORCED

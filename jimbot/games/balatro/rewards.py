@@ -73,8 +73,8 @@ def log10_of(points):
 
 
 @njit
-def _score_potential(g):
-    return min(_MOST_SCORE, log10_of(g.best_hand) / _SCORE_DIGITS)
+def _score_potential(best_hand):
+    return min(_MOST_SCORE, log10_of(best_hand) / _SCORE_DIGITS)
 
 
 @njit
@@ -89,7 +89,7 @@ def remember(g, memory):
     memory[_LOSE] = 0.0
     memory[_BLIND] = blinds_cleared(g)
     memory[_PROGRESS] = progress(g)
-    memory[_SCORE] = _score_potential(g)
+    memory[_SCORE] = g.best_hand
     memory[_MONEY] = _money_potential(g)
 
 
@@ -100,7 +100,9 @@ def write(g, memory, ended, weights, out):
     out[_LOSE] = -weights[_LOSE] if ended and not g.won else 0.0
     out[_BLIND] = weights[_BLIND] * (blinds_cleared(g) - memory[_BLIND])
     out[_PROGRESS] = weights[_PROGRESS] * (progress(g) - memory[_PROGRESS])
-    out[_SCORE] = weights[_SCORE] * (_score_potential(g) - memory[_SCORE])
+    out[_SCORE] = 0.0
+    if g.best_hand != memory[_SCORE]:  # rarely, and logarithms are dear
+        out[_SCORE] = weights[_SCORE] * (_score_potential(g.best_hand) - _score_potential(memory[_SCORE]))
     out[_MONEY] = weights[_MONEY] * (_money_potential(g) - memory[_MONEY])
 
 

@@ -5,6 +5,8 @@ Nothing in it outlives a decision; the game record stays free of it.
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 
 from jimbot.games.balatro.content import HANDS
@@ -13,6 +15,7 @@ from jimbot.games.balatro.state import BYTES_PER_GAME, MAX_JOKERS
 MAX_PLAYED = 5
 TYPICAL_HANDS = 7  # hands that offers are tried out on
 MAX_CANDIDATES = 12  # hand cards whose combinations are tried out
+MAX_CHOICES = sum(comb(MAX_CANDIDATES, size) for size in range(1, MAX_PLAYED + 1))
 
 SCRATCH_DTYPE = np.dtype(
     (
@@ -66,6 +69,10 @@ SCRATCH_DTYPE = np.dtype(
                 ("kept", np.uint8, (BYTES_PER_GAME,)),  # the game as it was before the trial
                 ("candidates", np.int64, (MAX_CANDIDATES,)),  # hand positions that are combined
                 ("candidate_count", np.int64),
+                ("watched", np.int64),  # bit set of the candidates that matter to the score while they are held
+                ("counted", np.bool_),  # how many cards are played matters
+                ("tried", np.int64, (MAX_CHOICES,)),  # what the trials so far were about, see `_outcome_of`
+                ("tried_count", np.int64),
                 ("best_score", np.float64, (len(HANDS),)),  # per poker hand, -1 if it cannot be formed
                 ("best_cards", np.uint64, (len(HANDS),)),  # the hand positions that score it
                 # what a joker does for typical hands (appraise.py)

@@ -6,7 +6,7 @@ import numpy as np
 
 from jimbot.games.balatro import challenges as ch
 from jimbot.games.balatro.blinds import NO_SUIT, draw_boss, draw_targets
-from jimbot.games.balatro.cards import add_card, new_serial, shuffle_pile
+from jimbot.games.balatro.cards import new_serial, put_card, shuffle_pile
 from jimbot.games.balatro.compile import njit
 from jimbot.games.balatro.content import (
     CONSUMABLES,
@@ -204,7 +204,8 @@ def _set_limits(g):
 
 @njit
 def _add_front(g, front, enhancement, seal):
-    add_card(g, FRONT_RANK[front], FRONT_SUIT[front], enhancement, 0, seal, new_serial(g), IN_DECK)
+    slot = np.int64(g.card_count)  # nothing was removed yet, so all slots below are taken and this one is free
+    put_card(g, slot, FRONT_RANK[front], FRONT_SUIT[front], enhancement, 0, seal, new_serial(g), IN_DECK)
 
 
 @njit

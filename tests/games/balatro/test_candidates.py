@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jimbot.games.balatro import observe
-from jimbot.games.balatro.content import HANDS
+from jimbot.games.balatro.content import HANDS, JOKERS
 from jimbot.games.balatro.fields import OBSERVATION, WIDTH
 from jimbot.games.balatro.state import CARD_FACE_DOWN
 from tests.games.balatro.playing import Run
@@ -25,6 +25,8 @@ CERTAIN = (
     "j_seeing_double", "j_flower_pot", "j_blueprint", "j_brainstorm", "j_shoot_the_moon", "j_four_fingers",
     "j_shortcut", "j_smeared", "j_dusk", "j_triboulet", "j_matador", "j_baseball", "j_duo", "j_family",
 )  # fmt: skip
+# Jokers whose real score depends on luck.
+BY_CHANCE = ("j_misprint", "j_bloodstone", "j_space", "j_business", "j_reserved_parking")  # the last two by money
 EXTRAS = (
     "",
     "",
@@ -90,16 +92,33 @@ def test_the_best_score_of_every_poker_hand_is_what_playing_it_really_scores(see
         assert play(run, cards[name]) == (name, score)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_choice_of_cards_scores_more(seed):
-    run = random_table(seed)
-    scores, _ = best_plays(run)
-    most: dict[str, float] = {}
+def tried_out(run: Run) -> tuple[dict[str, float], dict[str, list[int]]]:
+    """What `best_plays` must be, the long way: every choice of cards really played, the fewest cards first."""
+    scores: dict[str, float] = {}
+    chosen: dict[str, list[int]] = {}
+    count = int(run.g.hand_count)
     for size in range(1, 6):
-        for cards in itertools.combinations(range(int(run.g.hand_count)), size):
+        for cards in sorted(itertools.combinations(range(count), size), key=lambda cards: sum(1 << c for c in cards)):
             name, score = play(run, cards)
-            most[name] = max(score, most.get(name, -1))
-    assert most == scores
+            if score > scores.get(name, -1):
+                scores[name], chosen[name] = score, list(cards)
+    return scores, chosen
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_trying_every_choice_finds_nothing_else(seed):
+    run = random_table(seed)
+    assert best_plays(run) == tried_out(run)
+
+
+@pytest.mark.parametrize("joker", [key for key in JOKERS.keys if key not in BY_CHANCE])
+def test_trying_every_choice_finds_nothing_else_with_any_joker(joker):
+    """No joker sees something of the cards that do not score, or of their number, that the short way leaves out."""
+    run = Run().act("select").hand("S_K+m_steel H_K D_Q C_6 S_6+m_bonus D_4 H_2")
+    for key in ("j_hologram", joker, "j_bull"):
+        run.joker(key)
+    run.g.hands_left = 3
+    assert best_plays(run) == tried_out(run)
 
 
 def test_trying_out_leaves_the_game_as_it_was():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from jimbot.errors import UsageError
 from jimbot.games.balatro import benchmarks
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.checker import random_legal
@@ -29,6 +31,24 @@ def test_roaming_in_one_call_or_many_is_the_same() -> None:
         often.roam(1)
     np.testing.assert_array_equal(once.snapshot()["records"], often.snapshot()["records"])
     np.testing.assert_array_equal(once.observation, often.observation)
+
+
+def test_recorded_play_replays_to_the_same_games() -> None:
+    game = BalatroGame(8, seed=5)
+    game.reset()
+    before = game.snapshot()
+    plan = np.zeros((8, 40), np.int64)
+    for turn in range(40):
+        game.roam(1)
+        plan[:, turn] = game.arrays.actions
+    played, seen = game.snapshot(), game.observation.copy()
+    game.restore(before)
+    game.replay(plan)
+    for name, part in game.snapshot().items():
+        np.testing.assert_array_equal(part, played[name])
+    np.testing.assert_array_equal(game.observation, seen)
+    with pytest.raises(UsageError, match=r"replay got actions of shape \(3, 2\); expected \(8, turns\)"):
+        game.replay(np.zeros((3, 2), np.int64))
 
 
 def test_the_benchmarks_middle_of_games_is_sound_and_where_it_says() -> None:
