@@ -24,10 +24,16 @@ class Ops(Protocol):
     def columns(self, array: Any, start: int, stop: int) -> Any:
         """array[:, start:stop], whatever axes follow"""
 
+    def rows(self, array: Any, start: int, stop: int) -> Any:
+        """array[start:stop] of a parameter"""
+
     def take(self, array: Any, indices: list[int]) -> Any:
         """array[..., indices]"""
 
     def reshape(self, array: Any, shape: tuple[int, ...]) -> Any: ...
+
+    def swapped(self, array: Any) -> Any:
+        """(N, K, L) → (N, L, K)"""
 
     def concat(self, arrays: list[Any], axis: int = -1) -> Any: ...
 

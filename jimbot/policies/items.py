@@ -13,6 +13,7 @@ A game tells what is about what: `Field.items` and `Field.vocabulary`, `ActionBl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -87,17 +88,23 @@ def encoded_size(group: Mapping[str, Any]) -> int:
     return numbers + sum(columns * count for _, columns, count in group["one_hot"])
 
 
+def _seen_size(items: Mapping[str, Any]) -> int:
+    """Width of what the trunk sees."""
+    width, fold = items["item_width"], items["fold_width"]
+    seen = encoded_size(items["loose"]) + width * sum(columns for _, columns, _ in items["loose"]["embedded"])
+    return seen + sum(width + group["rows"] * fold for group in items["groups"].values())
+
+
 def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """(inputs, outputs) of every dense layer."""
+    """(inputs, outputs) of every dense layer; a group of nothing but embedded ids needs none of its own."""
     items = network["items"]
     width, fold, rank = items["item_width"], items["fold_width"], items["pair_rank"]
     shapes: dict[str, tuple[int, int]] = {}
-    seen = encoded_size(items["loose"]) + width * sum(columns for _, columns, _ in items["loose"]["embedded"])
     for name, group in items["groups"].items():
-        shapes[f"item_{name}"] = (encoded_size(group), width)
+        if encoded_size(group):
+            shapes[f"item_{name}"] = (encoded_size(group), width)
         shapes[f"fold_{name}"] = (width, fold)
-        seen += width + group["rows"] * fold
-    widths = [seen, *network["hidden"]]
+    widths = [_seen_size(items), *network["hidden"]]
     shapes |= {f"trunk_{i}": (widths[i], widths[i + 1]) for i in range(len(widths) - 1)}
     about = [block for block in items["blocks"] if block["group"]]
     shapes["query"] = (widths[-1], len(about) * width)
@@ -150,17 +157,26 @@ def _pair_rows(block: Mapping[str, Any]) -> int:
 
 def incidence(block: Mapping[str, Any], rows: int) -> np.ndarray:
     """(rows, actions): 1 where an action is about a row."""
-    table = np.zeros((rows, block["size"]), np.float32)
-    for action, chosen in enumerate(block["rows"]):
-        table[chosen, action] = 1
-    return table
+    return _incidence(tuple(map(tuple, block["rows"])), rows)
 
 
 def pair_incidence(block: Mapping[str, Any]) -> np.ndarray:
     """(rows · rows, actions): 1 where an action is about both rows of a pair."""
-    rows = _pair_rows(block)
-    table = np.zeros((rows, rows, block["size"]), np.float32)
-    for action, chosen in enumerate(block["rows"]):
+    return _pair_incidence(tuple(map(tuple, block["rows"])), _pair_rows(block))
+
+
+@cache  # torch asks for them at every pass
+def _incidence(about: tuple[tuple[int, ...], ...], rows: int) -> np.ndarray:
+    table = np.zeros((rows, len(about)), np.float32)
+    for action, chosen in enumerate(about):
+        table[list(chosen), action] = 1
+    return table
+
+
+@cache
+def _pair_incidence(about: tuple[tuple[int, ...], ...], rows: int) -> np.ndarray:
+    table = np.zeros((rows, rows, len(about)), np.float32)
+    for action, chosen in enumerate(about):
         for first, second in combinations(chosen, 2):
             table[first, second, action] = 1
     return table.reshape(rows * rows, -1)
@@ -172,17 +188,9 @@ def pair_incidence(block: Mapping[str, Any]) -> np.ndarray:
 def outputs(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], observation: Any) -> tuple[Any, Any]:
     """(N, D) observation → ((N, A) logits before masking, (N, 1) value), in the arithmetic of `ops`."""
     items = network["items"]
-    encoded = {name: _encode(ops, network, params, name, observation) for name in items["groups"]}
-    seen = [ops.reshape(_expanded(ops, items["loose"], observation), (-1, encoded_size(items["loose"])))]
-    for offset, columns, table in items["loose"]["embedded"]:
-        vectors = ops.lookup(params[f"table_{table}"], ops.to_index(ops.columns(observation, offset, offset + columns)))
-        seen.append(ops.reshape(vectors, (-1, columns * items["item_width"])))
-    for name, vectors in encoded.items():
-        folded = ops.relu(_dense(params, f"fold_{name}", vectors))
-        seen.append(ops.reshape(folded, (-1, items["groups"][name]["rows"] * items["fold_width"])))
-        seen.append(ops.sum_over(vectors, 1))
-    hidden = ops.concat(seen)
-    for layer in range(len(network["hidden"])):
+    encoded = {name: _encode(ops, items, params, name, observation) for name in items["groups"]}
+    hidden = ops.relu(_first_layer(ops, items, params, observation, encoded))
+    for layer in range(1, len(network["hidden"])):
         hidden = ops.relu(_dense(params, f"trunk_{layer}", hidden))
     return _logits(ops, items, params, hidden, encoded), _dense(params, "value", hidden)
 
@@ -191,26 +199,60 @@ def _dense(params: Mapping[str, Any], layer: str, inputs: Any) -> Any:
     return inputs @ params[f"{layer}.weight"] + params[f"{layer}.bias"]
 
 
-def _expanded(ops: Any, group: Mapping[str, Any], observation: Any) -> Any:
-    """(N, rows, encoded size): the numbers and one-hot ids of a group."""
+def _spans(places: Sequence[Sequence[int]]) -> list[list[int]]:
+    """(offset, columns) of neighbouring fields joined: one slice instead of several."""
+    spans: list[list[int]] = []
+    for offset, columns in places:
+        if spans and spans[-1][0] + spans[-1][1] == offset:
+            spans[-1][1] += columns
+        else:
+            spans.append([offset, columns])
+    return spans
+
+
+def _first_layer(
+    ops: Any, items: Mapping[str, Any], params: Mapping[str, Any], observation: Any, encoded: Mapping[str, Any]
+) -> Any:
+    """The trunk's first layer, before its ReLU.
+
+    What comes straight from the observation is multiplied by itself: joined with the rest, it would cost a gradient
+    that nobody needs.
+    """
+    loose, width, weight = items["loose"], items["item_width"], params["trunk_0.weight"]
+    plain = [ops.columns(observation, offset, offset + columns) for offset, columns in _spans(loose["numbers"])]
+    for offset, columns, count in loose["one_hot"]:
+        ids = ops.to_index(ops.columns(observation, offset, offset + columns))
+        plain.append(ops.reshape(ops.one_hot(ids, count), (-1, columns * count)))
+    seen = []
+    for offset, columns, table in loose["embedded"]:
+        ids = ops.to_index(ops.columns(observation, offset, offset + columns))
+        seen.append(ops.reshape(ops.lookup(params[f"table_{table}"], ids), (-1, columns * width)))
+    for name, vectors in encoded.items():
+        folded = ops.relu(_dense(params, f"fold_{name}", vectors))
+        seen.append(ops.reshape(folded, (-1, items["groups"][name]["rows"] * items["fold_width"])))
+        seen.append(ops.sum_over(vectors, 1))
+    first = encoded_size(loose)
+    hidden = ops.concat(seen) @ ops.rows(weight, first, _seen_size(items)) + params["trunk_0.bias"]
+    return hidden + ops.concat(plain) @ ops.rows(weight, 0, first) if plain else hidden
+
+
+def _encode(ops: Any, items: Mapping[str, Any], params: Mapping[str, Any], name: str, observation: Any) -> Any:
+    """(N, rows, width): the items of a group."""
+    group, width = items["groups"][name], items["item_width"]
     rows = group["rows"]
-    parts = []
-    for offset, columns in group["numbers"]:
-        parts.append(ops.reshape(ops.columns(observation, offset, offset + rows * columns), (-1, rows, columns)))
+    expanded = [
+        ops.reshape(ops.columns(observation, offset, offset + rows * columns), (-1, rows, columns))
+        for offset, columns in group["numbers"]
+    ]
     for offset, columns, count in group["one_hot"]:
         ids = ops.to_index(ops.columns(observation, offset, offset + rows * columns))
-        parts.append(ops.reshape(ops.one_hot(ids, count), (-1, rows, columns * count)))
-    return ops.concat(parts)
-
-
-def _encode(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], name: str, observation: Any) -> Any:
-    """(N, rows, width): the items of a group."""
-    group, width = network["items"]["groups"][name], network["items"]["item_width"]
-    vectors = _dense(params, f"item_{name}", _expanded(ops, group, observation))
+        expanded.append(ops.reshape(ops.one_hot(ids, count), (-1, rows, columns * count)))
+    parts = [_dense(params, f"item_{name}", ops.concat(expanded))] if expanded else []
     for offset, columns, table in group["embedded"]:
-        ids = ops.to_index(ops.columns(observation, offset, offset + group["rows"] * columns))
-        vectors = vectors + ops.reshape(ops.lookup(params[f"table_{table}"], ids), (-1, group["rows"], width))
-    return ops.relu(vectors)
+        ids = ops.to_index(ops.columns(observation, offset, offset + rows * columns))
+        vectors = ops.lookup(params[f"table_{table}"], ids)
+        parts.append(vectors if columns == 1 else ops.sum_over(ops.reshape(vectors, (-1, rows, columns, width)), 2))
+    return ops.relu(sum(parts[1:], parts[0]))
 
 
 def _logits(
@@ -226,24 +268,44 @@ def _logits(
         logits = ops.columns(plain, at, at + size)
         at += size
         if block["group"]:
-            query = ops.reshape(ops.columns(queries, asked * width, (asked + 1) * width), (-1, 1, width))
+            query = ops.reshape(ops.columns(queries, asked * width, (asked + 1) * width), (-1, width, 1))
             asked += 1
-            scores = ops.sum_over(encoded[block["group"]] * query, 2)
-            rows = items["groups"][block["group"]]["rows"]
-            logits = logits + scores @ ops.constant(incidence(block, rows))
-            if _has_pairs(block):
-                logits = logits + _pair_logits(ops, items, params, block, hidden, encoded[block["group"]])
+            scores = ops.reshape(encoded[block["group"]] @ query, (-1, items["groups"][block["group"]]["rows"]))
+            logits = logits + _of_items(ops, items, params, block, hidden, encoded[block["group"]], scores)
         parts.append(logits)
     return ops.concat(parts) + params["actions.bias"]
 
 
-def _pair_logits(
+def _of_items(
+    ops: Any,
+    items: Mapping[str, Any],
+    params: Mapping[str, Any],
+    block: Mapping[str, Any],
+    hidden: Any,
+    vectors: Any,
+    scores: Any,
+) -> Any:
+    """(N, actions): what the items of each action of a block add up to; `scores` (N, rows) is what each is worth."""
+    rows = items["groups"][block["group"]]["rows"]
+    table = incidence(block, rows)
+    if _has_pairs(block):
+        pairs = _pairs(ops, items, params, block, hidden, vectors)
+        return scores @ ops.constant(table) + pairs @ ops.constant(pair_incidence(block))
+    about = min(rows, block["size"])
+    if np.array_equal(table, np.eye(rows, block["size"])):  # one row each, in order: no product needed
+        parts = [ops.columns(scores, 0, about)]
+        if block["size"] > about:
+            parts.append(ops.columns(scores, 0, 1) * np.zeros((1, block["size"] - about), np.float32))
+        return ops.concat(parts) if len(parts) > 1 else parts[0]
+    return scores @ ops.constant(table)
+
+
+def _pairs(
     ops: Any, items: Mapping[str, Any], params: Mapping[str, Any], block: Mapping[str, Any], hidden: Any, vectors: Any
 ) -> Any:
+    """(N, rows · rows): what each pair of rows is worth beyond the two."""
     rows, rank, name = _pair_rows(block), items["pair_rank"], block["name"]
     vectors = ops.columns(vectors, 0, rows)
-    left = ops.reshape(_dense(params, f"left_{name}", vectors), (-1, rows, 1, rank))
-    right = ops.reshape(_dense(params, f"right_{name}", vectors), (-1, 1, rows, rank))
-    gate = ops.reshape(_dense(params, f"gate_{name}", hidden), (-1, 1, 1, rank))
-    pairs = ops.sum_over(left * gate * right, 3)
-    return ops.reshape(pairs, (-1, rows * rows)) @ ops.constant(pair_incidence(block))
+    left, right = _dense(params, f"left_{name}", vectors), _dense(params, f"right_{name}", vectors)
+    gate = ops.reshape(_dense(params, f"gate_{name}", hidden), (-1, 1, rank))
+    return ops.reshape((left * gate) @ ops.swapped(right), (-1, rows * rows))

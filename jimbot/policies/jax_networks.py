@@ -27,12 +27,20 @@ class JaxOps:
         return jnp.reshape(array, shape)
 
     @staticmethod
+    def swapped(array: Any) -> Any:
+        return jnp.swapaxes(array, 1, 2)
+
+    @staticmethod
     def relu(array: Any) -> Any:
         return jax.nn.relu(array)
 
     @staticmethod
     def columns(array: Any, start: int, stop: int) -> Any:
         return array[:, start:stop]
+
+    @staticmethod
+    def rows(array: Any, start: int, stop: int) -> Any:
+        return array[start:stop]
 
     @staticmethod
     def take(array: Any, indices: list[int]) -> Any:

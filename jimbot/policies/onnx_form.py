@@ -165,6 +165,13 @@ class OnnxOps:
         edges = (self._integers([start]), self._integers([stop]), self._integers([1]))
         return self._node("Slice", array.name, *edges, rank=array.rank, dtype=array.dtype)
 
+    def rows(self, array: Tensor, start: int, stop: int) -> Tensor:
+        edges = (self._integers([start]), self._integers([stop]), self._integers([0]))
+        return self._node("Slice", array.name, *edges, rank=array.rank, dtype=array.dtype)
+
+    def swapped(self, array: Tensor) -> Tensor:
+        return self._node("Transpose", array.name, rank=array.rank, perm=[0, 2, 1])
+
     def take(self, array: Tensor, indices: list[int]) -> Tensor:
         return self._node("Gather", array.name, self._integers(indices), rank=array.rank, axis=array.rank - 1)
 

@@ -89,12 +89,20 @@ class TorchOps:
         return array[:, start:stop]
 
     @staticmethod
+    def rows(array: Tensor, start: int, stop: int) -> Tensor:
+        return array[start:stop]
+
+    @staticmethod
     def take(array: Tensor, indices: list[int]) -> Tensor:
         return array[..., torch.as_tensor(indices)]
 
     @staticmethod
     def reshape(array: Tensor, shape: tuple[int, ...]) -> Tensor:
         return array.reshape(shape)
+
+    @staticmethod
+    def swapped(array: Tensor) -> Tensor:
+        return array.transpose(1, 2)
 
     @staticmethod
     def concat(arrays: list[Tensor], axis: int = -1) -> Tensor:

@@ -135,3 +135,21 @@ def test_flops_count_item_layers_once_per_item() -> None:
     )
     assert forward_flops(describe_network(more_cards, hidden_dim=16)) > forward_flops(described)
     assert 2 * forward_flops(described) < train_flops(described) < 3 * forward_flops(described)
+
+
+def test_a_group_of_nothing_but_embedded_ids_is_seen() -> None:
+    """Its items are what their ids are, and the action about them knows them."""
+    fields = (
+        Field("turn", (3,), "numbers"),
+        Field("offer", (OFFERS,), "from a wide vocabulary", ids=WIDE, vocabulary="thing", items="shop"),
+    )
+    actions = ActionSpec((ActionBlock("buy", ("buy 0", "buy 1"), "shop", ((0,), (1,))),))
+    game = dataclasses.replace(TABLE_GAME, observation=ObservationSpec(fields), actions=actions)
+    network = make_network(describe_network(game, hidden_dim=16))
+    assert "item_shop.weight" not in param_shapes(network.description)
+    params = jax.jit(network.init)(jax.random.key(0))
+    seen = np.array([[1, 2, 3, 7, 8], [1, 2, 3, 7, 9]], np.float32)
+    logits, value = (np.asarray(part) for part in network.apply(params, seen))
+    assert logits[0, 1] != logits[1, 1]
+    assert value[0] != value[1]
+    assert forward_flops(network.description) > 0
