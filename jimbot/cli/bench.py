@@ -7,9 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from jimbot.cli import terminal
-from jimbot.errors import UnknownNameError
+from jimbot.errors import MissingExtraError, UnknownNameError
 
 JAX_GAMES = ("hackmatrix",)
+LEARNERS = {  # game: (name, network, width)
+    "hackmatrix": (("plain", "mlp", 256), ("default", "auto", 0)),
+    "balatro": (("balatro", "auto", 0),),
+}
+COMPARED = ("balatro",)  # learners measured against sb3-contrib's MaskablePPO in the same run
 TARGETS = ("balatro", *JAX_GAMES, "learner", "replay", "all")
 EPILOG = """Examples:
 
@@ -17,7 +22,7 @@ jimbot bench balatro
 
 jimbot bench hackmatrix
 
-jimbot bench learner --json
+jimbot bench learner --game balatro --json
 
 jimbot bench replay
 
@@ -32,6 +37,7 @@ def bench(
     what: Annotated[
         str, typer.Argument(help="balatro, hackmatrix (random play), learner (PPO), replay, or all.")
     ] = "all",
+    game: Annotated[str | None, typer.Option(help="Measure the learner on this game only.")] = None,
     seconds: Annotated[float, typer.Option(help="How long each measurement runs.")] = 10.0,
     num_envs: Annotated[int | None, typer.Option(help="Games at once; default 1,024 to play, 256 to learn.")] = None,
     cold: Annotated[bool, typer.Option("--cold", help="Ignore the compile cache: times a first start.")] = False,
@@ -40,9 +46,11 @@ def bench(
     """Measure speed: steps per second, per CPU-second, against the roofline, and compile times."""
     if what not in TARGETS:
         raise UnknownNameError("benchmark", what, TARGETS)
+    if game is not None and game not in LEARNERS:
+        raise UnknownNameError("game of the learner benchmark", game, tuple(LEARNERS))
     terminal.require_positive(seconds=seconds, num_envs=num_envs)
     from jimbot.training.compile_cache import use_compile_cache
-    from jimbot.training.jax_ppo.benchmarks import bench_game, bench_learner
+    from jimbot.training.jax_ppo.benchmarks import bench_game
 
     if not cold:
         use_compile_cache()
@@ -52,14 +60,14 @@ def bench(
 
         terminal.note("Random legal play of balatro…")
         results["balatro"] = bench_balatro(num_envs or 1024, seconds, cold)
-    for game in JAX_GAMES:
-        if what in (game, "all"):
-            terminal.note(f"Random legal play of {game}…")
-            results[game] = bench_game(game, num_envs or 1024, seconds)
+    for played in JAX_GAMES:
+        if what in (played, "all"):
+            terminal.note(f"Random legal play of {played}…")
+            results[played] = bench_game(played, num_envs or 1024, seconds)
     if what in ("learner", "all"):
-        for name, network, width in (("plain", "mlp", 256), ("default", "auto", 0)):
-            terminal.note(f"PPO on hackmatrix with the {name} net…")
-            results[f"learner_{name}"] = bench_learner("hackmatrix", network, width, num_envs or 256, seconds)
+        for learned in [game] if game else LEARNERS:
+            for name, network, width in LEARNERS[learned]:
+                results[f"learner_{name}"] = _learner(learned, name, network, width, num_envs or 256, seconds)
     if what in ("replay", "all"):
         from jimbot.training.replay.benchmarks import bench_replay
 
@@ -70,6 +78,24 @@ def bench(
         return
     for name, figures in results.items():
         _print(name, figures)
+
+
+def _learner(game: str, name: str, network: str, width: int, num_envs: int, seconds: float) -> dict[str, Any]:
+    from jimbot.training.jax_ppo.benchmarks import bench_learner, learner_settings
+
+    terminal.note(f"PPO on {game} with the {name} net…")
+    settings = learner_settings(game, network, width, num_envs)
+    figures = bench_learner(settings, seconds)
+    if game in COMPARED:
+        try:
+            from jimbot.training.sb3.benchmarks import bench_maskable_ppo
+        except MissingExtraError as problem:
+            terminal.note(f"Without a comparison: {problem}")
+            return figures
+        terminal.note("sb3-contrib's MaskablePPO on the same…")
+        figures |= bench_maskable_ppo(settings, seconds)
+        figures["ratio_to_baseline"] = figures["steps_per_second"] / figures["baseline_steps_per_second"]
+    return figures
 
 
 def _print(name: str, figures: dict[str, Any]) -> None:

@@ -10,12 +10,15 @@ import onnxruntime
 import pytest
 
 from jimbot.errors import SettingsError
+from jimbot.games.contract import game_entry
 from jimbot.games.probe import SPEC as PROBE
 from jimbot.games.spec import ActionBlock, ActionSpec, Field, GameSpec, ObservationSpec
 from jimbot.policies import items, masking
 from jimbot.policies.jax_networks import make_network
 from jimbot.policies.networks import describe_network, forward_flops, param_shapes, train_flops
 from jimbot.policies.onnx_form import onnx_from_params
+from jimbot.policies.shipped import PRETRAINED
+from jimbot.runs.checkpoint import load_checkpoint
 
 CARDS, OFFERS, WIDE = 4, 2, 100
 SUBSETS = ((0,), (1,), (0, 1), (2, 3), (0, 2, 3))
@@ -153,3 +156,22 @@ def test_a_group_of_nothing_but_embedded_ids_is_seen() -> None:
     assert logits[0, 1] != logits[1, 1]
     assert value[0] != value[1]
     assert forward_flops(network.description) > 0
+
+
+def test_the_shipped_balatro_policy_gives_what_its_portable_form_gives() -> None:
+    """The stored parameters still mean to this code what they meant when the policy was written as ONNX."""
+    checkpoint = load_checkpoint(PRETRAINED / "balatro")
+    network = make_network(checkpoint.manifest.network)
+    spec = game_entry("balatro").spec
+    rng = np.random.default_rng(0)
+    seen = rng.uniform(0, 1, (16, spec.observation.size)).astype(np.float32)
+    for field in spec.observation.fields:
+        if field.ids:
+            seen[:, spec.observation.span(field.name)] = rng.integers(0, field.ids, (16, field.size))
+    legal_mask = rng.random((16, spec.actions.size)) < 0.5
+    session = onnxruntime.InferenceSession(PRETRAINED / "balatro" / "policy.onnx", providers=["CPUExecutionProvider"])
+    log_probability, value = session.run(None, {"observation": seen, "legal_mask": legal_mask})
+    params = {name: np.asarray(array, np.float32) for name, array in checkpoint.params().items()}
+    logits, expected_value = network.apply(params, seen)
+    np.testing.assert_allclose(log_probability, masking.log_probabilities(logits, legal_mask), rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(value, expected_value, rtol=1e-4, atol=1e-3)

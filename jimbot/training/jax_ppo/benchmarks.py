@@ -18,13 +18,22 @@ import psutil
 from jimbot.errors import UsageError
 from jimbot.games import functional
 from jimbot.games.checker import random_legal
-from jimbot.games.contract import FunctionalGame, functional_game, make
+from jimbot.games.contract import BatchGame, FunctionalGame, functional_game, make
 from jimbot.policies.jax_networks import make_network
 from jimbot.policies.networks import describe_network, forward_flops, train_flops
-from jimbot.training.jax_ppo.program import fused_update, initial_state, loss_settings
+from jimbot.training.environments import training_game
+from jimbot.training.jax_ppo.program import (
+    HostUpdate,
+    TrainState,
+    UpdateResult,
+    fused_update,
+    initial_state,
+    loss_settings,
+)
 from jimbot.training.jax_ppo.rollout import Rollout
 from jimbot.training.jax_ppo.update import learn, make_optimiser
-from jimbot.training.settings import TrainSettings, load_settings
+from jimbot.training.presets import preset
+from jimbot.training.settings import TrainSettings, load_settings, network_choice
 
 SCAN_STEPS = 64
 
@@ -76,15 +85,16 @@ def bench_game(game_id: str, num_envs: int = 1024, seconds: float = 5.0) -> dict
     }
 
 
-def bench_learner(
-    game_id: str, network: str = "auto", hidden_dim: int = 0, num_envs: int = 256, seconds: float = 10.0
-) -> dict[str, Any]:
+def learner_settings(game_id: str, network: str = "auto", hidden_dim: int = 0, num_envs: int = 256) -> TrainSettings:
+    """What the learner is measured with: the preset of a game stepped from Python, field defaults for a JAX game."""
+    chosen = {"game": game_id, "network": network, "hidden_dim": hidden_dim, "num_envs": num_envs, "minutes": None}
+    return load_settings({} if functional_game(game_id) else preset(game_id, "jax"), chosen)
+
+
+def bench_learner(settings: TrainSettings, seconds: float = 10.0) -> dict[str, Any]:
     """PPO: roofline of the network, the learning phase alone, and whole updates."""
-    game = _functional(game_id)
-    settings = load_settings(
-        {"game": game_id, "network": network, "hidden_dim": hidden_dim, "num_envs": num_envs, "minutes": None}
-    )
-    described = describe_network(game.spec, network, hidden_dim, settings.num_layers)
+    game = functional_game(settings.game, settings.game_options) or training_game(settings)
+    described = describe_network(game.spec, **network_choice(settings))
     flops = forward_flops(described) + settings.update_epochs * train_flops(described)
     peak = peak_flops_per_second()
     learning = _learning_phase(settings, described, seconds / 2)
@@ -92,10 +102,10 @@ def bench_learner(
     peak = max(peak, peak_flops_per_second())
     learning_flops = settings.update_epochs * train_flops(described)
     return {
-        "game": game_id,
+        "game": settings.game,
         "network": described["kind"],
         "hidden": described["hidden"],
-        "num_envs": num_envs,
+        "num_envs": settings.num_envs,
         "mflop_per_step": flops / 1e6,
         "peak_gflop_per_second": peak / 1e9,
         "roofline_steps_per_second": peak / flops,
@@ -189,11 +199,16 @@ def _learning_phase(settings: TrainSettings, described: dict[str, Any], seconds:
 
 
 def _end_to_end(
-    settings: TrainSettings, described: dict[str, Any], game: FunctionalGame, seconds: float
+    settings: TrainSettings, described: dict[str, Any], game: FunctionalGame | BatchGame, seconds: float
 ) -> tuple[float, float, float]:
     """(compile seconds, steps per second, steps per CPU-second) of whole updates."""
     network = make_network(described)
-    update = fused_update(settings, network, game)
+    update: Callable[[TrainState, float], UpdateResult]
+    if isinstance(game, BatchGame):
+        game.reset()
+        update = HostUpdate(settings, network, game)
+    else:
+        update = fused_update(settings, network, game)
     began = time.perf_counter()
     state = initial_state(settings, network, game)
     state = jax.block_until_ready(update(state, settings.lr)).state
