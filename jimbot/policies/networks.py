@@ -46,13 +46,14 @@ def describe_network(
     action_values: bool = False,
     normalize: bool = False,
     duelling: bool = False,
+    memgraph_embedding_dim: int = 0,
 ) -> dict[str, Any]:
     """The architecture for a game: `auto` takes `board` or `items` where the game has them, else `mlp`.
 
     `hidden_dim` (0: the kind's own default width) and `num_layers` are of mlp, board and items, the layer lists and
     `features_dim` of towers and fields. `action_values`: the policy's numbers are values of actions (DQN), the best
     legal one is the value; `duelling`: they are advantages over the value, with mean 0 over the legal ones. `normalize`
-    puts a shift and scale of the observation before everything else.
+    puts a shift and scale of the observation before everything else. `memgraph_embedding_dim` is BalatroNet's.
     """
     board = next((field for field in spec.observation.fields if field.board), None)
     if kind == "auto":
@@ -66,9 +67,10 @@ def describe_network(
         "observation_size": spec.observation.size,
         "num_actions": spec.actions.size,
         **_layers(
-            spec, kind, hidden_dim, num_layers, policy_layers, () if action_values else value_layers, features_dim
+            spec, kind, hidden_dim, num_layers, policy_layers, () if action_values else value_layers, features_dim,
+            memgraph_embedding_dim,
         ),
-    }
+    }  # fmt: skip
     if action_values:
         network["action_values"] = True
         if duelling:
@@ -94,12 +96,13 @@ def _layers(
     policy_layers: Sequence[int],
     value_layers: Sequence[int],
     features_dim: int,
+    memgraph_embedding_dim: int,
 ) -> dict[str, Any]:
     """`hidden` of every kind, and the `steps` of those that are programs."""
     if kind in DEFAULT_WIDTH:
         return {"hidden": [hidden_dim or DEFAULT_WIDTH[kind]] * num_layers}
     if kind == "BalatroNet":
-        return {"hidden": list(SHARED), "steps": balatro_net(spec)}
+        return {"hidden": list(SHARED), "steps": balatro_net(spec, memgraph_embedding_dim)}
     encoded = features_dim if kind == "fields" else 0
     return {
         "hidden": [features_dim, *policy_layers] if encoded else list(policy_layers),

@@ -18,7 +18,10 @@ from jimbot.errors import SettingsError, UnknownNameError
 from jimbot.training.rllib_names import nearest_divisor
 from jimbot.training.settings import ALIASES
 
-LEARNER_OF_ALGORITHM = {"PPO": "jax", "A2C": "sb3", "DQN": "sb3"}
+LEARNER_OF_ALGORITHM = {
+    **{"PPO": "jax", "A2C": "sb3", "DQN": "sb3"},
+    **dict.fromkeys(("APPO", "IMPALA", "BC", "MARWIL"), "ray"),
+}
 """What learner `auto` means."""
 
 Positive = Annotated[int, Field(ge=1)]
@@ -104,11 +107,22 @@ SPECIFIC: dict[str, dict[str, Specific]] = {
     },
 }
 
+SPECIFIC |= {
+    "APPO": {"n_steps": Specific("num_steps", 50, int), "clip_range": Specific("clip_eps", 0.4, float)},
+    "IMPALA": {"n_steps": Specific("num_steps", 50, int)},
+    "BC": {"batch_size": Specific("num_steps", 2048, int)},
+    "MARWIL": {"batch_size": Specific("num_steps", 2048, int), "beta": Specific("marwil_beta", 1.0, float)},
+}
+
 # How the general hyperparameters of an algorithm differ from HyperparameterConfig's defaults.
 HYPERPARAMETERS: dict[str, dict[str, Any]] = {
     "PPO": {},
     "A2C": {"learning_rate": 7e-4, "gae_lambda": 1.0},
     "DQN": {"learning_rate": 1e-4, "max_grad_norm": 10.0},
+    "APPO": {"learning_rate": 5e-4, "max_grad_norm": 40.0},
+    "IMPALA": {"learning_rate": 5e-4, "max_grad_norm": 40.0},
+    "BC": {"learning_rate": 1e-3},
+    "MARWIL": {"learning_rate": 1e-3},
 }
 
 # Settings an algorithm fixes: A2C takes one step on the whole batch, DQN's updates are too small to log each.
@@ -116,6 +130,24 @@ FIXED: dict[str, dict[str, Any]] = {
     "PPO": {"log_interval": 1},
     "A2C": {"num_minibatches": 1, "update_epochs": 1, "log_interval": 100},
     "DQN": {"num_steps": 1, "num_minibatches": 1, "update_epochs": 1, "log_interval": 500},
+    "APPO": {"num_minibatches": 1, "update_epochs": 1, "log_interval": 1},
+    "IMPALA": {"num_minibatches": 1, "update_epochs": 1, "log_interval": 1},
+    "BC": {"num_envs": 1, "num_minibatches": 1, "update_epochs": 1, "log_interval": 10},
+    "MARWIL": {"num_envs": 1, "num_minibatches": 1, "update_epochs": 1, "log_interval": 10},
+}
+
+# Where learner ray differs from the settings' own defaults: its games are spread over processes, and every update costs
+# messages between them.
+RAY: dict[str, dict[str, Any]] = {
+    "PPO": {"num_envs": 64, "num_steps": 64, "num_minibatches": 4, "log_interval": 1},
+    "DQN": {
+        **{**FIXED["DQN"], "num_envs": 16, "num_steps": 16, "lr": 1e-4, "max_grad_norm": 10.0, "log_interval": 10},
+        **dict.fromkeys(("prioritized_replay", "double_q", "duelling"), True),
+    },
+    "APPO": {**FIXED["APPO"], "num_envs": 32, "num_steps": 50, "lr": 5e-4, "max_grad_norm": 40.0},
+    "IMPALA": {**FIXED["IMPALA"], "num_envs": 32, "num_steps": 50, "lr": 5e-4, "max_grad_norm": 40.0},
+    "BC": {**FIXED["BC"], "num_steps": 2048, "lr": 1e-3},
+    "MARWIL": {**FIXED["MARWIL"], "num_steps": 2048, "lr": 1e-3},
 }
 
 # Field of TrainerConfig → setting, where the value stays what it is.
@@ -150,9 +182,9 @@ EXTRACTORS = {
     "balatronet": "BalatroNet",
 }
 
-# What a learner makes of normalisation, which the jax learner does not do by running statistics.
-NORMALIZED_REWARD = {"jax": "symlog"}
-NORMALIZED_OBS = {"jax": False}
+# What a learner makes of normalisation, which only sb3 does by running statistics.
+NORMALIZED_REWARD = {"jax": "symlog", "ray": "symlog"}
+NORMALIZED_OBS = {"jax": False, "ray": False}
 
 
 def get_default_config(name: str) -> TrainerConfig:
@@ -219,6 +251,8 @@ def algorithm_defaults(algorithm: str, learner: str) -> dict[str, Any]:
     """
     if learner == "jax":
         return {}  # the fields' own defaults are tuned for it
+    if learner == "ray":
+        return dict(RAY.get(algorithm, {}))
     kept = to_settings(dataclasses.replace(get_default_config(algorithm), learner=learner))
     for name in ("learner", "algorithm", "total_timesteps", "seed", "checkpoint_dir", "save_interval", "eval_interval"):
         kept.pop(name)

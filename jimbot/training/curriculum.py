@@ -67,6 +67,11 @@ class AnteCurriculum:
         self.outcomes.clear()
         return True
 
+    def hear(self, successes: int, failures: int) -> bool:
+        """Counts episodes whose order is not known, failures first; True if that raised `max_ante`."""
+        raised = [self.record(success) for success in [False] * failures + [True] * successes]
+        return any(raised)
+
     @property
     def success_rate(self) -> float:
         """Share of successes among the episodes of this level that count (0 before the first)."""
@@ -81,6 +86,31 @@ class AnteCurriculum:
             raise SnapshotError("The curriculum's snapshot lacks 'max_ante' or 'outcomes'; it is of something else.")
         self.max_ante = int(snapshot["max_ante"])
         self.outcomes = deque(np.asarray(snapshot["outcomes"]).tolist(), maxlen=self.window)
+
+
+class Level(AnteCurriculum):
+    """How far games go here and now, as decided elsewhere: of many batches of games each has its level, and one
+    curriculum for all of them hears what came of it (`take`).
+
+    >>> level = Level(); curriculum = AnteCurriculum(window=2)
+    >>> _ = [level.record(success) for success in (True, True)]
+    >>> curriculum.hear(*level.take()), curriculum.max_ante, level.take()
+    (True, 3, (0, 0))
+    """
+
+    def record(self, success: bool) -> bool:
+        self.outcomes.append(success)
+        return False
+
+    def take(self) -> tuple[int, int]:
+        """(successes, failures) since the last call."""
+        successes, episodes = sum(self.outcomes), len(self.outcomes)
+        self.outcomes.clear()
+        return successes, episodes - successes
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.outcomes = deque()
 
 
 DIFFICULTIES = {"easy": 2, "medium": 4, "hard": 8}

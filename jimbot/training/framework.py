@@ -162,6 +162,7 @@ _LEARNERS: dict[str, tuple[str, str, str]] = {
     # name: (module, class, extra that installs what it needs)
     "jax": ("jimbot.training.jax_ppo.trainer", "JaxPPOTrainer", "all"),
     "sb3": ("jimbot.training.sb3_trainer", "SB3Trainer", "sb3"),
+    "ray": ("jimbot.training.ray.trainer", "RayTrainer", "ray"),
 }
 
 

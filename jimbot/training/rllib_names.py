@@ -8,28 +8,73 @@ from typing import Any, NamedTuple
 from jimbot.errors import SettingsError
 
 SAME = "the same thing"
-RLLIB_NAMES: dict[str, tuple[str, str]] = {
-    # RLlib's name: (ours, why); ours is empty where nothing needs setting
-    "env": ("game", SAME),
-    "env_config": ("game_options", "options of the game; difficulty_schedule is a curriculum"),
-    "num_workers": ("num_envs", "games = workers × games per worker; ours are stepped in one batch, without processes"),
-    "num_envs_per_worker": ("num_envs", "games = workers × games per worker"),
-    "train_batch_size": ("num_steps", "steps of each game per update = batch ÷ games"),
-    "rollout_fragment_length": ("num_steps", "used where train_batch_size is not given"),
-    "sgd_minibatch_size": ("num_minibatches", "batch ÷ minibatch, the nearest number that divides the batch"),
-    "num_sgd_iter": ("update_epochs", SAME),
-    "clip_param": ("clip_eps", SAME),
-    "entropy_coeff": ("ent_coef", SAME),
-    "vf_loss_coeff": ("vf_coef", "doubled: ours weighs half the squared error, RLlib the whole"),
-    "lambda": ("gae_lambda", SAME),
-    "grad_clip": ("max_grad_norm", SAME),
-    "custom_model": ("network", SAME),
-    "model": ("network", "its custom_model"),
-    "custom_model_config": ("", "graph embeddings are not part of observations; nothing to size"),
-    "batch_mode": ("", "truncate_episodes is what every learner here does"),
-    "framework": ("", "the learner decides: sb3 is torch, jax is jax"),
-    "num_gpus": ("", "jax and torch use the devices they find"),
-    "callbacks": ("", "metrics, checkpoints and evaluation are always on"),
+
+
+class Name(NamedTuple):
+    """What a name of RLlib's means."""
+
+    ours: str  # empty where nothing needs setting
+    today: str  # what RLlib itself calls it by now
+    why: str = SAME
+
+
+GAMES = "games = workers × games per worker"
+RLLIB_NAMES: dict[str, Name] = {
+    "env": Name("game", "env"),
+    "env_config": Name("game_options", "env_config", "options of the game; difficulty_schedule is a curriculum"),
+    "num_workers": Name("num_envs", "num_env_runners", f"{GAMES}; ray: also num_env_runners, the processes that play"),
+    "num_envs_per_worker": Name("num_envs", "num_envs_per_env_runner", GAMES),
+    "num_envs_per_env_runner": Name("num_envs", "num_envs_per_env_runner", GAMES),
+    "train_batch_size": Name("num_steps", "train_batch_size_per_learner", "steps of each game = batch ÷ games"),
+    "train_batch_size_per_learner": Name("num_steps", "train_batch_size_per_learner", "batch ÷ games"),
+    "rollout_fragment_length": Name("num_steps", "rollout_fragment_length", "used where there is no train_batch_size"),
+    "sgd_minibatch_size": Name("num_minibatches", "minibatch_size", "batch ÷ minibatch, the nearest divisor"),
+    "minibatch_size": Name("num_minibatches", "minibatch_size", "batch ÷ minibatch, the nearest divisor"),
+    "num_sgd_iter": Name("update_epochs", "num_epochs"),
+    "num_epochs": Name("update_epochs", "num_epochs"),
+    "clip_param": Name("clip_eps", "clip_param"),
+    "entropy_coeff": Name("ent_coef", "entropy_coeff"),
+    "vf_loss_coeff": Name("vf_coef", "vf_loss_coeff", "doubled: ours weighs half the squared error, RLlib the whole"),
+    "lambda": Name("gae_lambda", "lambda_"),
+    "lambda_": Name("gae_lambda", "lambda_"),
+    "grad_clip": Name("max_grad_norm", "grad_clip"),
+    "num_gpus_per_worker": Name("num_gpus_per_env_runner", "num_gpus_per_env_runner"),
+    "num_gpus_per_learner": Name("num_gpus", "num_gpus_per_learner"),
+    "custom_model": Name("network", "rl_module_spec"),
+    "model": Name("network", "rl_module_spec", "its custom_model; custom_model_config gives memgraph_embedding_dim"),
+    "custom_model_config": Name("memgraph_embedding_dim", "model_config", "a learned row of so many numbers per joker"),
+    "batch_mode": Name("", "batch_mode", "truncate_episodes is what every learner here does"),
+    "framework": Name("", "framework", "the learner decides: sb3 and ray are torch, jax is jax"),
+    "callbacks": Name("", "callbacks_class", "metrics, checkpoints and evaluation are always on (BalatroCallbacks)"),
+}
+PLAIN = tuple(
+    name for name, meaning in RLLIB_NAMES.items()
+    if meaning.why == SAME and name != "model"
+)  # fmt: skip
+
+# Names RLlib once had: what to give instead.
+REMOVED = {
+    **dict.fromkeys(("num_rollout_workers", "remote_worker_envs"), "num_env_runners (processes) and num_envs (games)"),
+    **dict.fromkeys(("sample_batch_size", "sample_timeout_s", "min_train_timesteps_per_iteration"), "num_steps"),
+    **dict.fromkeys(("timesteps_per_iteration", "min_iter_time_s", "timesteps_total"), "log_interval"),
+    **dict.fromkeys(("num_cpus_per_worker", "num_cpus_for_driver"), "num_env_runners; each takes one CPU"),
+    **dict.fromkeys(("horizon", "soft_horizon", "no_done_at_end"), "an option of the game: games end by their rules"),
+    **dict.fromkeys(("observation_filter", "normalize_actions", "clip_actions"), "normalize_obs, on learner sb3"),
+    "clip_rewards": "reward_transform: symlog",
+    "vf_clip_param": "reward_transform: symlog, which keeps values small",
+    **dict.fromkeys(("kl_coeff", "kl_target"), "clip_eps; the health watch tells when approx_kl is high"),
+    **dict.fromkeys(("vf_share_layers", "fcnet_hiddens"), "network, hidden_dim and num_layers"),
+    **dict.fromkeys(("use_gae", "use_critic", "simple_optimizer", "shuffle_sequences"), "nothing: it is always so"),
+    **dict.fromkeys(("multi_gpu", "num_multi_gpu_tower_stacks", "num_data_loader_buffers"), "num_gpus"),
+    **dict.fromkeys(("evaluation_interval", "evaluation_duration"), "eval_interval and eval_games"),
+    **dict.fromkeys(("evaluation_num_episodes", "evaluation_num_workers", "evaluation_config"), "eval_games"),
+    **dict.fromkeys(("lr_schedule", "entropy_coeff_schedule"), "anneal_lr, or a fixed number"),
+    "prioritized_replay_alpha": "priority_alpha",
+    "prioritized_replay_beta": "priority_beta",
+    **dict.fromkeys(("exploration_config", "explore"), "exploration_fraction and exploration_final_eps, or ent_coef"),
+    **dict.fromkeys(("dueling", "replay_buffer_config"), "duelling, buffer_size, priority_alpha and priority_beta"),
+    **dict.fromkeys(("create_env_on_driver", "monitor", "log_level", "multiagent"), "nothing; leave it out"),
+    **dict.fromkeys(("input", "input_", "output"), "offline_data, a file of `jimbot record`"),
 }
 
 
@@ -41,16 +86,20 @@ class Mapped(NamedTuple):
     ours: str
     becomes: Any
     why: str
+    today: str = ""
 
 
 def from_rllib(layer: Mapping[str, Any], default: Callable[[str], Any]) -> dict[str, Any]:
     """The layer in our names; ours pass through. `default` is what a setting of ours is when nobody gives it."""
+    for name in layer:
+        if name in REMOVED:
+            raise SettingsError(f"'{name}' is a name RLlib gave up or that means nothing here. Use {REMOVED[name]}.")
     values = {name: value for name, value in layer.items() if name not in RLLIB_NAMES}
     if len(values) == len(layer):
         return values
-    for theirs in ("env", "num_sgd_iter", "clip_param", "entropy_coeff", "lambda", "grad_clip", "custom_model"):
+    for theirs in PLAIN:
         if theirs in layer:
-            values[RLLIB_NAMES[theirs][0]] = layer[theirs]
+            values[RLLIB_NAMES[theirs].ours] = layer[theirs]
     if layer.get("batch_mode", "truncate_episodes") != "truncate_episodes":
         raise SettingsError(
             f"batch_mode is {layer['batch_mode']}; JimBot's learners cut episodes at the end of a batch and carry on "
@@ -63,6 +112,7 @@ def from_rllib(layer: Mapping[str, Any], default: Callable[[str], Any]) -> dict[
         raise SettingsError(f"model is {model}; expected a mapping with custom_model. Give for instance network: mlp.")
     if "custom_model" in model:
         values["network"] = model["custom_model"]
+    values |= _model_config({**(model.get("custom_model_config") or {}), **(layer.get("custom_model_config") or {})})
     if "env_config" in layer:
         options = dict(layer["env_config"] or {})
         if "difficulty_schedule" in options:
@@ -83,17 +133,28 @@ def _batch(layer: Mapping[str, Any], values: Mapping[str, Any], default: Callabl
     def known(name: str) -> int:
         return int(derived.get(name, values.get(name, default(name))))
 
-    workers, per_worker = layer.get("num_workers"), layer.get("num_envs_per_worker")
+    workers = layer.get("num_workers")
+    per_worker = layer.get("num_envs_per_worker", layer.get("num_envs_per_env_runner"))
+    if workers is not None:
+        derived["num_env_runners"] = max(1, int(workers))
     if workers is not None or per_worker is not None:
-        derived["num_envs"] = max(1, int(workers or 1)) * int(per_worker or 1)
-    if (batch := layer.get("train_batch_size")) is not None:
+        derived["num_envs"] = known("num_env_runners") * int(per_worker or 1)
+    if (batch := layer.get("train_batch_size", layer.get("train_batch_size_per_learner"))) is not None:
         derived["num_steps"] = max(1, int(batch) // known("num_envs"))
     elif (fragment := layer.get("rollout_fragment_length")) is not None:
         derived["num_steps"] = int(fragment)
-    if (minibatch := layer.get("sgd_minibatch_size")) is not None:
+    if (minibatch := layer.get("sgd_minibatch_size", layer.get("minibatch_size"))) is not None:
         total = known("num_envs") * known("num_steps")
         derived["num_minibatches"] = nearest_divisor(total, max(1, round(total / int(minibatch))))
     return derived
+
+
+def _model_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of custom_model_config."""
+    for name in config:
+        if name != "memgraph_embedding_dim":
+            raise SettingsError(f"custom_model_config has '{name}'; JimBot knows memgraph_embedding_dim. Leave it out.")
+    return dict(config)
 
 
 def nearest_divisor(total: int, wanted: int) -> int:
@@ -104,8 +165,15 @@ def explain(layer: Mapping[str, Any], settings: Any) -> list[Mapped]:
     """What each name given became in the resolved `settings`."""
     lines = []
     for name, value in layer.items():
-        ours, why = RLLIB_NAMES.get(name, (name, SAME))
-        lines.append(Mapped(name, value, ours, getattr(settings, ours) if ours else None, why))
+        ours, today, why = RLLIB_NAMES.get(name, Name(name, ""))
+        lines.append(Mapped(name, value, ours, getattr(settings, ours) if ours else None, why, today))
+        if name == "num_workers":
+            runners = "ray: processes that play"
+            lines.append(Mapped(name, value, "num_env_runners", settings.num_env_runners, runners, "num_env_runners"))
+        if name == "model" and "custom_model_config" in (value or {}):
+            dim, given = settings.memgraph_embedding_dim, value["custom_model_config"]
+            why = RLLIB_NAMES["custom_model_config"].why
+            lines.append(Mapped("custom_model_config", given, "memgraph_embedding_dim", dim, why, "model_config"))
         if name == "env_config" and "difficulty_schedule" in (value or {}):
             schedule = value["difficulty_schedule"]
             why = "easy, medium, hard: beat ante 2, 4, 8"
@@ -119,8 +187,10 @@ def mapping_table(lines: list[Mapped]) -> Any:
     """The lines as a table for the terminal."""
     from rich.table import Table
 
-    table = Table("in the file", "value", "becomes", "value", "why", box=None, header_style="bold")
+    table = Table(box=None, header_style="bold")
+    for title in ("in the file", "value", "becomes", "value", "RLlib today", "why"):
+        table.add_column(title, no_wrap=title in ("in the file", "becomes", "RLlib today"))
     for line in lines:
         becomes = "" if line.becomes is None else str(line.becomes)
-        table.add_row(line.given, str(line.value), line.ours or "nothing", becomes, line.why)
+        table.add_row(line.given, str(line.value), line.ours or "nothing", becomes, line.today, line.why)
     return table

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -67,8 +68,8 @@ def run_training(
     if settings.auto_tune:
         settings = _tuned(settings, None if fresh else RunDirectory(root, run_name(settings)).read_config())
     session = Session.open(settings, root, fresh=fresh, quiet=quiet)
-    with session:
-        trainer = trainer_class(settings, session)
+    with session, ExitStack() as stack:
+        trainer = stack.enter_context(closing(trainer_class(settings, session)))
         trainer.create_model()
         if start := session.resume_point():
             trainer.load_model(start)

@@ -27,6 +27,7 @@ CHANGEABLE = frozenset(
     {
         *("total_timesteps", "minutes", "log_interval", "eval_interval", "eval_games", "stop_on_collapse"),
         *("auto_tune", "autoscale", "memory_limit_gb", "buffer_gb"),
+        *("address", "num_env_runners", "num_gpus", "num_gpus_per_env_runner", "spill_gb"),
         *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
         *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact"),
     }
@@ -64,6 +65,9 @@ class RunSettings(BaseModel):
     policy_layers: list[int] = Field([256, 256], description="Layers of the policy alone (towers, fields): 256,256.")
     value_layers: list[int] = Field([256, 256], description="Layers of the value alone (towers, fields): 256,256.")
     features_dim: int = Field(512, ge=1, description="Numbers the encoded observation becomes (fields).")
+    memgraph_embedding_dim: int = Field(
+        0, ge=0, le=1024, description="BalatroNet: numbers in a learned row for every joker in play; 0: none."
+    )
 
     save_interval_minutes: float = Field(10.0, gt=0, description="Minutes between two checkpoints.")
     save_interval: int | None = Field(None, ge=1, description="Steps between two checkpoints (overrides the minutes).")
@@ -150,6 +154,16 @@ class TrainSettings(RunSettings):
     exploration_fraction: float = Field(0.1, gt=0, le=1, description="DQN: share of the run in which epsilon falls.")
     exploration_final_eps: float = Field(0.05, ge=0, le=1, description="DQN: epsilon from then on.")
 
+    offline_data: Path | None = Field(None, description="BC, MARWIL: a dataset made by `jimbot record`.")
+    marwil_beta: float = Field(1.0, ge=0, description="MARWIL: how much better-than-expected play is preferred.")
+    address: str | None = Field(None, description="ray: cluster to join (auto, or host:port); default: start one here.")
+    num_env_runners: int = Field(2, ge=1, description="ray: processes that play; each has its share of num-envs.")
+    num_gpus: float = Field(0, ge=0, description="ray: GPUs for learning.")
+    num_gpus_per_env_runner: float = Field(0, ge=0, description="ray: GPUs for each process that plays.")
+    spill_gb: float = Field(
+        4.0, gt=0, description="ray: disk that shared memory may overflow to, in the run directory."
+    )
+
     log_interval: int = Field(10, ge=1, description="Updates between two log rows.")
 
     @field_validator("policy_layers", "value_layers")
@@ -173,13 +187,16 @@ class TrainSettings(RunSettings):
         return self.num_minibatches * self.update_epochs
 
 
-ALIASES = {"maskableppo": ("PPO", "sb3"), "ppo": ("PPO", "auto"), "a2c": ("A2C", "auto"), "dqn": ("DQN", "auto")}
+ALIASES = {
+    "maskableppo": ("PPO", "sb3"),
+    **{name.lower(): (name, "auto") for name in ("PPO", "A2C", "DQN", "APPO", "IMPALA", "BC", "MARWIL")},
+}
 """Other spellings of algorithms: (algorithm, what an `auto` learner becomes). PPO is masked on every learner."""
 
 
 def network_choice(settings: RunSettings) -> dict[str, Any]:
     """What `policies.networks.describe_network` is told about the network."""
-    names = ("hidden_dim", "num_layers", "policy_layers", "value_layers", "features_dim")
+    names = ("hidden_dim", "num_layers", "policy_layers", "value_layers", "features_dim", "memgraph_embedding_dim")
     return {"kind": settings.network, **{name: getattr(settings, name) for name in names}}
 
 

@@ -62,7 +62,9 @@ LIBRARIES = (
     ("training/jax_ppo/*", {"jax", "optax", "onnx"}, {"onnxruntime"}),
     ("training/export.py", set(), {"torch"}),  # .pt files
     ("training/sb3*", {"torch", "stable_baselines3", "sb3_contrib"}, set()),
-    ("training/ray/*", {"ray", "torch"}, set()),
+    ("training/torch_losses.py", {"torch"}, set()),
+    ("training/ray/*", {"ray", "torch", "gymnasium"}, set()),
+    ("training/callbacks.py", {"ray"}, set()),
     ("services/*", {"grpc"}, set()),
     # cli: `jimbot --help` must answer at once
     ("cli/*", {"typer"}, {"rich", "yaml", "psutil", "jax", "onnx", "onnxruntime", "matplotlib"}),
@@ -83,6 +85,9 @@ EXTRAS = (
 )
 # Modules that are nothing without their extra: importing one is using it, and says which extra to install.
 OWN_EXTRA = (
+    "jimbot.training.torch_losses",
+    "jimbot.training.ray*",
+    "jimbot.training.callbacks",
     "jimbot.envs.pettingzoo*",
     "jimbot.envs.sb3*",
     "jimbot.training.sb3*",

@@ -76,7 +76,10 @@ def test_values_assigned_later_are_coerced_when_used() -> None:
         (lambda c: setattr(c, "n_envs", 0), "TrainerConfig.n_envs is 0"),
         (lambda c: setattr(c, "total_timesteps", "many"), "TrainerConfig.total_timesteps is 'many'"),
         (lambda c: setattr(c.hyperparams, "gamma", 2), "TrainerConfig.hyperparams.gamma is 2"),
-        (lambda c: setattr(c, "algorithm", "SAC"), "Unknown algorithm 'SAC'.*A2C, DQN, MaskablePPO, PPO"),
+        (
+            lambda c: setattr(c, "algorithm", "SAC"),
+            "Unknown algorithm 'SAC'.*A2C, APPO, BC, DQN, IMPALA, MARWIL",
+        ),
         (lambda c: setattr(c, "n_env", 4), "Unknown field of TrainerConfig 'n_env'. Did you mean 'n_envs'"),
         (lambda c: setattr(c, "feature_extractor_type", "cnn"), "Unknown feature_extractor_type 'cnn'"),
         (lambda c: c.hyperparams.algorithm_specific.update(n_step=5), "Did you mean 'n_steps'"),

@@ -15,9 +15,9 @@ from stable_baselines3 import DQN
 
 from jimbot.policies import torch_masking as masking
 from jimbot.training.sb3.compressed_replay import CompressedReplay
-from jimbot.training.sb3.losses import Samples, Weights, a2c_loss, dqn_loss, ppo_loss
 from jimbot.training.sb3.policies import MaskedQPolicy
 from jimbot.training.sb3.replay import Replay
+from jimbot.training.torch_losses import Samples, Weights, a2c_loss, dqn_loss, ppo_loss
 
 
 class MaskedPPO(MaskablePPO):

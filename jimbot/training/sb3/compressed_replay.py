@@ -17,8 +17,8 @@ from jimbot.games.spec import GameSpec
 from jimbot.training.replay.lockstep import LockstepWriter
 from jimbot.training.replay.rare_events import RareEventWatch
 from jimbot.training.replay.store import ReplayStore
-from jimbot.training.sb3.losses import Remembered
 from jimbot.training.sb3.replay import GIGABYTE
+from jimbot.training.torch_losses import Remembered
 
 
 def check_bytes(max_bytes: int) -> None:

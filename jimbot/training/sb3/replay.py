@@ -15,7 +15,7 @@ import torch
 
 from jimbot.errors import SettingsError, TrainingError
 from jimbot.games.spec import GameSpec
-from jimbot.training.sb3.losses import Remembered
+from jimbot.training.torch_losses import Remembered
 
 SCALARS = 8 + 4 + 1 + 1  # bytes of action, reward, terminated, truncated
 REDRAWS = 1000

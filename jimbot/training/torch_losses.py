@@ -1,7 +1,7 @@
-"""The losses of the three algorithms, all under the mask.
+"""The losses of the torch learners (sb3, ray), all under the mask.
 
 PPO's is the JAX learner's line by line (`jax_ppo/update.py`): equal parameters and an equal batch give an equal loss
-and equal gradients on both, which a test holds.
+and equal gradients on all of them, which a test holds.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from jimbot.policies import torch_masking as masking
+from jimbot.policies.torch_masking import torch
 from jimbot.policies.torch_networks import TorchNetwork
 
 Tensor = torch.Tensor
@@ -36,20 +36,29 @@ class Weights(NamedTuple):
     ent_coef: float
 
 
-def _look(network: TorchNetwork, batch: Samples) -> tuple[Tensor, Tensor, Tensor]:
-    """(log-probability of what was done, value, entropy), all (B,)."""
+class Look(NamedTuple):
+    """What a network says about samples, all (B,)."""
+
+    log_probability: Tensor  # of what was done
+    value: Tensor
+    entropy: Tensor
+
+
+def look(network: TorchNetwork, batch: Samples) -> Look:
     logits, value = network(batch.observation)
     log_probability = masking.log_probabilities(logits, batch.legal_mask)
-    return (
-        masking.of_action(log_probability, batch.action),
-        value,
-        masking.entropy(log_probability, batch.legal_mask),
-    )
+    chosen = masking.of_action(log_probability, batch.action)
+    return Look(chosen, value, masking.entropy(log_probability, batch.legal_mask))
 
 
 def ppo_loss(network: TorchNetwork, weights: Weights, batch: Samples) -> tuple[Tensor, dict[str, Tensor]]:
     """Clipped policy loss, squared value error, masked entropy bonus."""
-    log_probability, value, entropy = _look(network, batch)
+    return ppo_loss_of(look(network, batch), weights, batch)
+
+
+def ppo_loss_of(seen: Look, weights: Weights, batch: Samples) -> tuple[Tensor, dict[str, Tensor]]:
+    """The same for a network that was already asked."""
+    log_probability, value, entropy = seen
     log_ratio = log_probability - batch.log_probability
     ratio = torch.exp(log_ratio)
     advantage = (batch.advantage - batch.advantage.mean()) / (batch.advantage.std(correction=0) + 1e-8)
@@ -69,7 +78,7 @@ def ppo_loss(network: TorchNetwork, weights: Weights, batch: Samples) -> tuple[T
 
 def a2c_loss(network: TorchNetwork, weights: Weights, batch: Samples) -> tuple[Tensor, dict[str, Tensor]]:
     """The plain policy gradient on fresh experience; advantages as they are."""
-    log_probability, value, entropy = _look(network, batch)
+    log_probability, value, entropy = look(network, batch)
     pg_loss = -(batch.advantage * log_probability).mean()
     value_loss = 0.5 * ((value - batch.target) ** 2).mean()
     loss = pg_loss + weights.vf_coef * value_loss - weights.ent_coef * entropy.mean()

@@ -1,0 +1,221 @@
+"""Our settings as RLlib's configurations, one function per algorithm; what they share is in `_common`.
+
+`num_envs` games are shared out to `num_env_runners` processes, each of which steps its share as one batch. What RLlib
+calls a fragment is our `num_steps`, a train batch our `num_envs × num_steps`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.appo import APPOConfig
+from ray.rllib.algorithms.bc import BCConfig
+from ray.rllib.algorithms.dqn import DQNConfig
+from ray.rllib.algorithms.impala import IMPALAConfig
+from ray.rllib.algorithms.marwil import MARWILConfig
+from ray.rllib.algorithms.ppo import PPOConfig
+
+from jimbot.games.spec import GameSpec
+from jimbot.training.callbacks import BalatroCallbacks
+from jimbot.training.curriculum import AnteCurriculum
+from jimbot.training.environments import has_curriculum
+from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
+from jimbot.training.ray.episode_replay import CompressedEpisodeReplay
+from jimbot.training.ray.games import ENVIRONMENT, register_games
+from jimbot.training.ray.learners import EpisodesToSamples, MaskedDQNLearner, MaskedPPOLearner
+from jimbot.training.ray.modules import MaskedActorCritic, MaskedQ, spec_of
+from jimbot.training.ray.offline import RecordedDecisions
+from jimbot.training.settings import TrainSettings
+
+SAMPLE_SECONDS = 1800.0  # a first sample may include compiling a game
+RESTARTS = 1000  # of a lost runner, before RLlib gives up on it
+ASYNC_SECONDS = 2.0  # what one iteration of an asynchronous algorithm lasts at least
+
+
+def algorithm_config(
+    settings: TrainSettings,
+    spec: GameSpec,
+    description: Mapping[str, Any],
+    gpus: Mapping[str, float],
+    start: int = 0,
+    curriculum: AnteCurriculum | None = None,
+) -> AlgorithmConfig:
+    """`start`: steps of the run so far; a continued run plays other games than it began with."""
+    register_games()
+    return BUILDERS[settings.algorithm](settings, spec, description, gpus, start, curriculum)
+
+
+def _common(
+    config: Any,
+    settings: TrainSettings,
+    gpus: Mapping[str, float],
+    start: int,
+    curriculum: AnteCurriculum | None,
+) -> Any:
+    return (
+        config.api_stack(enable_rl_module_and_learner=True, enable_env_runner_and_connector_v2=True)
+        .environment(
+            ENVIRONMENT,
+            env_config={
+                "game": settings.game,
+                "options": dict(settings.game_options),
+                "seed": settings.seed,
+                "start": start,
+                "reward_transform": settings.reward_transform,
+                "curriculum": has_curriculum(settings),
+            },
+            disable_env_checking=True,
+        )
+        .env_runners(
+            num_env_runners=settings.num_env_runners,
+            num_envs_per_env_runner=settings.num_envs // settings.num_env_runners,
+            gym_env_vectorize_mode="vector_entry_point",
+            rollout_fragment_length=settings.num_steps,
+            batch_mode="truncate_episodes",
+            num_gpus_per_env_runner=gpus["runner"],
+            sample_timeout_s=SAMPLE_SECONDS,
+            episode_lookback_horizon=0,
+        )
+        .learners(num_learners=0, num_gpus_per_learner=gpus["learner"])
+        .training(gamma=settings.gamma, lr=_learning_rate(settings), grad_clip=settings.max_grad_norm)
+        .fault_tolerance(
+            restart_failed_env_runners=True,
+            max_num_env_runner_restarts=RESTARTS,
+            delay_between_env_runner_restarts_s=1.0,
+            num_consecutive_env_runner_failures_tolerance=RESTARTS,
+        )
+        .callbacks(functools.partial(BalatroCallbacks, curriculum=curriculum))
+        .reporting(min_time_s_per_iteration=0, min_sample_timesteps_per_iteration=0)
+        .debugging(seed=settings.seed % 2**31, log_level="ERROR")
+    )
+
+
+def _learning_rate(settings: TrainSettings) -> Any:
+    return [[0, settings.lr], [settings.total_timesteps, 0.0]] if settings.anneal_lr else settings.lr
+
+
+def _ppo(settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, start: int, curriculum: Any) -> Any:
+    gamma, gae_lambda = settings.gamma, settings.gae_lambda
+    return (
+        _common(PPOConfig(), settings, gpus, start, curriculum)
+        .training(
+            learner_class=MaskedPPOLearner,
+            train_batch_size=settings.batch_size,
+            minibatch_size=settings.minibatch_size,
+            num_epochs=settings.update_epochs,
+            lambda_=gae_lambda,
+            clip_param=settings.clip_eps,
+            vf_loss_coeff=settings.vf_coef,
+            entropy_coeff=settings.ent_coef,
+            use_kl_loss=False,
+        )
+        .learners(
+            add_default_connectors_to_learner_pipeline=False,
+            learner_connector=lambda *_: EpisodesToSamples(gamma, gae_lambda),
+        )
+        .rl_module(rl_module_spec=spec_of(description, spec, MaskedActorCritic, lean=True))
+    )
+
+
+def _asynchronous(
+    config: Any, settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, start: int, curriculum: Any
+) -> Any:
+    return (
+        _common(config, settings, gpus, start, curriculum)
+        .training(
+            train_batch_size_per_learner=settings.batch_size,
+            vf_loss_coeff=settings.vf_coef,
+            entropy_coeff=settings.ent_coef,
+        )
+        .reporting(min_time_s_per_iteration=ASYNC_SECONDS)
+        .rl_module(rl_module_spec=spec_of(description, spec, MaskedActorCritic, lean=True))
+    )
+
+
+def _impala(*arguments: Any) -> Any:
+    return _asynchronous(IMPALAConfig(), *arguments)
+
+
+def _appo(settings: TrainSettings, *arguments: Any) -> Any:
+    return _asynchronous(APPOConfig(), settings, *arguments).training(clip_param=settings.clip_eps)
+
+
+def _dqn(settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, start: int, curriculum: Any) -> Any:
+    falling = round(settings.exploration_fraction * settings.total_timesteps)
+    begins, given = settings.learning_starts, settings.buffer_gb
+    epsilon = [[0, 1.0], [begins + max(1, falling), settings.exploration_final_eps]]
+    return (
+        _common(DQNConfig(), settings, gpus, start, curriculum)
+        .training(
+            learner_class=MaskedDQNLearner,
+            train_batch_size=settings.replay_batch_size,
+            # How many steps are learned from for each one played.
+            training_intensity=settings.replay_batch_size / settings.train_freq,
+            num_steps_sampled_before_learning_starts=settings.learning_starts,
+            target_network_update_freq=settings.target_update_interval,
+            double_q=settings.double_q,
+            dueling=settings.duelling,
+            n_step=settings.n_step,
+            epsilon=epsilon,
+            replay_buffer_config={
+                "type": CompressedEpisodeReplay,
+                "spec": spec,
+                "capacity": settings.buffer_size,
+                "max_bytes": int(given * GIGABYTE) if given else MemoryBudget(settings.memory_limit_gb).part("buffer"),
+                "alpha": settings.priority_alpha if settings.prioritized_replay else 0.0,
+                "beta": settings.priority_beta if settings.prioritized_replay else 0.0,
+                "boosts": settings.rare_event_boosts,
+                "seed": settings.seed,
+            },
+        )
+        .rl_module(rl_module_spec=spec_of(description, spec, MaskedQ, epsilon=epsilon))
+    )
+
+
+def _offline(
+    config: Any, settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, start: int, curriculum: Any
+) -> Any:
+    decisions = functools.partial(
+        RecordedDecisions,
+        path=settings.offline_data,
+        spec=spec,
+        gamma=settings.gamma,
+        reward_transform=settings.reward_transform,
+        seed=settings.seed,
+        start=start,
+    )
+    return (
+        _common(config, settings, gpus, start, curriculum)
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=1)
+        .training(train_batch_size_per_learner=settings.batch_size)
+        .offline_data(input_="", offline_data_class=decisions, dataset_num_iters_per_learner=1)
+        .rl_module(rl_module_spec=spec_of(description, spec, MaskedActorCritic))
+    )
+
+
+def _bc(*arguments: Any) -> Any:
+    return _offline(BCConfig(), *arguments)
+
+
+def _marwil(settings: TrainSettings, *arguments: Any) -> Any:
+    config = _offline(MARWILConfig(), settings, *arguments)
+    # The unit of advantages follows them quickly: RLlib's own rate (1e-8) never leaves its first guess of 100.
+    return config.training(
+        beta=settings.marwil_beta,
+        vf_coeff=settings.vf_coef,
+        moving_average_sqd_adv_norm_update_rate=1e-2,
+        moving_average_sqd_adv_norm_start=1.0,
+    )
+
+
+BUILDERS: dict[str, Callable[..., AlgorithmConfig]] = {
+    "PPO": _ppo,
+    "APPO": _appo,
+    "IMPALA": _impala,
+    "DQN": _dqn,
+    "BC": _bc,
+    "MARWIL": _marwil,
+}

@@ -1,0 +1,117 @@
+"""Ray itself: joined where it runs, or started here with bounded memory, and asked what it has."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from jimbot.errors import SettingsError, TrainingError
+from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
+from jimbot.training.ray import ray
+from jimbot.training.settings import TrainSettings
+
+LEAST_STORE = 80 * 2**20
+"""Ray starts with no less."""
+MOST_OF_DISK = 0.95
+"""Ray never fills a disk beyond this share, whatever a run allows."""
+
+
+class Cluster:
+    """The Ray this process is connected to. `close` ends only what was started here."""
+
+    def __init__(self, settings: TrainSettings, spill: Path, note: Callable[[str], None]) -> None:
+        """`spill`: where shared memory overflows to; `note` is told what differs from what was asked."""
+        self.started = False
+        logging.getLogger("ray").setLevel(logging.ERROR)  # notices about RLlib's own insides, many per run
+        if not ray.is_initialized():
+            if settings.address is None:
+                self._start(settings, spill)
+            else:
+                _join(settings.address)
+        self.resources = ray.cluster_resources()
+        check_runners(settings, int(self.resources.get("CPU", 0)))
+        self.gpus = usable_gpus(settings, self.resources.get("GPU", 0.0), note)
+
+    def _start(self, settings: TrainSettings, spill: Path) -> None:
+        check_runners(settings, psutil.cpu_count() or 1)
+        spill.mkdir(parents=True, exist_ok=True)
+        try:
+            ray.init(
+                # The learner lives in this process and takes no CPU of Ray's; runners take one each.
+                num_cpus=max(settings.num_env_runners, psutil.cpu_count() or 1),
+                object_store_memory=object_store(settings),
+                include_dashboard=False,
+                log_to_driver=False,
+                configure_logging=False,
+                _system_config={
+                    "object_spilling_config": json.dumps(
+                        {"type": "filesystem", "params": {"directory_path": str(spill.absolute())}}
+                    ),
+                    "local_fs_capacity_threshold": spill_threshold(spill, settings.spill_gb),
+                },
+            )
+        except (OSError, RuntimeError, ValueError) as problem:
+            raise TrainingError(f"Ray could not be started here: {' '.join(str(problem).split())}") from problem
+        self.started = True
+
+    def close(self) -> None:
+        if self.started and ray.is_initialized():
+            ray.shutdown()
+        self.started = False
+
+
+def object_store(settings: TrainSettings) -> int:
+    """Bytes of shared memory: its part of the run's limit, and no more than half of what is free."""
+    half = psutil.virtual_memory().available // 2
+    return max(LEAST_STORE, min(MemoryBudget(settings.memory_limit_gb).part("object_store"), half))
+
+
+def spill_threshold(folder: Path, gigabytes: float) -> float:
+    """The share of the disk at which Ray stops spilling: what is used now and so many gigabytes more."""
+    disk = shutil.disk_usage(folder)
+    return min(MOST_OF_DISK, (disk.used + gigabytes * GIGABYTE) / disk.total)
+
+
+def _join(address: str) -> None:
+    try:
+        ray.init(address=address, log_to_driver=False, configure_logging=False)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as problem:
+        raise SettingsError(
+            f"There is no Ray cluster at address '{address}'. Start one with `ray start --head` on one machine and "
+            "`ray start --address HOST:6379` on the others, or leave --address out to use this machine alone."
+        ) from problem
+
+
+def check_runners(settings: TrainSettings, cpus: int) -> None:
+    if settings.algorithm in ("BC", "MARWIL"):
+        return  # nobody plays
+    if settings.num_env_runners > cpus:
+        raise SettingsError(
+            f"num_env_runners is {settings.num_env_runners}, but there are {cpus} CPUs; each process that plays takes "
+            f"one. Use --num-env-runners {max(1, cpus)}, or add machines to the cluster."
+        )
+    if settings.num_envs % settings.num_env_runners:
+        fitting = settings.num_env_runners * max(1, round(settings.num_envs / settings.num_env_runners))
+        raise SettingsError(
+            f"num_envs {settings.num_envs} cannot be shared out evenly to {settings.num_env_runners} processes. "
+            f"Use --num-envs {fitting}."
+        )
+
+
+def usable_gpus(settings: TrainSettings, there: float, note: Callable[[str], None]) -> dict[str, Any]:
+    """What RLlib is told about GPUs: what was asked for where it exists, else CPUs, and that is said."""
+    per_runner = settings.num_gpus_per_env_runner
+    wanted = settings.num_gpus + per_runner * settings.num_env_runners
+    if wanted > there:
+        note(
+            f"{wanted:g} GPUs were asked for and {there:g} are there: learning and playing use the CPU instead "
+            "(num_gpus, num_gpus_per_env_runner)."
+        )
+        return {"learner": 0, "runner": 0}
+    return {"learner": settings.num_gpus, "runner": per_runner}

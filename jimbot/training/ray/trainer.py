@@ -1,0 +1,257 @@
+"""`--learner ray`: RLlib's algorithms over the native batch of games, on this machine or on a cluster.
+
+The loop is the session's, as in every learner: RLlib collects and learns, the session logs, saves and stops. What it
+writes is what every learner writes: parameters under the shared names, `policy.onnx` with the mask inside, and RLlib's
+own state as plain arrays. A continued run has the parameters, optimiser, target networks, counters and curriculum it
+had, DQN its replay, too; RLlib stores no running games, so those begin anew.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jimbot.errors import CheckpointError, SettingsError, TrainingError, UsageError
+from jimbot.games.contract import BatchGame
+from jimbot.policies.networks import describe_network
+from jimbot.policies.onnx_form import onnx_from_params
+from jimbot.policies.portable import with_metadata
+from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
+from jimbot.training.callbacks import JIMBOT, measured_of
+from jimbot.training.curriculum import AnteCurriculum, DifficultySchedule
+from jimbot.training.environments import has_curriculum
+from jimbot.training.framework import Callback, RLTrainer
+from jimbot.training.measures import Measures
+from jimbot.training.ray import torch
+from jimbot.training.ray.algorithms import BUILDERS, algorithm_config
+from jimbot.training.ray.cluster import Cluster
+from jimbot.training.ray.results import losses_of, seconds_of, steps_of
+from jimbot.training.ray.state import from_arrays, to_arrays
+from jimbot.training.session import Session
+from jimbot.training.settings import TrainSettings, network_choice
+
+LEARNER = "ray"
+SPILL = "spill"
+"""In the run directory: where Ray's shared memory overflows to."""
+OFFLINE = ("BC", "MARWIL")
+PATIENCE_SECONDS = 600.0
+"""How long nothing may be learned before that is an error: runners may be starting anew, or a game compiling."""
+STATE, REPLAY, CURRICULUM = "rllib/", "replay/", "curriculum/"
+
+
+class RayTrainer(RLTrainer):
+    """One run of one of RLlib's algorithms. `algorithm` is the RLlib object, for whoever wants more of it."""
+
+    algorithms = tuple(BUILDERS)
+
+    def __init__(self, settings: TrainSettings, session: Session, game: BatchGame | None = None) -> None:
+        if game is not None:
+            raise UsageError(
+                "Learner ray makes its games itself, in the processes that play; give the game's id instead of a batch "
+                "or an environment."
+            )
+        super().__init__(settings, session, game)
+        torch.set_num_threads(1)
+        self.description = describe_network(
+            self.spec,
+            **network_choice(settings),
+            action_values=settings.algorithm == "DQN",
+            duelling=settings.algorithm == "DQN" and settings.duelling,
+        )
+        self.cluster = Cluster(settings, session.run.path / SPILL, self._tell)
+        self.algorithm: Any = None
+        self.updates = 0
+        self.runner_restarts = 0
+        self._begun = 0  # steps of the run before this algorithm was made
+        self._steps = 0  # steps since
+        self._learned_at = time.monotonic()
+        self._seconds = {"simulate": 0.0, "learn": 0.0}
+
+    @classmethod
+    def check(cls, settings: TrainSettings) -> None:
+        for name, wrong in (("normalize_obs", True), ("reward_transform", "normalize")):
+            if getattr(settings, name) == wrong:
+                raise SettingsError(
+                    f"{name} is {wrong}, which only learner sb3 does; learner ray takes observations as the game "
+                    "scales them and rewards through symlog. Leave it out, or use --learner sb3."
+                )
+        if settings.algorithm in OFFLINE and settings.offline_data is None:
+            raise SettingsError(
+                f"{settings.algorithm} learns from recorded games. Record some with `jimbot record {settings.game}` "
+                "and name the file with --offline-data."
+            )
+
+    @property
+    def step(self) -> int:
+        return self._begun + self._steps
+
+    def create_model(self, start: int = 0) -> None:
+        self.close_algorithm()
+        self._begun, self._steps = start, 0
+        self.curriculum = self._curriculum()
+        config = algorithm_config(self.settings, self.spec, self.description, self.cluster.gpus, start, self.curriculum)
+        torch.manual_seed(self.settings.seed)  # the first parameters
+        self.algorithm = config.build_algo(use_copy=False)
+        callbacks: Any = self.algorithm.callbacks
+        self.callbacks = callbacks[0] if isinstance(callbacks, list) else callbacks
+        self.curriculum = self.callbacks.curriculum
+
+    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> None:
+        if self.algorithm is None:
+            self.create_model()
+        session, total = self.session, total_timesteps or self.settings.total_timesteps
+        measures = Measures(self.spec)
+        with session.running(self.step, total):
+            self._learned_at = time.monotonic()
+            while not (reason := session.stop_reason(self.step, total)):
+                self._update(measures, callback)
+            if rest := measures.take():
+                session.log(self.step, rest)
+            path = self.save_model()
+        session.view.note(f"Training stopped: {reason}. Checkpoint: {path}", style="green")
+
+    def _update(self, measures: Measures, callback: Callback | None) -> None:
+        """One iteration of RLlib's, and what is to be done after it."""
+        before = self._steps
+        result = self._live().train()
+        self._steps = max(before, steps_of(result, self.settings.algorithm not in OFFLINE))
+        losses = losses_of(result)
+        self._check_alive(losses)
+        self._count_restarts()
+        self.session.check_finite(losses, self.updates, self.step)
+        for phase, seconds in seconds_of(result).items():
+            self._seconds[phase] += seconds
+        measured = measured_of(self.spec, result.get("env_runners", {}).get(JIMBOT, {}))
+        if not losses and not measured.decisions:
+            return
+        self.updates += bool(losses)
+        losses["health/runner_restarts"] = self.runner_restarts
+        losses["health/lost_steps"] = self.lost_steps
+        measures.add(losses, measured, max(1, int(measured.decisions)))
+        self.after_update(max(1, self.updates), measures, self._phase_seconds, callback)
+
+    @property
+    def lost_steps(self) -> int:
+        """Steps that were played and not learned from because a runner was lost: at most its piece of a batch."""
+        settings = self.settings
+        return self.runner_restarts * settings.num_steps * (settings.num_envs // settings.num_env_runners)
+
+    def policy_onnx(self) -> bytes:
+        sizes = (self.spec.observation.size, self.spec.actions.size)
+        return with_metadata(onnx_from_params(self.description, self._params(), *sizes), self._manifest())
+
+    def save_model(self) -> Path:
+        state = {f"{STATE}{name}": value for name, value in to_arrays(self._live().get_state()).items()}
+        state["counters"] = np.array([self.step, self.updates, self.runner_restarts])
+        if self.settings.algorithm == "DQN":
+            replay = to_arrays(self._live().local_replay_buffer.get_state())
+            state |= {f"{REPLAY}{name}": value for name, value in replay.items()}
+        if self.curriculum is not None:
+            state |= {f"{CURRICULUM}{name}": value for name, value in self.curriculum.snapshot().items()}
+        path = self.session.store.save(self._manifest(), self.policy_onnx(), self._params(), state)
+        self.session.saved(self.step, path)
+        return path
+
+    def load_model(self, path: str | Path) -> None:
+        checkpoint = load_checkpoint(path)
+        manifest = checkpoint.manifest
+        check_matches(manifest, self.spec, learner=LEARNER, where=path)
+        if manifest.algorithm != self.settings.algorithm:
+            raise CheckpointError(
+                f"Checkpoint {path} was trained by {manifest.algorithm}; this run is {self.settings.algorithm}. "
+                "Give the same --algorithm."
+            )
+        if manifest.network != self.description:
+            raise CheckpointError(
+                f"Checkpoint {path} is of network {manifest.network.get('kind')} {manifest.network.get('hidden')}; "
+                f"this run uses {self.description['kind']} {self.description['hidden']}. Give the same --network."
+            )
+        state = checkpoint.state()
+        self.create_model(start=manifest.step)
+        self._live().set_state(from_arrays(_part(state, STATE)))
+        _, self.updates, self.runner_restarts = (int(value) for value in state["counters"])
+        if self.settings.algorithm == "DQN":
+            self._live().local_replay_buffer.set_state(from_arrays(_part(state, REPLAY)))
+        # RLlib counts on from where it was; so the steps before it are in its own figure.
+        self._begun, self._steps = 0, manifest.step
+        if self.curriculum is not None:
+            self.curriculum.restore(_part(state, CURRICULUM))
+            self.callbacks.tell_level(self._live())
+        self.session.latest_metrics = dict(manifest.metrics)
+
+    def close_algorithm(self) -> None:
+        if self.algorithm is not None:
+            self.algorithm.stop()
+            self.algorithm = None
+
+    def close(self) -> None:
+        try:
+            self.close_algorithm()
+        finally:
+            self.cluster.close()
+            self.session.close()
+
+    def _curriculum(self) -> AnteCurriculum | None:
+        if not has_curriculum(self.settings):
+            return None
+        schedule = self.settings.difficulty_schedule
+        return DifficultySchedule(schedule) if schedule else AnteCurriculum()
+
+    def _params(self) -> dict[str, np.ndarray]:
+        """The network's parameters under their shared names."""
+        weights = self._live().learner_group.get_weights()["default_policy"]
+        return {
+            name.removeprefix("network.").replace("__", "."): np.asarray(value)
+            for name, value in weights.items()
+            if name.startswith("network.")
+        }
+
+    def _check_alive(self, losses: dict[str, float]) -> None:
+        now = time.monotonic()
+        if losses or (self.settings.algorithm == "DQN" and self.step < self.settings.learning_starts):
+            self._learned_at = now
+        elif now - self._learned_at > PATIENCE_SECONDS:
+            raise TrainingError(
+                f"Nothing was learned for {PATIENCE_SECONDS:.0f} seconds at step {self.step:,}: RLlib's processes run "
+                "but its learner reports no loss. Its log files (ray's session directory) say why."
+            )
+
+    def _count_restarts(self) -> None:
+        new = self.callbacks.restarts
+        if new:
+            self.callbacks.restarts = 0
+            self.runner_restarts += new
+            self._tell(f"{new} processes that play were lost and started anew; their running games are lost.")
+
+    def _tell(self, sentence: str) -> None:
+        self.session.view.note(sentence)
+        self.session.recorder.event(getattr(self, "_steps", 0) and self.step, sentence)
+
+    def _phase_seconds(self, elapsed: float) -> dict[str, float]:
+        spent, self._seconds = self._seconds, dict.fromkeys(self._seconds, 0.0)
+        return spent
+
+    def _live(self) -> Any:
+        if self.algorithm is None:
+            raise SettingsError("The trainer has no model yet. Call create_model() or load_model() first.")
+        return self.algorithm
+
+    def _manifest(self) -> Manifest:
+        return Manifest.for_game(
+            self.spec,
+            game_options=self.settings.game_options,
+            learner=LEARNER,
+            algorithm=self.settings.algorithm,
+            network=self.description,
+            step=self.step,
+            update=self.updates,
+            config=self.settings.model_dump(mode="json"),
+            metrics={name: value for name, value in self.session.latest_metrics.items() if value == value},
+        )
+
+
+def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {name[len(prefix) :]: value for name, value in arrays.items() if name.startswith(prefix)}
