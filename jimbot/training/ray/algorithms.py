@@ -161,7 +161,8 @@ def _dqn(settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, s
             n_step=settings.n_step,
             epsilon=epsilon,
             replay_buffer_config={
-                "type": CompressedEpisodeReplay,
+                # RLlib looks for words in the name; a class of one's own must come by its full one.
+                "type": f"{CompressedEpisodeReplay.__module__}.{CompressedEpisodeReplay.__name__}",
                 "spec": spec,
                 "capacity": settings.buffer_size,
                 "max_bytes": int(given * GIGABYTE) if given else MemoryBudget(settings.memory_limit_gb).part("buffer"),

@@ -166,7 +166,7 @@ def _arrays(tree: Any) -> list[np.ndarray]:
 
 @pytest.mark.usefixtures("cluster")
 def test_dqn_learns_from_prioritised_replay(rows: Any) -> None:
-    trainer, found = rows(**{**DQN, "log_interval": 8}, total_timesteps=8192, exploration_fraction=0.5)
+    trainer, found = rows(**{**DQN, "log_interval": 8}, total_timesteps=6144, exploration_fraction=0.5)
     learned = [row for row in found if "train/loss" in row]
     assert learned
     assert all(np.isfinite(row["train/loss"]) for row in learned)
