@@ -24,6 +24,7 @@ os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 os.environ["JAX_PLATFORMS"] = "cpu"  # bit-exactness is promised on CPU
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # idle threads sleep: two workers share the cores
 os.environ["JIMBOT_CACHE_DIR"] = str(REPOSITORY / ".jimbot-cache" / "tests")
+os.environ.setdefault("JIMBOT_IDLE_SIMULATORS", "2")  # starting one costs seconds; the next test takes it over
 for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE"):
     os.environ.pop(name, None)  # no test may speak to a server
 os.environ["NETRC"] = os.devnull

@@ -26,7 +26,8 @@ Opponent = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class GameEnv(gymnasium.Env[np.ndarray, np.int64]):
-    """One game. In games of several players you have the first seat; `opponent` plays the others (random if None)."""
+    """One game. In games of several players you have the first seat; `opponent` plays the others (random if None);
+    a name is one of the game's own players."""
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # noqa: RUF012 - Gymnasium's own form
 
@@ -35,9 +36,10 @@ class GameEnv(gymnasium.Env[np.ndarray, np.int64]):
         game_id: str,
         render_mode: str | None = None,
         checked: bool = False,
-        opponent: Opponent | None = None,
+        opponent: Opponent | str | None = None,
         **options: Any,
     ) -> None:
+        opponent, options = named_opponent(opponent, options)
         self.render_mode = check_render_mode(render_mode)
         self.opponent = opponent
         self.making = {"checked": checked, "opponent": opponent, **options}
@@ -85,6 +87,11 @@ class GameEnv(gymnasium.Env[np.ndarray, np.int64]):
     def _show(self) -> None:
         if self.render_mode == "human":  # Gymnasium: a person sees every step without asking
             self.render()
+
+
+def named_opponent(opponent: Opponent | str | None, options: dict[str, Any]) -> tuple[Opponent | None, dict[str, Any]]:
+    """An opponent given by name is an option of the game, which has its own players."""
+    return (None, {**options, "opponent": opponent}) if isinstance(opponent, str) else (opponent, options)
 
 
 def with_opponents(

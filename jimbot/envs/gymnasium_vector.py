@@ -17,7 +17,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from jimbot.envs.drawing import RENDER_MODES, check_render_mode, draw
-from jimbot.envs.gymnasium_env import Opponent, with_opponents
+from jimbot.envs.gymnasium_env import Opponent, named_opponent, with_opponents
 from jimbot.envs.one_game import asked_seeds
 from jimbot.envs.spaces import LegalActionRows, LegalActions, observation_space
 from jimbot.games.contract import BatchGame, game_entry, make
@@ -34,9 +34,10 @@ class GameVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         num_envs: int = 1,
         render_mode: str | None = None,
         checked: bool = False,
-        opponent: Opponent | None = None,
+        opponent: Opponent | str | None = None,
         **options: Any,
     ) -> None:
+        opponent, options = named_opponent(opponent, options)
         self.game_id, self.num_envs = game_id, num_envs
         self.render_mode = check_render_mode(render_mode)
         self.opponent = opponent

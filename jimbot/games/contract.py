@@ -266,6 +266,7 @@ _GAMES: dict[str, str] = {
     "probe": "jimbot.games.probe",
     "hackmatrix": "jimbot.games.hackmatrix",
     "balatro": "jimbot.games.balatro.game",
+    "vgc": "jimbot.games.vgc.game",
 }
 
 

@@ -1,0 +1,51 @@
+'use strict';
+/** Rare questions to a worker, in JSON: what a team's validator says, the words of a battle, and what tests ask. */
+
+const {choiceText} = require('./mask');
+const {player} = require('./players');
+
+/** Packed or exported text → {packed, complaints}. */
+function validate(worker, {team, format}) {
+	const {Teams, TeamValidator} = worker.table.showdown;
+	const sets = Teams.import(team);
+	if (!sets || !sets.length) return {packed: '', size: 0, complaints: ['The text holds no team.']};
+	const complaints = TeamValidator.get(format || worker.table.format).validateTeam(sets) || [];
+	return {packed: Teams.pack(sets), size: sets.length, complaints};
+}
+
+/** Public lines of a battle from a place on, as a spectator would get them. */
+function log(worker, {battle, from = 0}) {
+	const {log: lines} = worker.battles.get(battle).battle;
+	const found = [];
+	for (let at = 0; at < lines.length; at++) {
+		if (lines[at].startsWith('|split|')) {
+			found.push(lines[at + 2]);
+			at += 2;
+		} else if (!lines[at].startsWith('|t:|')) found.push(lines[at]);
+	}
+	return {lines: found.slice(from), next: found.length};
+}
+
+/** What a scripted player would do in the place of a side; null where it has nothing to decide. */
+function advise(worker, {battle, side, player: name}) {
+	const live = worker.battles.get(battle);
+	if (!live.acts(side)) return null;
+	return player(name, worker.layout)(live.rows[side], live.legal[side], live.luck);
+}
+
+const QUESTIONS = {
+	advise,
+	validate,
+	log,
+	request: (worker, {battle, side}) => worker.battles.get(battle).battle.sides[side].activeRequest,
+	inputs: (worker, {battle}) => worker.battles.get(battle).battle.inputLog,
+	choice: (worker, {battle, side, action}) => choiceText(action, worker.battles.get(battle).battle.sides[side].activeRequest),
+};
+
+function answer(worker, question) {
+	const asked = QUESTIONS[question.what];
+	if (!asked) throw new Error(`Question '${question.what}' is unknown.`);
+	return asked(worker, question);
+}
+
+module.exports = {answer};

@@ -1,0 +1,90 @@
+"""What can be chosen about a VGC battle from outside, checked when it is chosen (without needing the simulator)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from jimbot.errors import UnknownNameError
+from jimbot.games.vgc.rewards import PRESETS
+from jimbot.games.vgc.teams import BY_SEED, SPLITS
+
+DEFAULT_FORMAT = "gen9vgc2023regc"
+FORMAT_ALIASES = {"gen9vgc2023regulationc": DEFAULT_FORMAT}
+"""Names older simulators gave to a format."""
+SELF = "self"
+SCRIPTED = ("random", "max_power", "max_damage", "heuristic")
+OPPONENTS = (SELF, *SCRIPTED)
+BATTLES_WORTH_A_WORKER = 8
+MOST_WORKERS = 64
+
+
+@dataclass(frozen=True)
+class Options:
+    """Game options."""
+
+    opponent: str = "heuristic"
+    """Who plays the second side: random, max_power, max_damage or heuristic; self makes both sides rows."""
+    format: str = DEFAULT_FORMAT
+    """A doubles format of the simulator in which four of six Pokémon are brought."""
+    open_team_sheets: bool = True
+    """Show the rival's items, abilities, moves and tera types from the start; otherwise only what was revealed."""
+    teams: str = BY_SEED
+    """Whose teams: by-seed (the split of the seed's bank), train, validation, held-out, or a file of teams."""
+    own_team: str = ""
+    """A file with one team for the first side to play always, instead of any of `teams`."""
+    reward: str = "shaped"
+    """A preset of reward weights: shaped (knock-outs, HP and status as a potential) or win."""
+    discount: float = 0.99
+    """The learner's discount; a potential shapes rewards without moving the optimum only if both agree."""
+    workers: int = 0
+    """Simulator processes; 0 for one per core (at most 4), and no more than the number of battles is worth."""
+    turn_limit: int = 200
+    """Turns after which a battle is cut off (truncated)."""
+    deadline: float = 30.0
+    """Seconds a simulator process may take for an answer before it is replaced."""
+    fast_handlers: bool = True
+    """Look up event handlers faster; battles are the same, line by line."""
+
+    def __post_init__(self) -> None:
+        if self.opponent not in OPPONENTS:
+            raise UnknownNameError("opponent", str(self.opponent), OPPONENTS)
+        if self.reward not in PRESETS:
+            raise UnknownNameError("reward preset", str(self.reward), PRESETS)
+        for name in ("open_team_sheets", "fast_handlers"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; expected true or false.")
+        if not 0.0 < self.discount <= 1.0:
+            raise ValueError(f"discount is {self.discount!r}; expected a number above 0, up to 1.")
+        if isinstance(self.workers, bool) or not isinstance(self.workers, int) or not 0 <= self.workers <= MOST_WORKERS:
+            raise ValueError(f"workers is {self.workers!r}; expected 0 (automatic) to {MOST_WORKERS}.")
+        if (
+            isinstance(self.turn_limit, bool)
+            or not isinstance(self.turn_limit, int)
+            or not 1 <= self.turn_limit <= 1000
+        ):
+            raise ValueError(f"turn_limit is {self.turn_limit!r}; expected 1 to 1000 turns.")
+        if not self.deadline > 0:
+            raise ValueError(f"deadline is {self.deadline!r}; expected seconds, above 0.")
+        for name, known in (("teams", (BY_SEED, *SPLITS)), ("own_team", ("",))):
+            value = str(getattr(self, name))
+            if value not in known and not Path(value).is_file():
+                choice = f"one of {', '.join(known)} or " if known != ("",) else ""
+                raise ValueError(f"{name} is '{value}'; expected {choice}a file of teams in export or packed text.")
+
+    @property
+    def format_id(self) -> str:
+        """The simulator's name of the format."""
+        name = str(self.format).lower()
+        return FORMAT_ALIASES.get(name, name)
+
+    @property
+    def players(self) -> int:
+        """Rows per battle."""
+        return 2 if self.opponent == SELF else 1
+
+    def worker_count(self, battles: int) -> int:
+        """Processes for so many battles."""
+        wanted = self.workers or min(4, len(os.sched_getaffinity(0)))
+        return max(1, min(wanted, -(-battles // BATTLES_WORTH_A_WORKER)))

@@ -1,0 +1,212 @@
+'use strict';
+/**
+ * The laboratory of the VGC tests: live battles of the product's own code, looked at from inside.
+ *
+ * stdin: JSON {package, node, settings, jobs: [{job, …}]}; stdout: JSON, one answer per job. Whatever is asserted, is
+ * asserted in Python.
+ */
+
+const crypto = require('crypto');
+const fs = require('fs');
+
+const input = JSON.parse(fs.readFileSync(0, 'utf8'));
+const {Worker} = require(`${input.node}/worker.js`);
+const {LiveBattle, luckOf} = require(`${input.node}/battles.js`);
+const {legalActions, choiceText, ORDERS} = require(`${input.node}/mask.js`);
+const worker = new Worker(input.package, () => {});
+worker.configure(input.settings);
+const {Teams} = worker.table.showdown;
+
+// --- probing: every order is offered to the simulator, and everything it changed is put back ---
+
+function save(side) {
+	return {
+		request: JSON.stringify(side.activeRequest),
+		cantUndo: side.choice.cantUndo,
+		pokemon: side.pokemon.map((p) => [p, p.maybeTrapped, p.maybeDisabled, p.maybeLocked, p.switchFlag, p.trapped]),
+	};
+}
+
+function putBack(side, saved) {
+	side.activeRequest = JSON.parse(saved.request);
+	for (const [p, maybeTrapped, maybeDisabled, maybeLocked, switchFlag, trapped] of saved.pokemon) {
+		Object.assign(p, {maybeTrapped, maybeDisabled, maybeLocked, switchFlag, trapped});
+	}
+	side.choice.cantUndo = false;
+	side.clearChoice();
+}
+
+function probe(live, number) {
+	const side = live.battle.sides[number];
+	const legal = new Set(live.legal[number]);
+	const saved = save(side);
+	const found = {legal: legal.size, accepted: 0, refused: [], hidden: 0, unmasked: []};
+	const hinted = /"maybe(Trapped|Disabled|Locked)":true/.test(saved.request);
+	for (let order = 0; order < ORDERS; order++) {
+		const text = choiceText(order, side.activeRequest);
+		const taken = side.choose(text) && side.isChoiceDone();
+		const updated = !!(side.activeRequest && side.activeRequest.update);
+		putBack(side, saved);
+		if (taken) {
+			found.accepted++;
+			if (!legal.has(order)) found.unmasked.push(text);
+		} else if (legal.has(order)) {
+			if (updated && hinted) found.hidden++;
+			else found.refused.push(text);
+		}
+	}
+	return found;
+}
+
+function begin(scene) {
+	const teams = scene.teams.map((team) => Teams.import(team));
+	worker.drop(0);
+	const live = new LiveBattle(worker.table, 1, scene.seed || 7, teams);
+	worker.battles.set(0, live);
+	live.settle();
+	return live;
+}
+
+const number = (live, side, text) => live.legal[side].find((action) => choiceText(action, live.battle.sides[side].activeRequest) === text);
+
+/** Plays [own, rival] choice strings; null where a side has nothing to say. */
+function play(live, texts) {
+	const refused = [];
+	texts.forEach((text, side) => {
+		if (text === null) return;
+		const action = number(live, side, text);
+		if (action === undefined) throw new Error(`'${text}' is not legal for side ${side}: ${labels(live, side).join(' | ')}`);
+		live.choose(side, action);
+		if (live.lastRefused[side]) refused.push(side);
+	});
+	live.settle();
+	return refused;
+}
+
+function labels(live, side) {
+	const request = live.battle.sides[side].activeRequest;
+	return live.acts(side) ? live.legal[side].map((action) => choiceText(action, request)) : [];
+}
+
+const TWEAKS = {
+	/** One more use of the second move, then none of any. */
+	empty: (live, {side, place}) => { live.battle.sides[side].pokemon[place].moveSlots.forEach((slot, at) => { slot.pp = at === 1 ? 1 : 0; }); },
+	faint: (live, {side, place}) => {
+		const pokemon = live.battle.sides[side].pokemon[place];
+		Object.assign(pokemon, {hp: 0, fainted: true, status: 'fnt'});
+		pokemon.side.pokemonLeft--;
+	},
+	health: (live, {side, place, hp}) => { live.battle.sides[side].pokemon[place].hp = hp; },
+};
+
+function named(live, side) {
+	const row = live.rows[side];
+	const at = worker.table.features.at;
+	const table = worker.table.features.vocabulary.table;
+	return {
+		species: Array.from(row.slice(at.species, at.species + 12), (id) => table.species[id]),
+		items: Array.from(row.slice(at.item, at.item + 12), (id) => table.items[id]),
+		abilities: Array.from(row.slice(at.ability, at.ability + 12), (id) => table.abilities[id]),
+		moves: Array.from({length: 12}, (_, place) => [1, 2, 3, 4].map((k) => table.moves[row[at[`move_${k}_id`] + place]]).filter(Boolean)),
+		teras: Array.from(row.slice(at.tera_type, at.tera_type + 12), (id) => table.types[id]),
+		row: crypto.createHash('sha256').update(Buffer.from(row.buffer, row.byteOffset, row.byteLength)).digest('hex'),
+	};
+}
+
+const JOBS = {
+	/** Random states; each is probed. */
+	states: ({count, seed}) => {
+		const luck = luckOf(seed, 5);
+		const found = [];
+		for (let game = 0; found.length < count; game++) {
+			const live = worker.begin(0, seed, game, luck(worker.teams.length), luck(worker.teams.length));
+			while (!live.ended && found.length < count) {
+				for (const side of [0, 1]) {
+					if (!live.acts(side)) continue;
+					if (live.battle.requestState !== 'teampreview' && luck(4) === 0) found.push(probe(live, side));
+					for (let tries = 0; live.acts(side) && tries < 20; tries++) { live.choose(side, live.legal[side][luck(live.legal[side].length)]); if (live.lastRefused[side]) live.look(); }
+				}
+				live.settle();
+			}
+		}
+		return found;
+	},
+	/** A described battle, and what may be done at its end. */
+	scene: (scene) => {
+		const live = begin(scene);
+		const refused = [];
+		for (const step of scene.plays) {
+			if (Array.isArray(step)) refused.push(play(live, step));
+			else TWEAKS[step.tweak](live, step);
+		}
+		return {
+			refused,
+			ended: live.ended,
+			legal: [0, 1].map((side) => labels(live, side)),
+			requests: live.battle.sides.map((side) => side.activeRequest),
+			probes: [0, 1].map((side) => (live.acts(side) && live.battle.requestState !== 'teampreview' ? probe(live, side) : null)),
+			rows: [0, 1].map((side) => named(live, side)),
+			events: live.refused,
+			turn: live.battle.turn,
+		};
+	},
+	/** The mask of a request written by hand. */
+	request: ({request, foes}) => legalActions(request, foes).map((action) => choiceText(action, request)),
+	/** Digests of the logs of seeded random battles. */
+	logs: ({count, seed}) => Array.from({length: count}, (_, game) => {
+		const luck = luckOf(seed, game);
+		const live = worker.begin(0, seed, game, luck(worker.teams.length), luck(worker.teams.length));
+		while (!live.ended) {
+			for (const side of [0, 1]) for (let tries = 0; live.acts(side) && tries < 20; tries++) { live.choose(side, live.legal[side][luck(live.legal[side].length)]); if (live.lastRefused[side]) live.look(); }
+			live.settle();
+		}
+		return crypto.createHash('sha256').update(live.battle.log.filter((line) => !line.startsWith('|t:|')).join('\n')).digest('hex');
+	}),
+	/** Rows before and after changes to what side 0 cannot know, by name, at several moments of a battle. */
+	hidden: ({seed, moments}) => {
+		const changes = {
+			stats: (live) => { for (const p of live.battle.sides[1].pokemon) { p.set.evs = {...p.set.evs, atk: 7, spe: 3}; p.set.nature = 'Brave'; p.storedStats.atk += 40; p.baseStoredStats.spe += 25; p.speed += 25; } },
+			exact_hp: (live) => { for (const p of live.battle.sides[1].pokemon) { const shown = p.getHealth().shared; const hp = p.hp; p.hp = Math.max(1, hp - 1); if (p.fainted || p.getHealth().shared !== shown) p.hp = hp; } },
+			unseen: (live) => { const {pokemon} = live.battle.sides[1]; if (live.battle.turn) [pokemon[2], pokemon[3]] = [pokemon[3], pokemon[2]]; },
+			dice: (live) => { live.battle.prng.random(); },
+			sleep: (live) => { for (const side of live.battle.sides) for (const p of side.pokemon) if (p.statusState.time) p.statusState.time++; },
+			choice: (live) => { if (live.acts(1)) live.battle.sides[1].choose(choiceText(live.legal[1][0], live.battle.sides[1].activeRequest)); },
+		};
+		const luck = luckOf(seed, 9);
+		const found = Object.fromEntries(Object.keys(changes).map((name) => [name, 0]));
+		let looked = 0;
+		let control = 0;
+		for (let game = 0; looked < moments; game++) {
+			const live = worker.begin(0, seed, game, luck(worker.teams.length), luck(worker.teams.length));
+			while (!live.ended && looked < moments) {
+				if (live.acts(0)) {
+					looked++;
+					const before = named(live, 0).row;
+					for (const [name, change] of Object.entries(changes)) {
+						change(live);
+						live.look();
+						if (named(live, 0).row !== before) found[name]++;
+					}
+					// A control: what everybody sees must show.
+					const rival = live.battle.sides[1].active.find((p) => p && !p.fainted);
+					if (live.battle.turn && rival) {
+						rival.boosts.atk += 1;
+						live.look();
+						if (named(live, 0).row !== before) control++;
+						rival.boosts.atk -= 1;
+						live.look();
+					} else control++;
+				}
+				for (const side of [0, 1]) for (let tries = 0; live.acts(side) && tries < 20; tries++) { live.choose(side, live.legal[side][luck(live.legal[side].length)]); if (live.lastRefused[side]) live.look(); }
+				live.settle();
+			}
+		}
+		return {changed: found, looked, control};
+	},
+	vocabulary: () => {
+		const {build} = require(`${input.node}/vocabulary.js`);
+		return build(worker.table.showdown, require(`${input.package}/package.json`).version);
+	},
+};
+
+process.stdout.write(JSON.stringify(input.jobs.map((job) => JOBS[job.job](job))));

@@ -1,0 +1,206 @@
+"""Simulator processes die and hang without harm: noticed, counted by name, replaced; none is ever left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import psutil
+import pytest
+
+from jimbot.errors import SimulatorError, UsageError
+from jimbot.games.checker import random_legal
+from jimbot.games.contract import make
+from jimbot.games.vgc import pool as pools
+from jimbot.games.vgc.game import VgcGame
+from tests.conftest import REPOSITORY
+
+
+def build(num_envs: int = 8, **options: object) -> VgcGame:
+    game = make("vgc", num_envs, seed=3, options={"opponent": "random", "workers": 2, **options})
+    assert isinstance(game, VgcGame)
+    return game
+
+
+def gone(pid: int) -> bool:
+    """Neither running nor a zombie."""
+    return not psutil.pid_exists(pid)
+
+
+@pytest.fixture(autouse=True)
+def nothing_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JIMBOT_IDLE_SIMULATORS", "0")
+
+
+def play(game: VgcGame, steps: int, rng: np.random.Generator) -> None:
+    for _ in range(steps):
+        game.step(random_legal(rng, game.legal_mask))
+
+
+def test_a_killed_worker_truncates_its_battles_and_is_replaced() -> None:
+    game = build(16)
+    rng = np.random.default_rng(0)
+    try:
+        game.reset()
+        play(game, 3, rng)
+        before = game.observation.copy()
+        victim = game.pool.pids[0]
+        mine = np.flatnonzero(np.arange(16) % 2 == 0)
+        os.kill(victim, signal.SIGKILL)
+        time.sleep(0.2)
+        game.step(random_legal(rng, game.legal_mask))
+        assert game.truncated[mine].all()
+        assert not game.terminated[mine].any()
+        np.testing.assert_array_equal(game.final_observation[mine], before[mine])
+        assert not game.reward[mine].any(), "never learned from as losses"
+        assert game.events["worker_died"] == game.events["worker_replaced"] == 1
+        assert game.events["battles_truncated"] == len(mine)
+        assert gone(victim)
+        play(game, 5, rng)
+        assert game.illegal_actions == 0
+    finally:
+        game.close()
+
+
+def test_a_hung_worker_is_replaced_at_its_deadline() -> None:
+    game = build(16, deadline=4.0)
+    try:
+        game.reset()
+        victim = game.pool.pids[1]
+        os.kill(victim, signal.SIGSTOP)
+        game.step(random_legal(np.random.default_rng(0), game.legal_mask))
+        assert game.events["worker_hung"] >= 1
+        assert game.truncated[1::2].all()
+        assert gone(victim)
+    finally:
+        game.close()
+
+
+def test_closing_ends_every_process() -> None:
+    game = build(16)
+    game.reset()
+    pids = game.pool.pids
+    assert len(pids) == 2
+    game.close()
+    assert all(gone(pid) for pid in pids)
+    with pytest.raises(UsageError, match="closed"):
+        game.step(np.zeros(16, int))
+    game.close()
+
+
+def test_a_forgotten_game_ends_its_processes_too() -> None:
+    game = build(2)
+    pids = game.pool.pids
+    del game
+    assert all(gone(pid) for pid in pids)
+
+
+def test_battles_do_not_depend_on_the_number_of_processes() -> None:
+    seen = []
+    for workers in (1, 2):
+        game = build(16, workers=workers)
+        rng = np.random.default_rng(7)
+        try:
+            game.reset()
+            play(game, 15, rng)
+            seen.append((game.observation.copy(), game.seeds.copy()))
+        finally:
+            game.close()
+    np.testing.assert_array_equal(seen[0][0], seen[1][0])
+    np.testing.assert_array_equal(seen[0][1], seen[1][1])
+
+
+def test_groups_can_be_sent_and_received_apart() -> None:
+    whole, apart = build(8), build(8)
+    rng = np.random.default_rng(5)
+    try:
+        whole.reset()
+        apart.reset()
+        for _ in range(12):
+            actions = random_legal(rng, whole.legal_mask)
+            whole.step(actions)
+            for group in apart.groups:
+                apart.send(actions, group)
+            for group in reversed(apart.groups):
+                apart.receive(group)
+            for name in ("observation", "legal_mask", "reward", "terminated", "truncated", "seeds"):
+                np.testing.assert_array_equal(getattr(whole, name), getattr(apart, name), name)
+        with pytest.raises(UsageError, match="call send first"):
+            apart.receive(apart.groups[0])
+    finally:
+        whole.close()
+        apart.close()
+
+
+def test_a_worker_that_never_starts_is_an_error_with_its_reason(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    broken = tmp_path / "node"
+    broken.mkdir()
+    (broken / "worker.js").write_text("process.stderr.write('no such luck'); process.exit(3);\n")
+    monkeypatch.setattr("jimbot.games.vgc.simulator.NODE_FILES", broken)
+    with pytest.raises(
+        SimulatorError, match=f"failed to start {pools.MOST_FAILED_STARTS} times in a row: no such luck"
+    ):
+        build(2)
+
+
+LOOP = """
+import numpy as np
+from jimbot.games.contract import make
+from jimbot.games.checker import random_legal
+game = make("vgc", 16, options={"opponent": "random", "workers": 2})
+game.reset()
+print(*game.pool.pids, flush=True)
+rng = np.random.default_rng(0)
+while True:
+    game.step(random_legal(rng, game.legal_mask))
+"""
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
+def test_no_process_outlives_an_interrupted_or_killed_python(sign: signal.Signals) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", LOOP], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )  # fmt: skip
+    assert child.stdout is not None
+    pids = [int(word) for word in child.stdout.readline().split()]
+    assert len(pids) == 2
+    time.sleep(0.5)
+    os.kill(child.pid, sign)
+    child.communicate(timeout=60)
+    for _ in range(300):
+        if all(gone(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE for pid in pids):
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail(f"simulator processes {pids} outlived their master")
+
+
+@pytest.mark.long
+def test_play_goes_on_while_a_worker_is_killed_every_few_seconds() -> None:
+    game = build(32)
+    rng = np.random.default_rng(0)
+    killed, steps = 0, 0
+    first = set(game.pool.pids)
+    try:
+        game.reset()
+        began = last = time.monotonic()
+        while time.monotonic() - began < 60:
+            if time.monotonic() - last > 4:
+                os.kill(game.pool.pids[killed % 2], signal.SIGKILL)
+                killed, last = killed + 1, time.monotonic()
+            game.step(random_legal(rng, game.legal_mask))
+            steps += 1
+        play(game, 3, rng)
+        assert game.events["worker_died"] == game.events["worker_replaced"] == killed >= 5
+        assert game.events["battles_truncated"] == 16 * killed
+        assert game.illegal_actions == 0
+        assert steps > 20
+    finally:
+        pids = {*first, *game.pool.pids}
+        game.close()
+    assert all(gone(pid) for pid in pids)
