@@ -18,7 +18,7 @@ from jimbot.errors import JimbotError
 
 COMMANDS = (
     "train", "resume", "experiment", "record", "clone", "evaluate", "compare", "analyze", "watch", "play", "seed",
-    "replay", "verify", "export", "bench", "setup", "doctor",
+    "replay", "verify", "export", "bench", "soak", "setup", "doctor",
 )  # fmt: skip
 """Modules of jimbot.cli, in the order `--help` shows them."""
 

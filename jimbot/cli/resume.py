@@ -31,6 +31,7 @@ def resume(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Continue a run exactly where its newest checkpoint left it."""
+    from jimbot.training.memory.restart import restart_command
     from jimbot.training.run import run_training, stored_settings
 
     terminal.require_positive(minutes=minutes, total_timesteps=total_timesteps)
@@ -38,4 +39,4 @@ def resume(
     if total_timesteps is not None:
         given["total_timesteps"] = total_timesteps
     settings = stored_settings(run, given, runs_dir)
-    report(run_training(settings, root=runs_dir, quiet=as_json), runs_dir, as_json)
+    report(run_training(settings, root=runs_dir, quiet=as_json, restart=restart_command), runs_dir, as_json)

@@ -62,6 +62,7 @@ def train(
     **flags: Any,
 ) -> None:
     """Train an agent for a game, then judge it on held-out seeds."""
+    from jimbot.training.memory.restart import restart_command
     from jimbot.training.run import resolve_settings, run_training
 
     given: dict[str, Any] = {"game": game}
@@ -77,7 +78,8 @@ def train(
         return
     if not as_json:
         _tell_preset(settings)
-    report(run_training(settings, root=runs_dir, fresh=fresh, quiet=as_json), runs_dir, as_json)
+    outcome = run_training(settings, root=runs_dir, fresh=fresh, quiet=as_json, restart=restart_command)
+    report(outcome, runs_dir, as_json)
 
 
 def show_mapping(config: Path | None, settings: TrainSettings, as_json: bool = False) -> None:

@@ -102,10 +102,12 @@ class BatchVecEnv(VecEnv):
         """(N, A) bool: what is legal in every row now."""
         return self.game.legal_mask.copy()
 
-    def snapshot(self) -> dict[str, np.ndarray]:
-        """All that `restore` needs to continue exactly from here: the games and the running episode records."""
-        state = {GAME_PREFIX + name: value for name, value in self.game.snapshot().items()}
-        return {**state, "returns": self.returns.copy(), "lengths": self.lengths.copy()}
+    def snapshot(self, rows: int | None = None) -> dict[str, np.ndarray]:
+        """All that `restore` needs to continue exactly from here: the games and the running episode records. `rows`:
+        only of the first so many, for an environment of that size."""
+        kept = None if rows is None else np.arange(rows)
+        state = {GAME_PREFIX + name: value for name, value in self.game.snapshot(kept).items()}
+        return {**state, "returns": self.returns[:rows].copy(), "lengths": self.lengths[:rows].copy()}
 
     def restore(self, snapshot: Mapping[str, np.ndarray]) -> np.ndarray:
         """Continues from a snapshot of the same game; returns the observation to act on."""

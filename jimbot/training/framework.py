@@ -56,6 +56,8 @@ class RLTrainer(ABC):
         self.session = session
         self.given = game
         self.spec = game.spec if game is not None else game_entry(settings.game).spec
+        self.games_kept: int | None = None
+        """How many of the running games the next checkpoint holds, where not all: the run goes on with fewer."""
 
     @classmethod  # noqa: B027 - most learners take every setting
     def check(cls, settings: TrainSettings) -> None:
@@ -142,8 +144,27 @@ class RLTrainer(ABC):
             metrics = session.log(step, measures.take(), seconds(session.row_seconds))
             if callback and callback(step, metrics) is False:
                 session.end("the callback asked to stop")
+        session.keep_memory(self.relieve, step)
         if session.checkpoint_due(step):
             self.save_model()
+
+    def relieve(self, name: str) -> str | None:
+        """Gives back memory by one of `memory.relief.STEPS`; says what was done, or None if it cannot.
+
+        A learner adds what it can; every one can be restarted, which also is how the number of games changes.
+        """
+        settings, memory = self.settings, self.session.memory
+        if name == "restart":
+            memory.restart_wanted = True
+            return "a checkpoint is written and the run goes on in a clean process"
+        if name == "fewer_games":
+            fewer = settings.num_envs // 2
+            if fewer < 1 or settings.num_envs % 2 or self.given is not None:
+                return None
+            memory.remember(num_envs=fewer, num_steps=2 * settings.num_steps)
+            self.games_kept, memory.restart_wanted = fewer, True
+            return f"{fewer} games instead of {settings.num_envs}, with twice the steps of each between updates"
+        return None
 
     @abstractmethod
     def save_model(self) -> Path:
@@ -226,6 +247,7 @@ def create_trainer(
     meant = understand(env)
     settings = load_settings(values, meant.settings)
     session = Session.open(settings, root=Path(root), fresh=fresh, quiet=True)
+    settings = settings.model_copy(update=session.memory.changes)
     trainer = learner_class(settings)(settings, session, meant.game)
     if meant.notice:
         session.recorder.event(0, meant.notice)

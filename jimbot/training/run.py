@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +19,7 @@ from jimbot.runs.checkpoint import find_checkpoint, run_names
 from jimbot.runs.directory import RunDirectory
 from jimbot.training.config import algorithm_defaults
 from jimbot.training.framework import learner_class, learner_name
+from jimbot.training.memory.restart import restart_command
 from jimbot.training.presets import preset
 from jimbot.training.rllib_names import explain, mapping_table
 from jimbot.training.session import Session, run_name
@@ -61,14 +62,23 @@ def stored_settings(run: str, given: Mapping[str, Any], root: Path = Path("runs"
 
 
 def run_training(
-    settings: TrainSettings, root: Path = Path("runs"), fresh: bool = False, quiet: bool = False
+    settings: TrainSettings,
+    root: Path = Path("runs"),
+    fresh: bool = False,
+    quiet: bool = False,
+    restart: Callable[[float], None] | None = None,
 ) -> Outcome:
-    """Trains (or goes on training) a run and evaluates what came out."""
+    """Trains (or goes on training) a run and evaluates what came out.
+
+    `restart(seconds trained)` replaces this process by a clean one that continues the run, when memory asks for it;
+    without one the call ends there, and the next one continues.
+    """
     trainer_class = learner_class(settings)
     if settings.auto_tune:
         settings = _tuned(settings, None if fresh else RunDirectory(root, run_name(settings)).read_config())
     session = Session.open(settings, root, fresh=fresh, quiet=quiet)
     with session, ExitStack() as stack:
+        settings = settings.model_copy(update=session.memory.changes)
         trainer = stack.enter_context(closing(trainer_class(settings, session)))
         trainer.create_model()
         if start := session.resume_point():
@@ -80,6 +90,11 @@ def run_training(
             trainer.start_from(start)
             session.view.note(f"Starting from the parameters of {start}.", style="cyan")
         trainer.train()
+        if session.memory.restart_wanted:
+            session.memory.count_restart(trainer.step)
+            if restart is not None:
+                trainer.close()
+                restart(session.seconds)
         checkpoint = session.store.latest()
         assert checkpoint is not None, "train() always saves"
         evaluation = judge(settings, checkpoint) if settings.eval_games else None
@@ -131,7 +146,7 @@ def main(arguments: list[str] | None = None) -> int:
         if given.explain_config:
             Console().print(mapping_table(explain(read_yaml(given.config) if given.config else {}, settings)))
             return 0
-        outcome = run_training(settings, given.runs_dir)
+        outcome = run_training(settings, given.runs_dir, restart=restart_command)
     except JimbotError as problem:
         print(problem, file=sys.stderr)
         return problem.exit_code

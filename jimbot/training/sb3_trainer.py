@@ -28,6 +28,7 @@ from jimbot.training.environments import training_game
 from jimbot.training.framework import Callback, RLTrainer
 from jimbot.training.measures import Measures
 from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
+from jimbot.training.memory.relief import SMALLEST_REPLAY
 from jimbot.training.replay.rare_events import events_of
 from jimbot.training.sb3 import torch
 from jimbot.training.sb3.algorithms import MaskedA2C, MaskedDQN, MaskedPPO
@@ -40,6 +41,7 @@ from jimbot.training.session import Session
 from jimbot.training.settings import TrainSettings, network_choice
 
 LEARNER = "sb3"
+MOST_PIECES = 16
 RMSPROP = {"alpha": 0.99, "eps": 1e-5, "weight_decay": 0}  # as SB3's own A2C
 
 
@@ -88,6 +90,7 @@ class SB3Trainer(RLTrainer):
 
     def create_model(self) -> None:
         self.model = self._dqn() if self.settings.algorithm == "DQN" else self._on_policy()
+        self.model.gradient_pieces = self.settings.gradient_pieces
         self.games.reset()
         self.games_restarted()
 
@@ -104,7 +107,8 @@ class SB3Trainer(RLTrainer):
             theirs.on_training_start({}, {})
             while not (reason := session.stop_reason(self.step, total)):
                 before = self.step
-                losses = self._update(theirs, total)
+                with session.turn():
+                    losses = self._update(theirs, total)
                 if losses is None:
                     session.end("a callback of SB3 asked to stop")
                     continue
@@ -147,6 +151,25 @@ class SB3Trainer(RLTrainer):
             self.create_model()
         self._load_state(checkpoint.params(), checkpoint.state(), f"checkpoint {path}")
         self.session.latest_metrics = dict(manifest.metrics)
+
+    def relieve(self, name: str) -> str | None:
+        memory, model = self.session.memory, self._live()
+        if name == "smaller_replay" and isinstance(model, MaskedDQN):
+            replay = model.replay_buffer
+            before = replay.nbytes
+            if before < SMALLEST_REPLAY:
+                return None
+            replay.shrink(0.5)
+            if isinstance(replay, CompressedReplay):
+                memory.remember(buffer_gb=replay.store.max_bytes / GIGABYTE)
+            else:
+                memory.remember(buffer_size=replay.capacity * replay.rows)
+            return f"the replay has {replay.nbytes / 1e6:,.0f} MB instead of {before / 1e6:,.0f} MB"
+        if name == "smaller_batches" and model.gradient_pieces < MOST_PIECES:
+            model.gradient_pieces *= 2
+            memory.remember(gradient_pieces=model.gradient_pieces)
+            return f"minibatches are learned in {model.gradient_pieces} pieces, with the same steps as before"
+        return super().relieve(name)
 
     def games_restarted(self) -> None:
         model = self._live()
@@ -277,14 +300,14 @@ class SB3Trainer(RLTrainer):
         return (lambda left: lr * left) if self.settings.anneal_lr else lr
 
     def _state(self) -> dict[str, np.ndarray]:
-        model = self._live()
-        state = self.games.arrays() | {"counters": np.array([model.num_timesteps, self.updates, model._n_updates])}
+        model, kept = self._live(), self.games_kept
+        state = self.games.arrays(kept) | {"counters": np.array([model.num_timesteps, self.updates, model._n_updates])}
         state |= {f"optimiser/{name}": value for name, value in optimiser_arrays(model.policy.optimizer).items()}
         state |= {f"luck/{name}": value for name, value in luck_arrays().items()}
         if model._last_episode_starts is not None:
-            state["episode_starts"] = np.asarray(model._last_episode_starts)
+            state["episode_starts"] = np.asarray(model._last_episode_starts)[:kept]
         if isinstance(model, MaskedDQN):
-            state |= {f"replay/{name}": value for name, value in model.replay_buffer.arrays().items()}
+            state |= {f"replay/{name}": value for name, value in model.replay_buffer.arrays(kept).items()}
             state |= {f"target/{name}": value for name, value in model.policy.q_net_target.arrays().items()}
             state["dqn"] = np.array([model._n_calls, model.exploration_rate])
         return state

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -23,8 +23,14 @@ from jimbot.runs.sinks import Sink, WandbSink
 from jimbot.runs.sinks.wandb import choose_mode
 from jimbot.training.health import HEALTH_METRICS, HealthWatch
 from jimbot.training.interrupts import StopRequest, stop_requests
+from jimbot.training.memory.budget import MemoryBudget
+from jimbot.training.memory.relief import MemoryKeeper
+from jimbot.training.memory.restart import is_continuation, seconds_before
+from jimbot.training.resources import GPU, TRAINING, Grant, default_coordinator
 from jimbot.training.settings import RunSettings
 from jimbot.training.view import TrainingView
+
+TURN_SECONDS = 600.0  # an update that compiles takes minutes
 
 
 class Session:
@@ -37,6 +43,7 @@ class Session:
         self.view = view
         self.store: CheckpointStore = run.checkpoints(settings.keep_last, settings.keep_every)
         self.latest_metrics: dict[str, float] = {}
+        self.memory = MemoryKeeper(MemoryBudget(settings.memory_limit_gb), run.path)
         self._health = HealthWatch()
         self._process = psutil.Process()
         self._request = StopRequest()
@@ -61,7 +68,7 @@ class Session:
 
     def resume_point(self) -> Path | None:
         """The checkpoint to start from: the one asked for, else the run's newest, else none."""
-        if self.settings.resume:
+        if self.settings.resume and not is_continuation():
             return find_checkpoint(self.settings.resume, runs_root=self.run.root)
         return self.store.latest()
 
@@ -74,7 +81,8 @@ class Session:
     @contextmanager
     def running(self, step: int, total_timesteps: int) -> Generator[None]:
         """Shows progress and turns Ctrl+C and SIGTERM into a clean stop while the body learns."""
-        self._began = self._saved_at = self._row_at = time.monotonic()
+        self._saved_at = self._row_at = time.monotonic()
+        self._began = self._saved_at - seconds_before()
         self._row_step = self._saved_step = step
         minutes = self.settings.minutes
         self.view.start(step, total_timesteps, None if minutes is None else 60 * minutes)
@@ -83,6 +91,10 @@ class Session:
                 yield
             finally:
                 self.view.close()
+
+    def turn(self) -> Grant:
+        """The learner's turn on the device, for one update: others in this process (a decision service) come first."""
+        return default_coordinator().request(GPU, self.run.name, priority=TRAINING, seconds=TURN_SECONDS)
 
     def stop_reason(self, step: int, total_timesteps: int) -> str | None:
         """Why to end now, or None."""
@@ -94,6 +106,11 @@ class Session:
         if minutes is not None and time.monotonic() - self._began >= 60 * minutes:
             return f"the {minutes:g} minutes of this call are over"
         return self._stop
+
+    @property
+    def seconds(self) -> float:
+        """Time trained by this call, restarts included."""
+        return time.monotonic() - self._began
 
     @property
     def row_seconds(self) -> float:
@@ -110,6 +127,7 @@ class Session:
         for phase, spent in (seconds or {}).items():
             metrics[f"speed/{phase}_share"] = min(1.0, spent / elapsed)
         metrics["health/rss_mb"] = self._process.memory_info().rss / 2**20
+        metrics |= self.memory.metrics()
         findings = self._health.look(metrics)
         for name in HEALTH_METRICS:
             metrics[f"health/{name}"] = float(any(finding.metric == name for finding in findings))
@@ -123,6 +141,14 @@ class Session:
         self.latest_metrics = metrics
         self._row_at, self._row_step = now, step
         return metrics
+
+    def keep_memory(self, relieve: Callable[[str], str | None], step: int) -> None:
+        """Looks at the memory in use; near the limit the trainer is asked to give some back (see `MemoryKeeper`)."""
+        for sentence in self.memory.look(relieve, step):
+            self.view.note(f"step {step:,}: {sentence}")
+            self.recorder.event(step, sentence)
+        if self.memory.restart_wanted:
+            self._stop = "memory is nearly full: the run goes on from its checkpoint in a clean process"
 
     def end(self, sentence: str) -> None:
         """Asks the loop to stop, with this reason."""

@@ -26,7 +26,7 @@ BASE_GRADIENT_STEPS = 16  # the learning rate is stated for this many gradient s
 CHANGEABLE = frozenset(
     {
         *("total_timesteps", "minutes", "log_interval", "eval_interval", "eval_games", "stop_on_collapse"),
-        *("auto_tune", "autoscale", "memory_limit_gb", "buffer_gb"),
+        *("auto_tune", "autoscale", "memory_limit_gb", "buffer_gb", "gradient_pieces"),
         *("address", "num_env_runners", "num_gpus", "num_gpus_per_env_runner", "spill_gb"),
         *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
         *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact"),
@@ -109,6 +109,9 @@ class TrainSettings(RunSettings):
     vf_coef: float = Field(0.5, ge=0, description="Weight of the value loss.")
     ent_coef: float = Field(0.15, ge=0, description="Weight of the entropy bonus.")
     max_grad_norm: float = Field(0.5, gt=0, description="Gradients are clipped to this global norm.")
+    gradient_pieces: int = Field(
+        1, ge=1, description="Pieces a minibatch is learned in, one after another: less memory, the same step."
+    )
     autoscale: bool = Field(
         True, description=f"Above {LARGE_BATCH_GAMES} games scale minibatches, epochs and learning rate."
     )

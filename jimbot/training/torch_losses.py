@@ -51,17 +51,27 @@ def look(network: TorchNetwork, batch: Samples) -> Look:
     return Look(chosen, value, masking.entropy(log_probability, batch.legal_mask))
 
 
-def ppo_loss(network: TorchNetwork, weights: Weights, batch: Samples) -> tuple[Tensor, dict[str, Tensor]]:
-    """Clipped policy loss, squared value error, masked entropy bonus."""
-    return ppo_loss_of(look(network, batch), weights, batch)
+def normalised(advantage: Tensor) -> Tensor:
+    """With mean 0 and spread 1 over the minibatch."""
+    return (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
 
 
-def ppo_loss_of(seen: Look, weights: Weights, batch: Samples) -> tuple[Tensor, dict[str, Tensor]]:
+def ppo_loss(
+    network: TorchNetwork, weights: Weights, batch: Samples, normalise: bool = True
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Clipped policy loss, squared value error, masked entropy bonus. `normalise` False: the advantages are already,
+    over the minibatch this batch is a piece of."""
+    return ppo_loss_of(look(network, batch), weights, batch, normalise)
+
+
+def ppo_loss_of(
+    seen: Look, weights: Weights, batch: Samples, normalise: bool = True
+) -> tuple[Tensor, dict[str, Tensor]]:
     """The same for a network that was already asked."""
     log_probability, value, entropy = seen
     log_ratio = log_probability - batch.log_probability
     ratio = torch.exp(log_ratio)
-    advantage = (batch.advantage - batch.advantage.mean()) / (batch.advantage.std(correction=0) + 1e-8)
+    advantage = normalised(batch.advantage) if normalise else batch.advantage
     clipped = torch.clamp(ratio, 1 - weights.clip_eps, 1 + weights.clip_eps)
     pg_loss = -torch.minimum(ratio * advantage, clipped * advantage).mean()
     value_loss = 0.5 * ((value - batch.target) ** 2).mean()
@@ -76,7 +86,9 @@ def ppo_loss_of(seen: Look, weights: Weights, batch: Samples) -> tuple[Tensor, d
     }
 
 
-def a2c_loss(network: TorchNetwork, weights: Weights, batch: Samples) -> tuple[Tensor, dict[str, Tensor]]:
+def a2c_loss(
+    network: TorchNetwork, weights: Weights, batch: Samples, normalise: bool = False
+) -> tuple[Tensor, dict[str, Tensor]]:
     """The plain policy gradient on fresh experience; advantages as they are."""
     log_probability, value, entropy = look(network, batch)
     pg_loss = -(batch.advantage * log_probability).mean()

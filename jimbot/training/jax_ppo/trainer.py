@@ -27,6 +27,8 @@ from jimbot.training.session import Session
 from jimbot.training.settings import TrainSettings
 
 LEARNER, ALGORITHM = "jax", "PPO"
+PER_ROW = ("tally", "rows")  # parts of TrainState with one entry per row of the game
+MOST_PIECES = 16
 _GAME_PREFIX = "game/"  # of a host-stepped game's snapshot inside a checkpoint's state
 
 
@@ -42,10 +44,7 @@ class JaxPPOTrainer(RLTrainer):
         self.game: FunctionalGame | BatchGame = game if game is not None else self._build_game()
         self.state: TrainState | None = None
         self._update: Any
-        if isinstance(self.game, BatchGame):
-            self._update = HostUpdate(settings, self.network, self.game)
-        else:
-            self._update = fused_update(settings, self.network, self.game)
+        self._compile()
         self._fused_seconds: dict[str, float] | None = None
 
     @classmethod
@@ -88,8 +87,9 @@ class JaxPPOTrainer(RLTrainer):
         session, batch = self.session, self.settings.batch_size
         with session.running(self.step, total):
             while not (reason := session.stop_reason(self.step, total)):
-                result = self._update(self._live(), self._learning_rate(total))
-                self.state = jax.block_until_ready(result.state)
+                with session.turn():
+                    result = self._update(self._live(), self._learning_rate(total))
+                    self.state = jax.block_until_ready(result.state)
                 update = int(self.state.update)
                 session.check_finite(result.losses, update, self.step)
                 measures.add(result.losses, result.measured, batch)
@@ -106,9 +106,15 @@ class JaxPPOTrainer(RLTrainer):
         return with_metadata(model, self._manifest())
 
     def save_model(self) -> Path:
-        state = named_leaves(self._live())
+        live, kept = self._live(), None
+        if self.games_kept is not None:
+            kept = np.arange(self.games_kept * self.spec.players)
+            live = live._replace(
+                **{part: jax.tree.map(lambda rows: rows[kept], getattr(live, part)) for part in PER_ROW}
+            )
+        state = named_leaves(live)
         if isinstance(self.game, BatchGame):
-            state |= {_GAME_PREFIX + name: value for name, value in self.game.snapshot().items()}
+            state |= {_GAME_PREFIX + name: value for name, value in self.game.snapshot(kept).items()}
         path = self.session.store.save(self._manifest(), self.policy_onnx(), self._params(), state)
         self.session.saved(self.step, path)
         return path
@@ -127,10 +133,26 @@ class JaxPPOTrainer(RLTrainer):
             self.game.restore({n[skip:]: v for n, v in stored.items() if n.startswith(_GAME_PREFIX)})
         self.session.latest_metrics = dict(manifest.metrics)
 
+    def relieve(self, name: str) -> str | None:
+        settings = self.settings
+        if name == "smaller_batches" and 2 * settings.gradient_pieces <= min(MOST_PIECES, settings.minibatch_size):
+            self.settings = settings.model_copy(update={"gradient_pieces": 2 * settings.gradient_pieces})
+            self.session.memory.remember(gradient_pieces=self.settings.gradient_pieces)
+            self._compile()
+            return f"minibatches are learned in {self.settings.gradient_pieces} pieces, with the same steps as before"
+        return super().relieve(name)
+
     def close(self) -> None:
         if isinstance(self.game, BatchGame):
             self.game.close()
         self.session.close()
+
+    def _compile(self) -> None:
+        """The update for the settings as they are; XLA compiles when it is first called."""
+        if isinstance(self.game, BatchGame):
+            self._update = HostUpdate(self.settings, self.network, self.game)
+        else:
+            self._update = fused_update(self.settings, self.network, self.game)
 
     def _build_game(self) -> FunctionalGame | BatchGame:
         settings = self.settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -12,6 +13,7 @@ from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
 from jimbot.training.jax_ppo.guidance import Guidance, divergence, reference_log_probabilities
 from jimbot.training.jax_ppo.rollout import Rollout
+from jimbot.training.rllib_names import nearest_divisor
 
 Array = jax.Array
 
@@ -27,6 +29,7 @@ class LossSettings(NamedTuple):
     max_grad_norm: float
     num_minibatches: int
     update_epochs: int
+    gradient_pieces: int = 1
 
 
 class Samples(NamedTuple):
@@ -86,17 +89,27 @@ def variance(values: Array, weight: Array | None) -> Array:
     return jnp.var(values) if weight is None else mean((values - mean(values, weight)) ** 2, weight)
 
 
+def normalised(advantage: Array, weight: Array | None) -> Array:
+    """With mean 0 and spread 1 over the minibatch."""
+    return (advantage - mean(advantage, weight)) / (jnp.sqrt(variance(advantage, weight)) + 1e-8)
+
+
 def ppo_loss(
-    network: JaxNetwork, settings: LossSettings, params: Params, batch: Samples, pull: Array | None = None
+    network: JaxNetwork,
+    settings: LossSettings,
+    params: Params,
+    batch: Samples,
+    pull: Array | None = None,
+    normalise: bool = True,
 ) -> tuple[Array, LossParts]:
-    """Clipped policy loss, squared value error, masked entropy bonus, and the pull to a reference if there is one."""
+    """Clipped policy loss, squared value error, masked entropy bonus, and the pull to a reference if there is one.
+    `normalise` False: the advantages are already, over the minibatch this batch is a piece of."""
     logits, value = network.apply(params, batch.features)
     log_probabilities = masking.log_probabilities(logits, batch.legal_mask)
     log_ratio = masking.of_action(log_probabilities, batch.action) - batch.log_probability
     ratio = jnp.exp(log_ratio)
     weight = batch.weight
-    spread = jnp.sqrt(variance(batch.advantage, weight))
-    advantage = (batch.advantage - mean(batch.advantage, weight)) / (spread + 1e-8)
+    advantage = normalised(batch.advantage, weight) if normalise else batch.advantage
     clipped = jnp.clip(ratio, 1 - settings.clip_eps, 1 + settings.clip_eps)
     pg_loss = -mean(jnp.minimum(ratio * advantage, clipped * advantage), weight)
     value_loss = 0.5 * mean((value - batch.target) ** 2, weight)
@@ -153,12 +166,11 @@ def learn(
     indices = jax.vmap(order)(jnp.arange(settings.update_epochs)).reshape(
         settings.update_epochs * settings.num_minibatches, -1
     )
-    gradient = jax.grad(lambda params, samples: ppo_loss(network, settings, params, samples, pull), has_aux=True)
+    gradient = _gradient(network, settings, batch, pull)
 
     def descend(carry: Any, chosen: Array) -> tuple[Any, LossParts]:
         params, optimiser_state = carry
-        samples = jax.tree.map(lambda values: values[chosen], batch)
-        gradients, parts = gradient(params, samples)
+        gradients, parts = gradient(params, chosen)
         direction, optimiser_state = optimiser.update(gradients, optimiser_state)
         moved = jax.tree.map(lambda value, step: value - lr * step, params, direction)
         # Frozen parameters stay bit for bit, while the optimiser goes on measuring their gradients: once they may
@@ -173,3 +185,34 @@ def learn(
     unexplained = variance(target - rollout.value, rollout.acting)
     metrics["train/explained_variance"] = 1 - unexplained / jnp.maximum(variance(target, rollout.acting), 1e-12)
     return params, optimiser_state, metrics
+
+
+def _gradient(
+    network: JaxNetwork, settings: LossSettings, batch: Samples, pull: Array | None
+) -> Callable[[Params, Array], tuple[Params, LossParts]]:
+    """(parameters, rows of a minibatch) → gradients and losses; in pieces, of which only one is in memory at a time."""
+    whole = settings.gradient_pieces == 1
+
+    def of_rows(params: Params, rows: Array, advantage: Array) -> tuple[Params, LossParts]:
+        samples = jax.tree.map(lambda values: values[rows], batch)._replace(advantage=advantage)
+        lossy = jax.grad(lambda params: ppo_loss(network, settings, params, samples, pull, whole), has_aux=True)
+        return lossy(params)
+
+    def in_pieces(params: Params, chosen: Array) -> tuple[Params, LossParts]:
+        many = nearest_divisor(len(chosen), settings.gradient_pieces)
+        weight = None if batch.weight is None else batch.weight[chosen]
+        advantage = normalised(batch.advantage[chosen], weight).reshape(many, -1)
+        rows = chosen.reshape(many, -1)
+        counted = jnp.ones(rows.shape) if weight is None else weight.reshape(rows.shape).astype(jnp.float32)
+        share = counted.sum(axis=1) / jnp.maximum(counted.sum(), 1.0)
+
+        def add(total: Any, piece: tuple[Array, Array, Array]) -> tuple[Any, None]:
+            found = of_rows(params, piece[0], piece[1])
+            return jax.tree.map(lambda sums, values: sums + piece[2] * values, total, found), None
+
+        nothing = jax.tree.map(
+            lambda shape: jnp.zeros(shape.shape, shape.dtype), jax.eval_shape(of_rows, params, rows[0], advantage[0])
+        )
+        return jax.lax.scan(add, nothing, (rows, advantage, share))[0]
+
+    return (lambda params, chosen: of_rows(params, chosen, batch.advantage[chosen])) if whole else in_pieces

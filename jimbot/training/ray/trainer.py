@@ -25,6 +25,8 @@ from jimbot.training.curriculum import AnteCurriculum, DifficultySchedule
 from jimbot.training.environments import has_curriculum
 from jimbot.training.framework import Callback, RLTrainer
 from jimbot.training.measures import Measures
+from jimbot.training.memory.budget import GIGABYTE
+from jimbot.training.memory.relief import SMALLEST_REPLAY
 from jimbot.training.ray import torch
 from jimbot.training.ray.algorithms import BUILDERS, algorithm_config
 from jimbot.training.ray.cluster import Cluster
@@ -116,7 +118,8 @@ class RayTrainer(RLTrainer):
     def _update(self, measures: Measures, callback: Callback | None) -> None:
         """One iteration of RLlib's, and what is to be done after it."""
         before = self._steps
-        result = self._live().train()
+        with self.session.turn():
+            result = self._live().train()
         self._steps = max(before, steps_of(result, self.settings.algorithm not in OFFLINE))
         losses = losses_of(result)
         self._check_alive(losses)
@@ -181,6 +184,20 @@ class RayTrainer(RLTrainer):
             self.curriculum.restore(_part(state, CURRICULUM))
             self.callbacks.tell_level(self._live())
         self.session.latest_metrics = dict(manifest.metrics)
+
+    def relieve(self, name: str) -> str | None:
+        settings = self.settings
+        if name == "smaller_replay" and settings.algorithm == "DQN":
+            store = self._live().local_replay_buffer.store
+            before = store.max_bytes
+            if before < SMALLEST_REPLAY:
+                return None
+            store.resize(before // 2)
+            self.session.memory.remember(buffer_gb=store.max_bytes / GIGABYTE)
+            return f"the replay has {store.max_bytes / 1e6:,.0f} MB instead of {before / 1e6:,.0f} MB"
+        if name == "fewer_games" and (settings.num_envs // 2) % settings.num_env_runners:
+            return None  # they could not be shared out to the runners
+        return super().relieve(name)
 
     def close_algorithm(self) -> None:
         if self.algorithm is not None:

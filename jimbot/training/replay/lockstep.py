@@ -54,10 +54,10 @@ class LockstepWriter:
         """Memory of the rows that wait."""
         return sum(array.nbytes for array in self._arrays.values())
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The rows that wait, for a checkpoint."""
-        kept = {f"waiting/{name}": array[:, : self.waiting] for name, array in self._arrays.items()}
-        return {**kept, "previous": self.previous}
+    def arrays(self, games: int | None = None) -> dict[str, np.ndarray]:
+        """The rows that wait, for a checkpoint; `games`: only of the first so many."""
+        kept = {f"waiting/{name}": array[:games, : self.waiting] for name, array in self._arrays.items()}
+        return {**kept, "previous": self.previous[:games]}
 
     def load_arrays(self, arrays: dict[str, np.ndarray]) -> None:
         waiting = arrays["waiting/action"].shape[-1]

@@ -6,6 +6,7 @@ plain policy gradient with RMSprop, as SB3's own does. DQN is SB3's with a repla
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,15 @@ from jimbot.policies import torch_masking as masking
 from jimbot.training.sb3.compressed_replay import CompressedReplay
 from jimbot.training.sb3.policies import MaskedQPolicy
 from jimbot.training.sb3.replay import Replay
-from jimbot.training.torch_losses import Samples, Weights, a2c_loss, dqn_loss, ppo_loss
+from jimbot.training.torch_losses import Samples, Weights, a2c_loss, dqn_loss, normalised, ppo_loss
 
 
 class MaskedPPO(MaskablePPO):
     """MaskablePPO; after `train`, `losses` holds the means over its gradient steps under our names."""
 
     loss = staticmethod(ppo_loss)
+    normalises = True
+    gradient_pieces = 1
     losses: dict[str, float]
 
     def train(self) -> None:
@@ -36,22 +39,34 @@ class MaskedPPO(MaskablePPO):
         steps: list[dict[str, float]] = []
         for _ in range(self.n_epochs):
             for data in self.rollout_buffer.get(self.batch_size):
-                loss, parts = self.loss(network, weights, _samples(data))
                 self.policy.optimizer.zero_grad()
-                loss.backward()
+                parts = self._gradients(network, weights, _samples(data))
                 torch.nn.utils.clip_grad_norm_(network.parameters(), self.max_grad_norm)
                 self.policy.optimizer.step()
-                steps.append({name: float(value.detach()) for name, value in parts.items()})
+                steps.append(parts)
             self._n_updates += 1
         self.losses = {name: float(np.mean([step[name] for step in steps])) for name in steps[0]}
         values, targets = self.rollout_buffer.values.flatten(), self.rollout_buffer.returns.flatten()
         self.losses["train/explained_variance"] = float(1 - np.var(targets - values) / max(np.var(targets), 1e-12))
+
+    def _gradients(self, network: Any, weights: Weights, batch: Samples) -> dict[str, float]:
+        """Adds up the gradients of a minibatch, piece by piece, and returns its losses."""
+        if self.normalises:
+            batch = batch._replace(advantage=normalised(batch.advantage))
+        found: dict[str, float] = {}
+        for piece, share in pieces(batch, self.gradient_pieces):
+            loss, parts = self.loss(network, weights, piece, normalise=False)
+            (share * loss).backward()
+            for name, value in parts.items():
+                found[name] = found.get(name, 0.0) + share * float(value.detach())
+        return found
 
 
 class MaskedA2C(MaskedPPO):
     """One whole-batch step of the policy gradient per rollout; give it RMSprop, one epoch and the whole batch."""
 
     loss = staticmethod(a2c_loss)
+    normalises = False
 
 
 def _samples(data: Any) -> Samples:
@@ -65,6 +80,15 @@ def _samples(data: Any) -> Samples:
     )
 
 
+def pieces(batch: Any, count: int) -> Iterator[tuple[Any, float]]:
+    """A minibatch in up to `count` pieces, each with its share of the whole."""
+    size = len(batch.action)
+    for part in np.array_split(np.arange(size), min(count, size)):
+        rows = slice(int(part[0]), int(part[-1]) + 1)
+        piece = type(batch)(*(None if values is None else values[rows] for values in batch))
+        yield piece, len(part) / size
+
+
 def _random_legal(legal_mask: np.ndarray) -> np.ndarray:
     """(N,) uniform over the legal actions, from the generator SB3 seeds."""
     return np.where(legal_mask, np.random.random(legal_mask.shape), -1.0).argmax(axis=1)
@@ -74,6 +98,7 @@ class MaskedDQN(DQN):
     """DQN whose exploration, greedy choice and targets stay inside the mask. `double_q`: see `dqn_loss`."""
 
     double_q = False
+    gradient_pieces = 1
 
     policy: MaskedQPolicy  # ty: ignore[incompatible-attribute-override]
     replay_buffer: Replay | CompressedReplay  # ty: ignore[incompatible-attribute-override]
@@ -106,13 +131,19 @@ class MaskedDQN(DQN):
         steps: list[dict[str, float]] = []
         for _ in range(gradient_steps):
             batch = self.replay_buffer.sample(batch_size)
-            loss, parts, error = dqn_loss(self.policy.q_net, self.policy.q_net_target, batch, self.double_q)
             self.policy.optimizer.zero_grad()
-            loss.backward()
+            found: dict[str, float] = {}
+            errors = []
+            for piece, share in pieces(batch, self.gradient_pieces):
+                loss, parts, error = dqn_loss(self.policy.q_net, self.policy.q_net_target, piece, self.double_q)
+                (share * loss).backward()
+                errors.append(error.cpu().numpy())
+                for name, value in parts.items():
+                    found[name] = found.get(name, 0.0) + share * float(value.detach())
             torch.nn.utils.clip_grad_norm_(self.policy.q_net.parameters(), self.max_grad_norm)
             self.policy.optimizer.step()
-            self.replay_buffer.update_priorities(batch.index, error.cpu().numpy())
-            steps.append({name: float(value.detach()) for name, value in parts.items()})
+            self.replay_buffer.update_priorities(batch.index, np.concatenate(errors))
+            steps.append(found)
         self._n_updates += gradient_steps
         self.losses = {name: float(np.mean([step[name] for step in steps])) for name in steps[0]}
         self.losses |= {"train/exploration_rate": self.exploration_rate, **self.replay_buffer.metrics()}

@@ -99,12 +99,16 @@ class CompressedReplay:
         if self.store.alpha > 0 and index is not None:
             self.store.update_priorities(index, error)
 
+    @property
+    def nbytes(self) -> int:
+        return self.store.nbytes + self.writer.nbytes
+
     def metrics(self) -> dict[str, float]:
         """For the log: how much is held, how well it compresses, how many rare events there were."""
         seen = self.watch.counts() if self.watch is not None else {}
         return {
             "replay/steps": float(self.size()),
-            "replay/megabytes": (self.store.nbytes + self.writer.nbytes) / 1e6,
+            "replay/megabytes": self.nbytes / 1e6,
             "replay/ratio": self.store.ratio,
             **{f"replay/{name}_seen": float(count) for name, count in seen.items()},
         }
@@ -113,10 +117,10 @@ class CompressedReplay:
         """Gives back memory: the limit becomes `share` of what it was, the oldest steps go."""
         self.store.resize(int(share * self.store.max_bytes))
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """All that is remembered, for a checkpoint."""
+    def arrays(self, rows: int | None = None) -> dict[str, np.ndarray]:
+        """All that is remembered, for a checkpoint; `rows`: only so many games go on."""
         found = {f"store/{name}": value for name, value in self.store.arrays().items()}
-        found |= {f"writer/{name}": value for name, value in self.writer.arrays().items()}
+        found |= {f"writer/{name}": value for name, value in self.writer.arrays(rows).items()}
         if self.watch is not None:
             found |= {f"rare/{name}": value for name, value in self.watch.arrays().items()}
         return found

@@ -60,13 +60,13 @@ class TrainingGames(BatchVecEnv):
         self.discounted[dones] = 0
         return np.clip(rewards * self.rewarded.scale, -LIMIT, LIMIT).astype(np.float32)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Games and statistics, for exact resume."""
-        found = {f"env/{name}": value for name, value in self.snapshot().items()}
+    def arrays(self, rows: int | None = None) -> dict[str, np.ndarray]:
+        """Games and statistics, for exact resume; `rows`: only the first so many games."""
+        found = {f"env/{name}": value for name, value in self.snapshot(rows).items()}
         found |= {f"observed/{name}": value for name, value in self.observed.arrays().items()}
         found |= {f"rewarded/{name}": value for name, value in self.rewarded.arrays().items()}
-        found |= {"tally/return": self.tally.episode_return, "tally/length": self.tally.episode_length}
-        return {**found, "discounted": self.discounted}
+        found |= {"tally/return": self.tally.episode_return[:rows], "tally/length": self.tally.episode_length[:rows]}
+        return {**found, "discounted": self.discounted[:rows]}
 
     def load_arrays(self, arrays: dict[str, np.ndarray]) -> np.ndarray:
         """The inverse of `arrays`; returns the observation to act on."""

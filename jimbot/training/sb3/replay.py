@@ -120,9 +120,13 @@ class Replay:
     def update_priorities(self, index: np.ndarray | None, error: np.ndarray) -> None:
         """Every step stays as likely as any other."""
 
+    @property
+    def nbytes(self) -> int:
+        return sum(getattr(self, name).nbytes for name in ARRAYS)
+
     def metrics(self) -> dict[str, float]:
         """For the log."""
-        return {"replay/steps": float(self.size()), "replay/megabytes": self.observation.nbytes / 1e6}
+        return {"replay/steps": float(self.size()), "replay/megabytes": self.nbytes / 1e6}
 
     def shrink(self, share: float) -> None:
         """Gives back memory: the newest steps stay."""
@@ -142,10 +146,10 @@ class Replay:
         step = (oldest + np.random.randint(steps, size=count)) % self.capacity
         return step, np.random.randint(self.rows, size=count)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """All that is remembered, for a checkpoint."""
+    def arrays(self, rows: int | None = None) -> dict[str, np.ndarray]:
+        """All that is remembered, for a checkpoint; `rows`: only of the first so many games."""
         held = min(self.added, self.capacity)
-        return {**{name: getattr(self, name)[:held] for name in ARRAYS}, "added": np.array(self.added)}
+        return {**{name: getattr(self, name)[:held, :rows] for name in ARRAYS}, "added": np.array(self.added)}
 
     def load_arrays(self, arrays: dict[str, np.ndarray]) -> None:
         if "added" not in arrays:
