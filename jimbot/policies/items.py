@@ -295,7 +295,8 @@ def _of_items(
     if np.array_equal(table, np.eye(rows, block["size"])):  # one row each, in order: no product needed
         parts = [ops.columns(scores, 0, about)]
         if block["size"] > about:
-            parts.append(ops.columns(scores, 0, 1) * np.zeros((1, block["size"] - about), np.float32))
+            nothing = ops.constant(np.zeros((1, block["size"] - about), np.float32))
+            parts.append(ops.columns(scores, 0, 1) * nothing)
         return ops.concat(parts) if len(parts) > 1 else parts[0]
     return scores @ ops.constant(table)
 

@@ -38,13 +38,13 @@ def made_up(spec: GameSpec, count: int = 192) -> dict[str, np.ndarray]:
         "features": seen,
         "legal_mask": legal,
         "action": actions,
-        "log_probability": np.log(rng.uniform(0.1, 1, count)).astype(np.float32),
+        "log_probability": np.log(rng.uniform(0.5, 2, count) / legal.sum(axis=1)).astype(np.float32),  # nearly uniform
         "advantage": rng.normal(size=count).astype(np.float32),
         "target": rng.normal(size=count).astype(np.float32),
     }
 
 
-@pytest.mark.parametrize(("game_id", "kind"), [("probe", "towers"), ("hackmatrix", "board")])
+@pytest.mark.parametrize(("game_id", "kind"), [("probe", "towers"), ("hackmatrix", "board"), ("balatro", "items")])
 def test_jax_and_sb3_agree_on_loss_and_gradients(game_id: str, kind: str) -> None:
     spec = game_entry(game_id).spec
     batch = made_up(spec)
