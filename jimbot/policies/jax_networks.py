@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jimbot.policies import forward
-from jimbot.policies.networks import layer_shapes, param_shapes
+from jimbot.policies.networks import INITIAL, layer_shapes, param_shapes
 
 Params = dict[str, jax.Array]
 
@@ -91,8 +91,9 @@ class JaxNetwork(NamedTuple):
     description: Mapping[str, Any]
     init: Callable[[jax.Array], Params]
     """key → parameters"""
-    prepare: Callable[[jax.Array], jax.Array]
-    """(…, D) observation → (…, F) features: fixed, without parameters, so computed once per observation"""
+    prepare: Callable[..., jax.Array]
+    """((…, D) observation, parameters) → (…, F) features: computed once per observation, no gradient reaches it.
+    Only a network that normalises looks at the parameters here; the others may leave them out."""
     apply: Callable[[Params, jax.Array], tuple[jax.Array, jax.Array]]
     """(parameters, (…, F) features) → ((…, A) logits, (…,) value)"""
 
@@ -100,8 +101,10 @@ class JaxNetwork(NamedTuple):
 def make_network(description: Mapping[str, Any]) -> JaxNetwork:
     """The functions of an architecture made by `networks.describe_network`."""
 
-    def prepare(observation: jax.Array) -> jax.Array:
+    def prepare(observation: jax.Array, params: Params | None = None) -> jax.Array:
         flat = jnp.reshape(observation, (-1, observation.shape[-1]))
+        if description.get("normalize"):
+            flat = forward.normalized(JaxOps, params or {}, flat)
         features = forward.prepare(JaxOps, description, flat)
         return jnp.reshape(features, (*observation.shape[:-1], features.shape[-1]))
 
@@ -127,5 +130,5 @@ def init_params(description: Mapping[str, Any], key: jax.Array) -> Params:
             key, own = jax.random.split(key)
             params[name] = 0.1 * jax.random.normal(own, shape)
         elif name not in params:
-            params[name] = jnp.zeros(shape)
+            params[name] = jnp.full(shape, INITIAL.get(name, 0.0))
     return params

@@ -158,8 +158,9 @@ def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     return {**shapes, "policy": (widths[-1], network["num_actions"]), "value": (widths[-1], 1)}
 
 
-NORMALIZE = ("mean", "scale", "limit")
-"""Parameters of normalisation, one number per entry of the observation: clip((x - mean) * scale, -limit, limit)."""
+INITIAL = {"normalize.mean": 0.0, "normalize.scale": 1.0, "normalize.limit": np.inf}
+"""Parameters of normalisation, one number per entry of the observation: clip((x - mean) * scale, -limit, limit). No
+gradient reaches them; they begin with these values, which change nothing."""
 
 
 def param_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
@@ -173,7 +174,7 @@ def param_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     if "steps" in network:
         shapes |= network_program.table_shapes(network["steps"])
     if network.get("normalize"):
-        shapes |= {f"normalize.{name}": (network["observation_size"],) for name in NORMALIZE}
+        shapes |= dict.fromkeys(INITIAL, (network["observation_size"],))
     return shapes
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from jimbot.errors import MissingExtraError
 from jimbot.policies import forward
-from jimbot.policies.networks import check_params, layer_shapes, param_shapes
+from jimbot.policies.networks import INITIAL, check_params, layer_shapes, param_shapes
 
 try:
     import torch
@@ -36,9 +36,8 @@ class TorchNetwork(nn.Module):
         for name, shape in param_shapes(description).items():
             layer, _, part = name.rpartition(".")
             attribute = name.replace(".", "__")  # torch allows no dots
-            if layer == "normalize":
-                start = {"mean": 0.0, "scale": 1.0, "limit": torch.inf}[part]
-                self.register_buffer(attribute, torch.full(shape, start))
+            if name in INITIAL:
+                self.register_buffer(attribute, torch.full(shape, INITIAL[name]))
                 continue
             value = nn.Parameter(torch.zeros(shape))
             if layer in dense and part == "weight":

@@ -182,9 +182,9 @@ EXTRACTORS = {
     "balatronet": "BalatroNet",
 }
 
-# What a learner makes of normalisation, which only sb3 does by running statistics.
-NORMALIZED_REWARD = {"jax": "symlog", "ray": "symlog"}
-NORMALIZED_OBS = {"jax": False, "ray": False}
+# What a learner makes of normalisation if it keeps no running statistics.
+NORMALIZED_REWARD = {"ray": "symlog"}
+NORMALIZED_OBS = {"ray": False}
 
 
 def get_default_config(name: str) -> TrainerConfig:

@@ -289,7 +289,7 @@ class SB3Trainer(RLTrainer):
         networks = [policy.q_net, policy.q_net_target] if isinstance(policy, MaskedQPolicy) else [policy.network]
         for network in networks:
             for name, value in numbers.items():
-                network.named()[f"normalize.{name}"].copy_(torch.as_tensor(value))
+                network.named()[name].copy_(torch.as_tensor(value))
 
     def _phase_seconds(self, elapsed: float) -> dict[str, float]:
         spent, self._seconds = self._seconds, dict.fromkeys(self._seconds, 0.0)

@@ -51,10 +51,10 @@ class RunSettings(BaseModel):
     reward_transform: Literal["none", "symlog", "sqrt", "normalize"] = Field(
         "symlog",
         description="What the learner makes of rewards: symlog and, milder, sqrt keep a huge one from drowning the "
-        "rest; normalize (sb3) divides by the running spread of returns.",
+        "rest; normalize divides by the running spread of returns.",
     )
     normalize_obs: bool = Field(
-        False, description="sb3: shift and scale the numbers of an observation (never ids) by their running statistics."
+        False, description="Shift and scale the numbers of an observation (never ids) by their running statistics."
     )
     memory_limit_gb: float = Field(
         8.0, gt=0, description="Memory of all processes of the run; see docs/memory.md for what happens near it."

@@ -100,7 +100,7 @@ def _changed(config: TrainerConfig, change: Any) -> TrainerConfig:
 def test_what_each_learner_makes_of_a_config() -> None:
     config = TrainerConfig(hyperparams=HyperparameterConfig(value_function_coefficient=0.5))
     jax = to_settings(config)
-    assert (jax["reward_transform"], jax["normalize_obs"], jax["network"]) == ("symlog", False, "fields")
+    assert (jax["reward_transform"], jax["normalize_obs"], jax["network"]) == ("normalize", True, "fields")
     sb3 = to_settings(dataclasses.replace(config, learner="sb3"))
     assert (sb3["reward_transform"], sb3["normalize_obs"]) == ("normalize", True)
     assert sb3["vf_coef"] == 1.0, "half the squared error, twice the weight"

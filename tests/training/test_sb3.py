@@ -20,7 +20,6 @@ from jimbot.games.probe import SPEC as PROBE  # noqa: E402
 from jimbot.policies.portable import OnnxPolicy  # noqa: E402
 from jimbot.runs.checkpoint import load_checkpoint  # noqa: E402
 from jimbot.training.framework import create_trainer  # noqa: E402
-from jimbot.training.sb3.moments import Moments  # noqa: E402
 from jimbot.training.sb3.replay import Replay, bytes_needed  # noqa: E402
 from jimbot.training.sb3_trainer import SB3Trainer  # noqa: E402
 from tests.training.test_learning import UnmaskedProbe  # noqa: E402
@@ -204,14 +203,6 @@ def test_the_command_trains_evaluates_and_continues(
     assert run(["export", "probe-sb3-ppo", "--output", "policy.onnx"]) == 0
 
 
-def test_what_jax_cannot_do_is_refused_in_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run(["train", "probe", "--normalize-obs"]) == 2
-    assert "which only learner sb3 does" in capsys.readouterr().err
-
-
 class TestReplay:
     """The ring of remembered steps."""
 
@@ -263,14 +254,3 @@ class TestReplay:
     def test_nothing_but_truncated_steps_is_an_error_and_no_endless_search(self) -> None:
         with pytest.raises(TrainingError, match="Nearly every step"):
             self.filled(10, truncated=1.1).sample(4)
-
-
-def test_running_statistics_equal_those_of_everything_at_once() -> None:
-    rng = np.random.default_rng(0)
-    values = rng.normal(3, [1, 5, 0], size=(100, 3))
-    moments = Moments((3,))
-    for start in range(0, 100, 10):
-        moments.add(values[start : start + 10])
-    np.testing.assert_allclose(moments.mean, values.mean(axis=0))
-    np.testing.assert_allclose(moments.variance, values.var(axis=0), atol=1e-12)
-    assert moments.scale[2] == 1.0, "what never changes is left alone"

@@ -88,7 +88,7 @@ def clone_settings(data: Path, given: Mapping[str, Any]) -> CloneSettings:
         mark = f"{info.policy} {info.created} {info.games} games {info.rows} rows"
         settings = checked_record(CloneSettings, {**given, **own, "dataset": mark})
     if settings.reward_transform == "normalize" or settings.normalize_obs:
-        raise SettingsError("normalize (of rewards or observations) is learner sb3's alone; a clone cannot have it.")
+        raise SettingsError("A clone has no normalisation (of rewards or observations); leave normalize out.")
     return settings
 
 

@@ -175,7 +175,7 @@ def _learning_phase(settings: TrainSettings, described: dict[str, Any], seconds:
         log_probability = zeros - jnp.log(described["num_actions"])
         reward = jax.random.normal(key, shape)
         rollout = Rollout(
-            network.prepare(observation),
+            network.prepare(observation, network.init(key)),
             legal_mask,
             jnp.zeros(shape, jnp.int32),
             log_probability,

@@ -1,13 +1,4 @@
-"""How a run that starts from another policy is kept from unlearning it.
-
-All three count updates from the start of the run, so exact resume needs nothing beside the update number and the
-reference parameters in the state.
-
-- `value_warmup_updates`: at first only the value head learns. A clone's value is a guess about its teacher; advantages
-  made from it would push a good policy in wrong directions.
-- `freeze_trunk_updates`: at first only the heads learn.
-- `init_kl`: a pull towards the policy the run began with, weaker with every update.
-"""
+"""What guides the first updates of a run that starts from another policy (`training.start`), in the compiled update."""
 
 from __future__ import annotations
 
@@ -18,8 +9,8 @@ import jax.numpy as jnp
 
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
-from jimbot.policies.networks import part_of
 from jimbot.training.settings import TrainSettings
+from jimbot.training.start import frozen_updates, pull_weight
 
 Array = jax.Array
 
@@ -36,10 +27,9 @@ def guidance(settings: TrainSettings, params: Params, reference: Any, update: Ar
     """The guidance of an update by its number; None for runs that have none."""
     pull = learns = None
     if settings.init_kl:
-        pull = settings.init_kl * jnp.maximum(0.0, 1.0 - update / settings.init_kl_updates)
-    warmup, freeze = settings.value_warmup_updates, settings.freeze_trunk_updates
-    if warmup or freeze:
-        learns = {name: update >= _frozen_updates(name, warmup, freeze) for name in params}
+        pull = pull_weight(settings, update, jnp)
+    if settings.value_warmup_updates or settings.freeze_trunk_updates:
+        learns = {name: update >= frozen_updates(settings, name) for name in params}
     return None if pull is None and learns is None else Guidance(pull, reference, learns)
 
 
@@ -57,7 +47,3 @@ def divergence(reference: Array, log_probability: Array, legal_mask: Array) -> A
     """(B,) Kullback-Leibler divergence of the reference from the policy, over legal actions."""
     difference = jnp.where(legal_mask, reference - log_probability, 0.0)
     return jnp.sum(masking.probabilities(reference, legal_mask) * difference, axis=-1)
-
-
-def _frozen_updates(parameter: str, warmup: int, freeze: int) -> int:
-    return {"value": 0, "policy": warmup, "trunk": max(warmup, freeze)}[part_of(parameter)]

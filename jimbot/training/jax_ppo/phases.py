@@ -29,8 +29,8 @@ def fused_phase_seconds(
     """Seconds per update spent in simulate, observe and act."""
 
     @jax.jit
-    def look(game_state: Any) -> Any:
-        return network.prepare(game.observe_batch(game_state)), game.legal_mask_batch(game_state)
+    def look(params: Any, game_state: Any) -> Any:
+        return network.prepare(game.observe_batch(game_state), params), game.legal_mask_batch(game_state)
 
     @jax.jit
     def choose(params: Any, features: Any, legal_mask: Any) -> Any:
@@ -40,11 +40,11 @@ def fused_phase_seconds(
     def simulate(rows: functional.Rows, action: Any) -> Any:
         return functional.advance(game, rows, action)[0]
 
-    features, legal_mask = look(state.rows.state)
+    features, legal_mask = look(state.params, state.rows.state)
     action = choose(state.params, features, legal_mask)[0]
     return {
         "simulate": settings.num_steps * _seconds(simulate, state.rows, action),
-        "observe": settings.num_steps * _seconds(look, state.rows.state),
+        "observe": settings.num_steps * _seconds(look, state.params, state.rows.state),
         "act": settings.num_steps * _seconds(choose, state.params, features, jnp.asarray(legal_mask)),
     }
 

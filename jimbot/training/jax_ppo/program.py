@@ -26,7 +26,9 @@ from jimbot.training.jax_ppo.rollout import (
     Tally,
     collect_fused,
     phase_key,
+    seen_of,
 )
+from jimbot.training.jax_ppo.statistics import Statistics, initial_statistics, with_observations, with_rewards
 from jimbot.training.jax_ppo.update import LossSettings, learn, make_optimiser
 from jimbot.training.league import Seats
 from jimbot.training.measures import Measured
@@ -45,6 +47,7 @@ class TrainState(NamedTuple):
     tally: Tally
     rows: Any  # functional.Rows of a fused game; () when the game is stepped from Python
     reference: Any = ()  # Params of the policy that init_kl pulls to; () without a pull
+    statistics: Statistics = Statistics()  # what normalisation knows; nothing without it
 
 
 class UpdateResult(NamedTuple):
@@ -58,7 +61,7 @@ def loss_settings(settings: TrainSettings) -> LossSettings:
 
 
 def network_for(settings: RunSettings, spec: Any) -> JaxNetwork:
-    return make_network(describe_network(spec, **network_choice(settings)))
+    return make_network(describe_network(spec, **network_choice(settings), normalize=settings.normalize_obs))
 
 
 def run_key(seed: int) -> np.ndarray:
@@ -81,6 +84,7 @@ def initial_state(settings: TrainSettings, network: JaxNetwork, game: Functional
             tally=Tally(jnp.zeros(rows), jnp.zeros(rows, jnp.int32)),
             rows=functional.start(game, streams) if isinstance(game, FunctionalGame) else (),
             reference=jax.tree.map(jnp.zeros_like, params) if settings.init_kl else (),  # until a start is given
+            statistics=initial_statistics(settings, game.spec, rows),
         )
 
     return build(run_key(settings.seed), functional.row_streams(settings.seed, rows))
@@ -105,11 +109,22 @@ def fused_update(
         )
         shuffle = phase_key(state.key, state.update, SHUFFLE)
         guide = guidance(settings, state.params, state.reference, state.update)
+        statistics, rollout = with_rewards(settings, state.statistics, rollout)
         params, optimiser, metrics = learn(network, losses, state.params, state.optimiser, rollout, lr, shuffle, guide)
-        following = TrainState(params, optimiser, state.key, state.update + 1, tally, rows, state.reference)
+        statistics, params = with_observations(settings, game.spec, statistics, rollout, state.update, params)
+        following = TrainState(params, optimiser, state.key, state.update + 1, tally, rows, state.reference, statistics)
         return UpdateResult(following, metrics, measured)
 
     return jax.jit(update, donate_argnums=0)
+
+
+class Rest(NamedTuple):
+    """What of the state the learning half of an update reads but does not consume."""
+
+    key: Array
+    update: Array
+    reference: Any
+    statistics: Statistics
 
 
 class HostUpdate:
@@ -126,20 +141,22 @@ class HostUpdate:
         self.collector = HostCollector(game, network, settings.reward_transform, settings.num_steps, halves, seats)
         losses = loss_settings(settings)
 
-        def learn_raw(
-            params: Params, optimiser: Any, rollout: Any, lr: Array, key: Array, update: Array, reference: Any
-        ) -> Any:
-            prepared = rollout._replace(features=network.prepare(rollout.features))
-            guide = guidance(settings, params, reference, update)
-            return learn(network, losses, params, optimiser, prepared, lr, phase_key(key, update, SHUFFLE), guide)
+        def learn_raw(params: Params, optimiser: Any, rollout: Any, lr: Array, rest: Rest) -> Any:
+            seen = jax.vmap(lambda observation: seen_of(network, observation))(rollout.features)
+            rollout = rollout._replace(features=network.prepare(rollout.features, params), seen=seen)
+            statistics, rollout = with_rewards(settings, rest.statistics, rollout)
+            guide = guidance(settings, params, rest.reference, rest.update)
+            shuffle = phase_key(rest.key, rest.update, SHUFFLE)
+            params, optimiser, metrics = learn(network, losses, params, optimiser, rollout, lr, shuffle, guide)
+            statistics, params = with_observations(settings, game.spec, statistics, rollout, rest.update, params)
+            return params, optimiser, metrics, statistics
 
         self._learn = jax.jit(learn_raw, donate_argnums=(0, 1))
 
     def __call__(self, state: TrainState, lr: float) -> UpdateResult:
         key = phase_key(state.key, state.update, COLLECT)
         tally, rollout, measured = self.collector.collect(state.params, state.tally, key)
-        params, optimiser, metrics = self._learn(
-            state.params, state.optimiser, rollout, lr, state.key, state.update, state.reference
-        )
-        following = TrainState(params, optimiser, state.key, state.update + 1, tally, (), state.reference)
+        rest = Rest(state.key, state.update, state.reference, state.statistics)
+        params, optimiser, metrics, statistics = self._learn(state.params, state.optimiser, rollout, lr, rest)
+        following = TrainState(params, optimiser, state.key, state.update + 1, tally, (), state.reference, statistics)
         return UpdateResult(following, metrics, measured)

@@ -39,6 +39,7 @@ class Rollout(NamedTuple):
     final_value: Array  # (T, N) float32, value of the last observation where truncated, else 0
     last_value: Array  # (N,) float32, value of the observation after the last step
     acting: Array | None = None  # (T, N) bool, whether there was anything to decide; None: always
+    seen: Any = ()  # (T, D) mean and variance of every step's observations, where they are normalised
 
 
 class Tally(NamedTuple):
@@ -56,6 +57,11 @@ def phase_key(key: Array, update: Array, phase: int) -> Array:
 def luck(key: Array, turn: Array | int, rows: int) -> Array:
     """(rows,) numbers in (0, 1] that decide the actions of a turn."""
     return 1.0 - jax.random.uniform(jax.random.fold_in(key, turn), (rows,))
+
+
+def seen_of(network: JaxNetwork, observation: Array) -> Any:
+    """Mean and variance (D,) of a step's observations, for networks that normalise."""
+    return (jnp.mean(observation, axis=0), jnp.var(observation, axis=0)) if network.description.get("normalize") else ()
 
 
 def act(network: JaxNetwork, params: Params, features: Array, legal_mask: Array, uniform: Array) -> tuple[Array, ...]:
@@ -118,14 +124,15 @@ def collect_fused(
     actions = game.spec.actions
     block_of = jnp.asarray(actions.block_of)
 
-    def look(state: Any) -> tuple[Array, Array]:
-        return network.prepare(game.observe_batch(state)), game.legal_mask_batch(state)
+    def look(state: Any) -> tuple[Array, Array, Any]:
+        observation = game.observe_batch(state)
+        return network.prepare(observation, params), game.legal_mask_batch(state), seen_of(network, observation)
 
     def value_of(features: Array) -> Array:
         return network.apply(params, features)[1]
 
     def step(carry: Any, turn: Array) -> tuple[Any, Any]:
-        rows, tally, features, legal_mask = carry
+        rows, tally, features, legal_mask, seen = carry
         action, log_probability, value = act(
             network, params, features, legal_mask, luck(key, turn, legal_mask.shape[0])
         )
@@ -144,11 +151,11 @@ def collect_fused(
         reward = transform_reward(reward_transform, jnp.sum(transition.reward_terms, axis=-1), jnp)
         stored = (features, legal_mask, action, log_probability, value, reward)
         stored += (transition.terminated, transition.truncated, final_value)
-        return (rows, tally, *look(rows.state)), (stored, measured)
+        return (rows, tally, *look(rows.state)), (stored, seen, measured)
 
     first = (rows, tally, *look(rows.state))
-    (rows, tally, features, _), (stored, measured) = jax.lax.scan(step, first, jnp.arange(num_steps))
-    return rows, tally, Rollout(*stored, last_value=value_of(features)), total(measured)
+    (rows, tally, features, *_), (stored, seen, measured) = jax.lax.scan(step, first, jnp.arange(num_steps))
+    return rows, tally, Rollout(*stored, last_value=value_of(features), seen=seen), total(measured)
 
 
 class HostCollector:
@@ -193,7 +200,7 @@ class HostCollector:
 
         @jax.jit
         def choose(params: Params, observation: Array, legal_mask: Array, uniform: Array) -> Any:
-            return act(network, params, network.prepare(observation), legal_mask, uniform)
+            return act(network, params, network.prepare(observation, params), legal_mask, uniform)
 
         @jax.jit
         def measure_all(tally: Tally, *steps: Array) -> tuple[Tally, Measured]:
@@ -206,7 +213,7 @@ class HostCollector:
         self._choose = choose
         self._measure_all = measure_all
         self._luck = jax.jit(jax.vmap(lambda key, turn: luck(key, turn, rows), in_axes=(None, 0)))
-        self._value = jax.jit(lambda params, observation: network.apply(params, network.prepare(observation))[1])
+        self._value = jax.jit(lambda params, seen: network.apply(params, network.prepare(seen, params))[1])
 
     def collect(self, params: Params, tally: Tally, key: Array) -> tuple[Tally, Rollout, Measured]:
         """Plays `num_steps` steps; the returned rollout holds raw observations as `features`."""

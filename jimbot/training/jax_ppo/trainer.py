@@ -9,11 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jimbot.errors import CheckpointError, SettingsError
+from jimbot.errors import SettingsError
 from jimbot.games.contract import BatchGame, FunctionalGame, functional_game
 from jimbot.games.functional import from_named_leaves, named_leaves
 from jimbot.policies.jax_networks import Params
-from jimbot.policies.networks import check_params
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import with_metadata
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
@@ -23,8 +22,10 @@ from jimbot.training.framework import Callback, RLTrainer
 from jimbot.training.jax_ppo.phases import fused_phase_seconds
 from jimbot.training.jax_ppo.program import HostUpdate, TrainState, fused_update, initial_state, network_for
 from jimbot.training.measures import Measures
+from jimbot.training.moments import Moments, moments_of
 from jimbot.training.session import Session
 from jimbot.training.settings import TrainSettings
+from jimbot.training.start import check_network, start_of
 
 LEARNER, ALGORITHM = "jax", "PPO"
 PER_ROW = ("tally", "rows")  # parts of TrainState with one entry per row of the game
@@ -47,15 +48,6 @@ class JaxPPOTrainer(RLTrainer):
         self._compile()
         self._fused_seconds: dict[str, float] | None = None
 
-    @classmethod
-    def check(cls, settings: TrainSettings) -> None:
-        for name, wrong in (("normalize_obs", True), ("reward_transform", "normalize")):
-            if getattr(settings, name) == wrong:
-                raise SettingsError(
-                    f"{name} is {wrong}, which only learner sb3 does; the jax learner takes observations as the game "
-                    "scales them and rewards through symlog. Leave it out, or use --learner sb3."
-                )
-
     @property
     def step(self) -> int:
         return int(self._live().update) * self.settings.batch_size
@@ -66,18 +58,17 @@ class JaxPPOTrainer(RLTrainer):
             self.game.reset()
 
     def start_from(self, path: str | Path) -> None:
-        checkpoint = load_checkpoint(path)
-        check_matches(checkpoint.manifest, self.spec, where=path)
-        self._check_network(checkpoint.manifest, path)
-        found = checkpoint.params()
-        check_params(self.network.description, found)
+        start = start_of(path, self.spec, self.network.description)
 
         def copied() -> Params:  # one copy each: the compiled update reuses the memory of what it is given
-            return {name: jnp.array(found[name], jnp.float32) for name in self._live().params}
+            return {name: jnp.array(value, jnp.float32) for name, value in start.params.items()}
 
         self.state = self._live()._replace(params=copied())
         if self.settings.init_kl:
             self.state = self.state._replace(reference=copied())
+        if self.settings.normalize_obs:
+            observed = Moments(*(jnp.array(value, jnp.float32) for value in moments_of(start.params, start.step)))
+            self.state = self.state._replace(statistics=self.state.statistics._replace(observed=observed))
 
     def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> None:
         if self.state is None:
@@ -123,7 +114,7 @@ class JaxPPOTrainer(RLTrainer):
         checkpoint = load_checkpoint(path)
         manifest = checkpoint.manifest
         check_matches(manifest, self.spec, learner=LEARNER)
-        self._check_network(manifest, path)
+        check_network(manifest, self.network.description, path)
         if self.state is None:
             self.create_model()
         stored = checkpoint.state()
@@ -165,14 +156,6 @@ class JaxPPOTrainer(RLTrainer):
                 f"Game '{settings.game}' is not written in JAX; it cannot be fused. Use --stepping host."
             )
         return training_game(settings)
-
-    def _check_network(self, manifest: Manifest, path: str | Path) -> None:
-        theirs, ours = manifest.network, self.network.description
-        if theirs != dict(ours):
-            raise CheckpointError(
-                f"Checkpoint {path} is of network {theirs.get('kind')} {theirs.get('hidden')}; this run uses "
-                f"{ours['kind']} {ours['hidden']}. Give the same --network, --hidden-dim and --num-layers."
-            )
 
     def _learning_rate(self, total: int) -> float:
         if not self.settings.anneal_lr:

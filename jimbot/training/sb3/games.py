@@ -11,8 +11,8 @@ from jimbot.envs.sb3_vec_env import BatchVecEnv
 from jimbot.games.contract import BatchGame
 from jimbot.policies.networks import continuous_entries
 from jimbot.training.measures import GameTally
+from jimbot.training.moments import LIMIT, Moments, no_moments, normalisation, scale, with_values
 from jimbot.training.reward_transform import transform_reward
-from jimbot.training.sb3.moments import LIMIT, Moments
 
 
 class TrainingGames(BatchVecEnv):
@@ -26,8 +26,8 @@ class TrainingGames(BatchVecEnv):
         self.reward_transform = reward_transform
         self.gamma = gamma
         self.entries = continuous_entries(game.spec) if observe else None
-        self.observed = Moments((game.spec.observation.size,))
-        self.rewarded = Moments()
+        self.observed = no_moments((game.spec.observation.size,))
+        self.rewarded = no_moments()
         self.discounted = np.zeros(game.num_rows)  # running discounted return of each row
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
@@ -37,42 +37,38 @@ class TrainingGames(BatchVecEnv):
         observation, rewards, dones, infos = super().step_wait()
         self.tally.step(self.game, actions, legal)
         if self.entries is not None:
-            self.observed.add(observation)
+            self.observed = with_values(self.observed, observation)
         rewards = self._transformed(rewards, dones)
         self.seconds += time.perf_counter() - began
         return observation, rewards, dones, infos
 
     def normalisation(self) -> dict[str, np.ndarray] | None:
-        """(D,) mean, scale and limit of what was seen so far; ids and one-hot groups stay as they are."""
+        """Parameters of the network, from what was seen so far; ids and one-hot groups stay as they are."""
         if self.entries is None or self.observed.count == 0:
             return None
-        return {
-            "mean": np.where(self.entries, self.observed.mean, 0.0).astype(np.float32),
-            "scale": np.where(self.entries, self.observed.scale, 1.0).astype(np.float32),
-            "limit": np.where(self.entries, LIMIT, np.inf).astype(np.float32),
-        }
+        return normalisation(self.observed, self.entries)
 
     def _transformed(self, rewards: np.ndarray, dones: np.ndarray) -> np.ndarray:
         if self.reward_transform != "normalize":
             return transform_reward(self.reward_transform, rewards)
         self.discounted = self.discounted * self.gamma + rewards
-        self.rewarded.add(self.discounted)
+        self.rewarded = with_values(self.rewarded, self.discounted)
         self.discounted[dones] = 0
-        return np.clip(rewards * self.rewarded.scale, -LIMIT, LIMIT).astype(np.float32)
+        return np.clip(rewards * scale(self.rewarded), -LIMIT, LIMIT).astype(np.float32)
 
     def arrays(self, rows: int | None = None) -> dict[str, np.ndarray]:
         """Games and statistics, for exact resume; `rows`: only the first so many games."""
         found = {f"env/{name}": value for name, value in self.snapshot(rows).items()}
-        found |= {f"observed/{name}": value for name, value in self.observed.arrays().items()}
-        found |= {f"rewarded/{name}": value for name, value in self.rewarded.arrays().items()}
+        found |= {f"observed/{name}": np.asarray(value) for name, value in self.observed._asdict().items()}
+        found |= {f"rewarded/{name}": np.asarray(value) for name, value in self.rewarded._asdict().items()}
         found |= {"tally/return": self.tally.episode_return[:rows], "tally/length": self.tally.episode_length[:rows]}
         return {**found, "discounted": self.discounted[:rows]}
 
     def load_arrays(self, arrays: dict[str, np.ndarray]) -> np.ndarray:
         """The inverse of `arrays`; returns the observation to act on."""
         observation = self.restore(part(arrays, "env/"))
-        self.observed.load_arrays(part(arrays, "observed/"))
-        self.rewarded.load_arrays(part(arrays, "rewarded/"))
+        self.observed = Moments(**part(arrays, "observed/"))
+        self.rewarded = Moments(**part(arrays, "rewarded/"))
         self.tally.episode_return[:] = arrays["tally/return"]
         self.tally.episode_length[:] = arrays["tally/length"]
         self.discounted = np.array(arrays["discounted"])
