@@ -29,16 +29,19 @@ from jimbot.training.framework import Callback, RLTrainer
 from jimbot.training.measures import Measures
 from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
 from jimbot.training.memory.relief import SMALLEST_REPLAY
+from jimbot.training.moments import moments_of
 from jimbot.training.replay.rare_events import events_of
-from jimbot.training.sb3 import torch
+from jimbot.training.sb3 import Logger, torch
 from jimbot.training.sb3.algorithms import MaskedA2C, MaskedDQN, MaskedPPO
 from jimbot.training.sb3.compressed_replay import CompressedReplay
 from jimbot.training.sb3.games import TrainingGames, part
+from jimbot.training.sb3.guidance import guide_of
 from jimbot.training.sb3.policies import MaskedPolicy, MaskedQPolicy
 from jimbot.training.sb3.replay import Replay, check_memory
 from jimbot.training.sb3.state import load_luck, load_optimiser, luck_arrays, optimiser_arrays
 from jimbot.training.session import Session
 from jimbot.training.settings import TrainSettings, network_choice
+from jimbot.training.start import check_network, fixed_statistics_updates, start_of
 
 LEARNER = "sb3"
 MOST_PIECES = 16
@@ -67,6 +70,7 @@ class SB3Trainer(RLTrainer):
         )
         self.model: MaskedPPO | MaskedDQN | None = None
         self.updates = 0
+        self._reference: TorchNetwork | None = None  # the policy that init_kl pulls to
         self._seconds = {"simulate": 0.0, "act": 0.0, "learn": 0.0}
 
     @classmethod
@@ -78,6 +82,12 @@ class SB3Trainer(RLTrainer):
             )
         if settings.rare_event_boosts:
             events_of(settings.game, settings.rare_event_boosts)
+        for name in ("init_kl", "value_warmup_updates") if settings.algorithm == "DQN" else ():
+            if value := getattr(settings, name):
+                raise SettingsError(
+                    f"{name} is {value}, but DQN learns values of actions: it has no policy that could be pulled or kept "
+                    "still. Leave it out, or use PPO or A2C."
+                )
 
     @property
     def step(self) -> int:
@@ -91,8 +101,19 @@ class SB3Trainer(RLTrainer):
     def create_model(self) -> None:
         self.model = self._dqn() if self.settings.algorithm == "DQN" else self._on_policy()
         self.model.gradient_pieces = self.settings.gradient_pieces
+        self.model.set_logger(Logger(folder=None, output_formats=[]))  # SB3's own would leave a folder per model
+        if self.settings.init_kl:
+            self._reference = TorchNetwork(self.description).to(self.model.device)  # until a start is given
         self.games.reset()
         self.games_restarted()
+
+    def start_from(self, path: str | Path) -> None:
+        start = start_of(path, self.spec, self.description)
+        for network in (*self._networks(), self._reference):
+            if network is not None:
+                network.load_arrays(start.params)
+        if self.settings.normalize_obs:
+            self.games.observed = moments_of(start.params, start.step)
 
     def train(self, total_timesteps: int | None = None, callback: Callback | Any = None) -> None:
         """`callback`: ours (step, metrics), or SB3's own callbacks."""
@@ -141,12 +162,7 @@ class SB3Trainer(RLTrainer):
                 f"Checkpoint {path} was trained by {manifest.algorithm}; this run is {self.settings.algorithm}. "
                 "Give the same --algorithm."
             )
-        if manifest.network != self.description:
-            theirs, ours = manifest.network, self.description
-            raise CheckpointError(
-                f"Checkpoint {path} is of network {theirs.get('kind')} {theirs.get('hidden')}; this run uses "
-                f"{ours['kind']} {ours['hidden']}. Give the same --network, layers and --normalize-obs."
-            )
+        check_network(manifest, self.description, path)
         if self.model is None:
             self.create_model()
         self._load_state(checkpoint.params(), checkpoint.state(), f"checkpoint {path}")
@@ -269,6 +285,7 @@ class SB3Trainer(RLTrainer):
             return None
         played = time.perf_counter()
         model._update_current_progress_remaining(model.num_timesteps, total)
+        model.guide = guide_of(self.settings, self.network, self._reference, self.updates)
         if not isinstance(model, MaskedDQN):
             model.train()
         elif model.num_timesteps > model.learning_starts:
@@ -283,13 +300,16 @@ class SB3Trainer(RLTrainer):
     def _normalise(self) -> None:
         """Hands the statistics to the network between two updates, so that what was collected is learned as seen."""
         numbers = self.games.normalisation()
-        if numbers is None:
+        if numbers is None or self.updates < fixed_statistics_updates(self.settings):
             return
-        policy: Any = self._live().policy
-        networks = [policy.q_net, policy.q_net_target] if isinstance(policy, MaskedQPolicy) else [policy.network]
-        for network in networks:
+        for network in self._networks():
             for name, value in numbers.items():
                 network.named()[name].copy_(torch.as_tensor(value))
+
+    def _networks(self) -> list[TorchNetwork]:
+        """What acts and learns, and DQN's target."""
+        policy: Any = self._live().policy
+        return [policy.q_net, policy.q_net_target] if isinstance(policy, MaskedQPolicy) else [policy.network]
 
     def _phase_seconds(self, elapsed: float) -> dict[str, float]:
         spent, self._seconds = self._seconds, dict.fromkeys(self._seconds, 0.0)
@@ -306,6 +326,8 @@ class SB3Trainer(RLTrainer):
         state |= {f"luck/{name}": value for name, value in luck_arrays().items()}
         if model._last_episode_starts is not None:
             state["episode_starts"] = np.asarray(model._last_episode_starts)[:kept]
+        if self._reference is not None:
+            state |= {f"reference/{name}": value for name, value in self._reference.arrays().items()}
         if isinstance(model, MaskedDQN):
             state |= {f"replay/{name}": value for name, value in model.replay_buffer.arrays(kept).items()}
             state |= {f"target/{name}": value for name, value in model.policy.q_net_target.arrays().items()}
@@ -317,6 +339,8 @@ class SB3Trainer(RLTrainer):
         try:
             self.network.load_arrays(params)
             load_optimiser(model.policy.optimizer, part(state, "optimiser/"))
+            if self._reference is not None:
+                self._reference.load_arrays(part(state, "reference/"))
             if isinstance(model, MaskedDQN):
                 model.replay_buffer.load_arrays(part(state, "replay/"))
                 model.policy.q_net_target.load_arrays(part(state, "target/"))

@@ -7,8 +7,8 @@ reference parameters in the state.
   made from it would push a good policy in wrong directions.
 - `freeze_trunk_updates`: at first only the heads learn.
 - `init_kl`: a pull towards the policy the run began with, weaker with every update.
-- Statistics of observations (`normalize_obs`) stay as they are for as long as any of these lasts: another scale of the
-  inputs would be another policy.
+- Statistics of observations (`normalize_obs`) are counted but not used as long as any of these lasts: another scale
+  of the inputs would be another policy.
 """
 
 from __future__ import annotations
@@ -79,6 +79,6 @@ def frozen_updates(settings: TrainSettings, parameter: str) -> int:
 
 
 def fixed_statistics_updates(settings: TrainSettings) -> int:
-    """First updates in which the statistics of observations stay as they are."""
+    """First updates in which the network keeps the statistics of observations it began with."""
     pulled = settings.init_kl_updates if settings.init_kl else 0
     return max(pulled, settings.value_warmup_updates, settings.freeze_trunk_updates)

@@ -26,6 +26,7 @@ class Samples(NamedTuple):
     log_probability: Tensor  # (B,) float32, of the action when it was chosen
     advantage: Tensor  # (B,) float32
     target: Tensor  # (B,) float32, what the value should have been
+    reference: Tensor | None = None  # (B, A) float32, log-probabilities of the policy that init_kl pulls to
 
 
 class Weights(NamedTuple):
@@ -34,6 +35,7 @@ class Weights(NamedTuple):
     clip_eps: float
     vf_coef: float
     ent_coef: float
+    pull: float = 0.0  # to the reference, where there is one
 
 
 class Look(NamedTuple):
@@ -42,13 +44,24 @@ class Look(NamedTuple):
     log_probability: Tensor  # of what was done
     value: Tensor
     entropy: Tensor
+    every: Tensor | None = None  # (B, A) log-probabilities of all actions, for a pull to a reference
 
 
 def look(network: TorchNetwork, batch: Samples) -> Look:
     logits, value = network(batch.observation)
     log_probability = masking.log_probabilities(logits, batch.legal_mask)
     chosen = masking.of_action(log_probability, batch.action)
-    return Look(chosen, value, masking.entropy(log_probability, batch.legal_mask))
+    return Look(chosen, value, masking.entropy(log_probability, batch.legal_mask), log_probability)
+
+
+def _init_kl(weights: Weights, batch: Samples, log_probability: Tensor | None) -> dict[str, Tensor]:
+    """Mean divergence of the reference from the policy, over legal actions; nothing without a reference."""
+    if batch.reference is None or log_probability is None:
+        return {}
+    if weights.pull == 0:
+        return {"train/init_kl": log_probability.new_zeros(())}
+    difference = torch.where(batch.legal_mask, batch.reference - log_probability, 0.0)
+    return {"train/init_kl": (masking.probabilities(batch.reference, batch.legal_mask) * difference).sum(dim=-1).mean()}
 
 
 def normalised(advantage: Tensor) -> Tensor:
@@ -68,7 +81,8 @@ def ppo_loss_of(
     seen: Look, weights: Weights, batch: Samples, normalise: bool = True
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The same for a network that was already asked."""
-    log_probability, value, entropy = seen
+    log_probability, value, entropy, every = seen
+    pulled = _init_kl(weights, batch, every)
     log_ratio = log_probability - batch.log_probability
     ratio = torch.exp(log_ratio)
     advantage = normalised(batch.advantage) if normalise else batch.advantage
@@ -76,11 +90,13 @@ def ppo_loss_of(
     pg_loss = -torch.minimum(ratio * advantage, clipped * advantage).mean()
     value_loss = 0.5 * ((value - batch.target) ** 2).mean()
     loss = pg_loss + weights.vf_coef * value_loss - weights.ent_coef * entropy.mean()
+    loss = loss + weights.pull * sum(pulled.values())
     return loss, {
         "train/loss": loss,
         "train/pg_loss": pg_loss,
         "train/value_loss": value_loss,
         "train/entropy": entropy.mean(),
+        **pulled,
         "train/approx_kl": (ratio - 1 - log_ratio).mean(),
         "train/clip_frac": ((ratio - 1).abs() > weights.clip_eps).float().mean(),
     }
@@ -90,15 +106,18 @@ def a2c_loss(
     network: TorchNetwork, weights: Weights, batch: Samples, normalise: bool = False
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The plain policy gradient on fresh experience; advantages as they are."""
-    log_probability, value, entropy = look(network, batch)
+    log_probability, value, entropy, every = look(network, batch)
+    pulled = _init_kl(weights, batch, every)
     pg_loss = -(batch.advantage * log_probability).mean()
     value_loss = 0.5 * ((value - batch.target) ** 2).mean()
     loss = pg_loss + weights.vf_coef * value_loss - weights.ent_coef * entropy.mean()
+    loss = loss + weights.pull * sum(pulled.values())
     return loss, {
         "train/loss": loss,
         "train/pg_loss": pg_loss,
         "train/value_loss": value_loss,
         "train/entropy": entropy.mean(),
+        **pulled,
     }
 
 

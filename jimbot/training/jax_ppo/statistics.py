@@ -15,7 +15,7 @@ from jimbot.games.spec import GameSpec
 from jimbot.policies.jax_networks import Params
 from jimbot.policies.networks import continuous_entries
 from jimbot.training.jax_ppo.rollout import Rollout
-from jimbot.training.moments import LIMIT, Moments, merged, no_moments, normalisation, scale
+from jimbot.training.moments import LIMIT, merged, no_moments, normalisation, scale
 from jimbot.training.settings import TrainSettings
 from jimbot.training.start import fixed_statistics_updates
 
@@ -64,9 +64,8 @@ def with_observations(
         return statistics, params
     means, variances = rollout.seen  # (T, D) each
     variance = jnp.mean(variances, axis=0) + jnp.var(means, axis=0)  # within steps and between them
-    following = merged(statistics.observed, jnp.mean(means, axis=0), variance, float(rollout.action.size))
+    observed = merged(statistics.observed, jnp.mean(means, axis=0), variance, float(rollout.action.size))
+    numbers = normalisation(observed, continuous_entries(spec), jnp)
     moving = update >= fixed_statistics_updates(settings)
-    observed = Moments(*(jnp.where(moving, new, old) for new, old in zip(following, statistics.observed, strict=True)))
-    changed = normalisation(observed, continuous_entries(spec), jnp)
-    params = {n: jnp.where(moving, changed[n], value) if n in changed else value for n, value in params.items()}
+    params = params | {name: jnp.where(moving, value, params[name]) for name, value in numbers.items()}
     return statistics._replace(observed=observed), params

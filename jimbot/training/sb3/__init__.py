@@ -11,7 +11,8 @@ try:
     import sb3_contrib  # noqa: F401
     import stable_baselines3  # noqa: F401
     import torch
+    from stable_baselines3.common.logger import Logger
 except ModuleNotFoundError as problem:
     raise MissingExtraError(f"'{problem.name}', which learner sb3 needs,", "sb3") from problem
 
-__all__ = ["torch"]
+__all__ = ["Logger", "torch"]

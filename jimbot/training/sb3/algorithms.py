@@ -16,6 +16,7 @@ from stable_baselines3 import DQN
 
 from jimbot.policies import torch_masking as masking
 from jimbot.training.sb3.compressed_replay import CompressedReplay
+from jimbot.training.sb3.guidance import Guide
 from jimbot.training.sb3.policies import MaskedQPolicy
 from jimbot.training.sb3.replay import Replay
 from jimbot.training.torch_losses import Samples, Weights, a2c_loss, dqn_loss, normalised, ppo_loss
@@ -28,21 +29,22 @@ class MaskedPPO(MaskablePPO):
     normalises = True
     gradient_pieces = 1
     losses: dict[str, float]
+    guide = Guide()  # of the next update
 
     def train(self) -> None:
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         clip: Any = self.clip_range
         # SB3's vf_coef weighs the whole squared error, ours half of it.
-        weights = Weights(clip(self._current_progress_remaining), 2 * self.vf_coef, self.ent_coef)
+        weights = Weights(clip(self._current_progress_remaining), 2 * self.vf_coef, self.ent_coef, self.guide.pull)
         network: Any = self.policy.network
         steps: list[dict[str, float]] = []
         for _ in range(self.n_epochs):
             for data in self.rollout_buffer.get(self.batch_size):
                 self.policy.optimizer.zero_grad()
-                parts = self._gradients(network, weights, _samples(data))
+                parts = self._gradients(network, weights, self.guide.of(_samples(data)))
                 torch.nn.utils.clip_grad_norm_(network.parameters(), self.max_grad_norm)
-                self.policy.optimizer.step()
+                self.guide.step(self.policy.optimizer, network)
                 steps.append(parts)
             self._n_updates += 1
         self.losses = {name: float(np.mean([step[name] for step in steps])) for name in steps[0]}
@@ -103,6 +105,7 @@ class MaskedDQN(DQN):
     policy: MaskedQPolicy  # ty: ignore[incompatible-attribute-override]
     replay_buffer: Replay | CompressedReplay  # ty: ignore[incompatible-attribute-override]
     losses: dict[str, float]
+    guide = Guide()  # of the next update
 
     def _sample_action(
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
@@ -141,7 +144,7 @@ class MaskedDQN(DQN):
                 for name, value in parts.items():
                     found[name] = found.get(name, 0.0) + share * float(value.detach())
             torch.nn.utils.clip_grad_norm_(self.policy.q_net.parameters(), self.max_grad_norm)
-            self.policy.optimizer.step()
+            self.guide.step(self.policy.optimizer, self.policy.q_net)
             self.replay_buffer.update_priorities(batch.index, np.concatenate(errors))
             steps.append(found)
         self._n_updates += gradient_steps
