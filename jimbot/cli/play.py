@@ -5,12 +5,14 @@ from __future__ import annotations
 import secrets
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from jimbot.cli import screen, terminal
 from jimbot.cli.keys import Keyboard
+from jimbot.cli.recording import RECORD_HELP, GameFile, check_place
 from jimbot.cli.start import start_game
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ jimbot play hackmatrix
 
 jimbot play hackmatrix --seed 42 --option profile=reference
 
+jimbot play balatro --record game.json   (then: jimbot replay game.json)
+
 printf 'up\\nup\\nq\\n' | jimbot play hackmatrix   (lines instead of keys)"""
 MOST_LISTED = 24  # actions of one block shown one by one; a hand of cards can be played in hundreds of ways
 QUIT, HELP = ("q", "quit", "end"), ("?", "h", "help")
@@ -41,6 +45,7 @@ def play(
     game: Annotated[str, typer.Argument(help="The game, for instance hackmatrix.")],
     seed: Annotated[int | None, typer.Option(help="Play this seed; without it a fresh one is drawn.")] = None,
     option: Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")] = None,
+    record: Annotated[Path | None, typer.Option(help=RECORD_HELP)] = None,
 ) -> None:
     """Play a game yourself.
 
@@ -49,11 +54,14 @@ def play(
     from jimbot.games import game_entry
 
     terminal.require_seed(seed)
+    check_place(record)
     entry = game_entry(game)
     chosen = secrets.randbelow(2**32) if seed is None else seed
-    with closing(start_game(entry, chosen, terminal.pairs(option or []))) as batch:
+    options = terminal.pairs(option or [])
+    with closing(start_game(entry, chosen, options)) as batch:
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
-        Table(entry, batch, interactive).play()
+        file = None if record is None else GameFile(record, batch, chosen, options)
+        Table(entry, batch, interactive, file).play()
 
 
 class Keymap:
@@ -84,8 +92,8 @@ class Keymap:
 class Table:
     """One sitting: shows the game, takes an action, until the game is over or the player leaves."""
 
-    def __init__(self, entry: GameEntry, game: BatchGame, interactive: bool) -> None:
-        self.entry, self.game, self.interactive = entry, game, interactive
+    def __init__(self, entry: GameEntry, game: BatchGame, interactive: bool, file: GameFile | None = None) -> None:
+        self.entry, self.game, self.interactive, self.file = entry, game, interactive, file
         self.keymap = Keymap(entry.spec.actions)
         self.console: Console = terminal.console()
         self.seed = int(game.seeds[0])
@@ -119,6 +127,8 @@ class Table:
         if not self.game.legal_mask[0, action]:
             self.message = f"'{words}' is not possible now. Choose one of the actions shown."
             return False
+        if self.file is not None:
+            self.file.note(action)
         self.game.step(np.array([action]))
         self.turns += 1
         self.total += float(self.game.reward[0])
@@ -179,6 +189,8 @@ class Table:
             self.console.print(f"The game is {result}.", soft_wrap=True)
         else:
             self.console.print(f"Left after {self.turns} turns with a return of {self.total:+.2f}.")
+        if self.file is not None:
+            self.console.print(self.file.write(self.total), style="dim", soft_wrap=True, markup=False)
         self.console.print(f"Play it again: jimbot play {self.entry.spec.id} --seed {self.seed}", style="dim")
 
 

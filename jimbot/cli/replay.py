@@ -1,17 +1,21 @@
-"""`jimbot replay`: a recorded Balatro game, move by move in words, as data, or as the table at one step."""
+"""`jimbot replay`: a recorded game, move by move in words, as data, or as the table at one step."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jimbot.cli import terminal
+from jimbot.cli import screen, terminal
+from jimbot.cli.start import keep_compiled
 from jimbot.errors import UsageError
 
 if TYPE_CHECKING:
     from jimbot.games.balatro.transcript import Transcript
+    from jimbot.games.recording import Recording
 
 EPILOG = """Examples:
 
@@ -27,11 +31,11 @@ def register(app: typer.Typer) -> None:
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(help="A transcript, as written by jimbot.games.balatro.transcript.")],
+    file: Annotated[Path, typer.Argument(help="A game recorded by play or watch (--record), or from Python.")],
     step: Annotated[int | None, typer.Option(help="Show the table after this many moves.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Play a recorded Balatro game again.
+    """Play a recorded game again.
 
     Every move is checked against the rules, and the end against the recorded one.
     """
@@ -39,6 +43,12 @@ def replay(
         raise UsageError(f"'{file}' does not exist; expected a transcript.")
     from rich.console import Console
 
+    from jimbot.games.recording import FORMAT, Recording
+
+    document = _read(file)
+    if document.get("format") == FORMAT:
+        _replay_actions(Recording.from_document(document, f"'{file}'"), step, as_json)
+        return
     from jimbot.games.balatro.transcript import Transcript
 
     transcript = Transcript.load(file)
@@ -52,6 +62,52 @@ def replay(
         _show_table(transcript, step)
     else:
         _print_log(transcript)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """The file as far as it is JSON; what is wrong with it is said by whoever knows its format."""
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _replay_actions(recording: Recording, step: int | None, as_json: bool) -> None:
+    """A game written down as its actions."""
+    from jimbot.games import game_entry
+
+    count = len(recording.actions)
+    if step is not None and not 0 <= step <= count:
+        raise UsageError(f"--step is {step}; expected 0 to {count}, the number of moves.")
+    entry = game_entry(recording.game)
+    keep_compiled(entry)
+    moves: list[dict[str, Any]] = []
+    picture, console = None, terminal.console()
+    for number, (game, action) in enumerate(recording.replay()):
+        if moves:
+            terms = dict(zip(entry.spec.reward_terms, map(float, game.reward_terms[0]), strict=True))
+            moves[-1]["reward"] = {name: amount for name, amount in terms.items() if amount}
+            moves[-1]["over"] = bool(game.terminated[0] or game.truncated[0])
+        if number == step:
+            picture = console.render_str("") if moves and moves[-1]["over"] else screen.board(entry, game)
+        if action is not None:
+            words = game.describe_action(0, action)
+            moves.append({"number": number + 1, "action": recording.actions[number], "words": words})
+    if as_json:
+        shown = moves if step is None else moves[step - 1 : step] if step else []
+        terminal.print_json({**asdict(recording), "moves": shown})
+    elif step is not None:
+        console.print(picture)
+        console.print(f"next: {moves[step]['words']}" if step < count else "the end of the recording", markup=False)
+    else:
+        console.print(f"{recording.game}, seed {recording.seed}, {count} moves", style="bold", soft_wrap=True)
+        for move in moves:
+            gained = ", ".join(f"{name} {amount:+.2f}" for name, amount in move["reward"].items())
+            line = f"{move['number']:4}  {move['words']}{': ' + gained if gained else ''}"
+            console.print(line, soft_wrap=True, markup=False)
+        over = "over" if moves and moves[-1]["over"] else "not over"
+        console.print(f"The game is {over}, with a return of {recording.total_return:+.2f}.", style="bold")
 
 
 def _print_log(transcript: Transcript) -> None:

@@ -16,6 +16,7 @@ import typer
 
 from jimbot.cli import screen, terminal
 from jimbot.cli.keys import Keyboard
+from jimbot.cli.recording import RECORD_HELP, GameFile, check_place
 from jimbot.cli.start import start_game
 from jimbot.errors import UsageError
 
@@ -37,7 +38,9 @@ jimbot watch --latest   (the run that is training now, newest checkpoint for eac
 
 jimbot watch my-run --stochastic --speed 8 --seed 42
 
-jimbot watch heuristic --game hackmatrix --episodes 3"""
+jimbot watch heuristic --game hackmatrix --episodes 3
+
+jimbot watch balatro --record game.json   (then: jimbot replay game.json)"""
 
 
 def register(app: typer.Typer) -> None:
@@ -62,6 +65,9 @@ def watch(
     stochastic: Annotated[bool, typer.Option("--stochastic", help="Draw actions instead of taking the best.")] = False,
     pause: Annotated[bool, typer.Option("--pause", help="Start paused.")] = False,
     option: Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")] = None,
+    record: Annotated[
+        Path | None, typer.Option(help=f"{RECORD_HELP} One game, unless --episodes says more (FILE-2, …).")
+    ] = None,
     runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
 ) -> None:
     """Watch a policy play.
@@ -72,6 +78,7 @@ def watch(
 
     terminal.require_positive(episodes=episodes, speed=speed)
     terminal.require_seed(seed)
+    check_place(record)
     if latest and policy is not None:
         raise UsageError(f"Both --latest and '{policy}' say what to watch; give one of them.")
     options = terminal.pairs(option or [])
@@ -81,8 +88,9 @@ def watch(
         return choose(reference, game, options, runs_dir)
 
     on_terminal = sys.stdout.isatty()
-    Watcher(load, latest, Pace(speed, pause, on_terminal), stochastic).watch(
-        _seeds(seed), episodes or (None if on_terminal else 1)
+    endless = on_terminal and record is None
+    Watcher(load, latest, Pace(speed, pause, on_terminal), stochastic, record).watch(
+        _seeds(seed), episodes or (None if endless else 1)
     )
 
 
@@ -140,10 +148,12 @@ class Pace:
 class Watcher:
     """Plays game after game and shows each step before it is taken."""
 
-    def __init__(self, load: Callable[[], Choice], reload: bool, pace: Pace, stochastic: bool) -> None:
+    def __init__(
+        self, load: Callable[[], Choice], reload: bool, pace: Pace, stochastic: bool, record: Path | None = None
+    ) -> None:
         import numpy as np
 
-        self.load, self.reload, self.pace, self.stochastic = load, reload, pace, stochastic
+        self.load, self.reload, self.pace, self.stochastic, self.record = load, reload, pace, stochastic, record
         self.choice: Choice = load()
         self.console = terminal.console()
         self._draw: Callable[[RenderableType], None] = self.console.print
@@ -178,13 +188,18 @@ class Watcher:
     def _game(self, seed: int, keys: Keyboard) -> None:
         self.episode += 1
         self.turns, self.total, self.last = 0, 0.0, ""
-        with closing(start_game(self.choice.entry, seed, self.choice.options, quiet=True)) as game:
+        with closing(start_game(self.choice.entry, seed, self.choice.options, quiet=True)) as game, ExitStack() as end:
+            file = self._file(game, seed)
+            if file is not None:  # also of a game that is left
+                end.callback(lambda: self.console.print(file.write(self.total), soft_wrap=True, markup=False))
             while True:
                 decision = self.choice.policy.act(game.observation, game.legal_mask, not self.stochastic, self.luck)
                 show = partial(self._show, game, decision, seed)
                 show()
                 self.pace.wait(keys, show)
                 words = game.describe_action(0, int(decision.actions[0]))
+                if file is not None:
+                    file.note(int(decision.actions[0]))
                 game.step(decision.actions)
                 self._after(game, words)
                 if game.terminated[0] or game.truncated[0]:
@@ -193,6 +208,13 @@ class Watcher:
             spec, stats = self.choice.entry.spec, game.final_stats[0]
             result = screen.outcome(spec, stats, self.total, self.turns, bool(game.truncated[0]))
             self.console.print(f"Game {self.episode} (seed {seed}) was {result}.", soft_wrap=True)
+
+    def _file(self, game: BatchGame, seed: int) -> GameFile | None:
+        """Where this game is recorded: the file asked for, and numbered ones beside it for the games that follow."""
+        if self.record is None:
+            return None
+        name = self.record.name if self.episode == 1 else f"{self.record.stem}-{self.episode}{self.record.suffix}"
+        return GameFile(self.record.with_name(name), game, seed, self.choice.options)
 
     def _show(self, game: BatchGame, decision: Decision, seed: int) -> None:
         self._draw(self.picture(game, decision, seed))

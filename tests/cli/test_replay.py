@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from jimbot.games import game_entry
+from jimbot.games.recording import Recording
+from tests.cli.test_play import paying_actions
+
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
@@ -76,3 +80,62 @@ def test_missing_damaged_and_out_of_range_are_one_sentence_each(jimbot, recordin
     code, _, err = jimbot("replay", tmp_path / "half.json")
     assert code == 2
     assert "half.json' is damaged: line" in err
+
+
+def test_a_game_that_was_played_is_recorded_and_plays_again(jimbot, run_jimbot, tmp_path: Path) -> None:
+    file = tmp_path / "probe.json"
+    done = run_jimbot("play", "probe", "--seed", 5, "--record", file, stdin="\n".join(paying_actions(5)) + "\n")
+    assert f"jimbot replay {file}" in done.stdout
+    code, out, _ = jimbot("replay", file)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "probe, seed 5, 8 moves"
+    assert lines[1].endswith(": match +1.00")
+    assert lines[-1] == "The game is over, with a return of +8.00."
+    assert json.loads(jimbot("replay", file, "--json")[1])["moves"][7]["over"]
+    assert "next: " in jimbot("replay", file, "--step", 3)[1]
+    assert jimbot("replay", file, "--step", 9)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"game_version": 99}, "is of version 99 of probe"),
+        ({"format_version": 7}, "has format_version 7"),
+        ({"actions": 3}, "is damaged: 'actions' is 3"),
+        ({"game": "chess"}, "Unknown game 'chess'"),
+        ({"seed": 6}, "of the recording"),
+        ({"total_return": 3.0}, "does not end as recorded"),
+    ],
+)
+def test_an_action_list_that_does_not_hold_is_one_sentence(jimbot, tmp_path: Path, change: dict, sentence: str) -> None:
+    file = tmp_path / "probe.json"
+    recording = Recording("probe", game_entry("probe").spec.version, 5, {}, paying_actions(5), 8.0)
+    file.write_text(json.dumps(json.loads(recording.to_json()) | change))
+    code, out, err = jimbot("replay", file)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_watched_games_are_recorded_each_in_its_own_file(jimbot, tmp_path: Path) -> None:
+    file = tmp_path / "game.json"
+    code, _, _ = jimbot("watch", "random", "--game", "probe", "--episodes", 2, "--record", file)
+    assert code == 0
+    for path in (file, tmp_path / "game-2.json"):
+        assert jimbot("replay", path)[0] == 0
+
+
+def test_a_watched_game_of_balatro_is_recorded_as_moves(jimbot, tmp_path: Path) -> None:
+    file = tmp_path / "game.json"
+    assert jimbot("watch", "random", "--game", "balatro", "--seed", 3, "--record", file)[0] == 0
+    code, out, _ = jimbot("replay", file)
+    assert code == 0
+    assert out.startswith("Balatro, seed ")
+    assert "game over" in out.splitlines()[-1]
+
+
+def test_a_place_that_cannot_be_written_is_told_before_the_game(jimbot, tmp_path: Path) -> None:
+    code, _, err = jimbot("watch", "random", "--game", "probe", "--record", tmp_path / "nowhere" / "game.json")
+    assert code == 2
+    assert "expected a file in a folder that exists" in err

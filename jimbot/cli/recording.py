@@ -1,0 +1,51 @@
+"""`--record FILE` of `play` and `watch`: the game as a file that `jimbot replay` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jimbot.errors import UsageError
+from jimbot.games.recording import Recording
+
+if TYPE_CHECKING:
+    from jimbot.games import BatchGame
+
+RECORD_HELP = "Write the game to this file, for jimbot replay."
+
+
+def check_place(path: Path | None) -> None:
+    """Raises before anything is played if the file could not be written."""
+    if path is not None and (path.is_dir() or not path.parent.is_dir()):
+        raise UsageError(f"--record is '{path}'; expected a file in a folder that exists.")
+
+
+class GameFile:
+    """One game on its way into a file; make it at the first move, call `note` with every action before its step.
+
+    Balatro has a form of its own, made of moves; every other game is written down as its actions.
+    """
+
+    def __init__(self, path: Path, game: BatchGame, seed: int, options: Mapping[str, Any]) -> None:
+        self.path, self.game = path, game
+        self.recording = Recording(game.spec.id, game.spec.version, seed, dict(options))
+        self._moves: Any = None
+        if game.spec.id == "balatro":
+            from jimbot.games.balatro.transcript import GameRecorder
+
+            self._moves = GameRecorder(game)
+
+    def note(self, action: int) -> None:
+        if self._moves is not None:
+            self._moves.note(action)
+        self.recording.actions.append(self.game.spec.actions.label(action))
+
+    def write(self, total_return: float) -> str:
+        """Writes what was noted and says what to type to see it."""
+        from jimbot.runs.files import write_atomically
+
+        self.recording.total_return = total_return
+        form = self.recording if self._moves is None else self._moves.transcript()
+        write_atomically(self.path, form.to_json().encode())
+        return f"Recorded; see it again: jimbot replay {self.path}"
