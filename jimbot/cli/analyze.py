@@ -8,7 +8,23 @@ from typing import Annotated
 import typer
 
 from jimbot.cli import terminal
-from jimbot.cli.evaluate import share, showing_progress
+from jimbot.cli.options import (
+    RUNS,
+    AgainstOption,
+    BestOption,
+    GameOption,
+    GamesOption,
+    JsonOption,
+    NumEnvsOption,
+    OptionOption,
+    PolicyArgument,
+    RunsDirOption,
+    SeedsFileOption,
+    SeedsOption,
+    StochasticOption,
+    share,
+    showing_progress,
+)
 from jimbot.cli.start import keep_compiled
 
 EPILOG = """Examples:
@@ -25,26 +41,20 @@ def register(app: typer.Typer) -> None:
 
 
 def analyze(
-    policy: Annotated[
-        str, typer.Argument(help="A run, checkpoint, .npz, .onnx, scripted player, or a game for its shipped policy.")
-    ],
-    game: Annotated[str | None, typer.Option(help="The game, for random and scripted players.")] = None,
-    games: Annotated[int | None, typer.Option(help="Games to play; 256, or all seeds of the file.")] = None,
+    policy: PolicyArgument,
+    game: GameOption = None,
+    games: GamesOption = None,
     output: Annotated[Path | None, typer.Option(help="The file to write; without it report.html of the run.")] = None,
     examples: Annotated[int, typer.Option(help="Games told in words.", min=0)] = 3,
-    seeds: Annotated[
-        str, typer.Option(help="Seed bank: held-out (never trained on), validation or train.")
-    ] = "held-out",
-    seeds_file: Annotated[Path | None, typer.Option(help="Play the seeds in this file instead.")] = None,
-    stochastic: Annotated[bool, typer.Option("--stochastic", help="Draw actions instead of taking the best.")] = False,
-    option: Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")] = None,
-    against: Annotated[
-        str | None, typer.Option(help="A win rate to be told from this one: 2.35% or 0.0235.", metavar="RATE")
-    ] = None,
-    num_envs: Annotated[int, typer.Option(help="Games played at the same time.")] = 256,
-    best: Annotated[bool, typer.Option("--best", help="Of a run, the best checkpoint instead of the newest.")] = False,
-    runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    seeds: SeedsOption = "held-out",
+    seeds_file: SeedsFileOption = None,
+    stochastic: StochasticOption = False,
+    option: OptionOption = None,
+    against: AgainstOption = None,
+    num_envs: NumEnvsOption = 256,
+    best: BestOption = False,
+    runs_dir: RunsDirOption = RUNS,
+    as_json: JsonOption = False,
 ) -> None:
     """Write a report about a policy: one HTML page that needs nothing else.
 

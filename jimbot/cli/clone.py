@@ -10,6 +10,7 @@ import typer
 
 from jimbot.cli import terminal
 from jimbot.cli.flags import SET_HELP, with_settings_flags
+from jimbot.cli.options import RUNS, RunsDirOption
 from jimbot.training.imitation.settings import CloneSettings
 from jimbot.training.settings import parse_assignments
 
@@ -38,7 +39,7 @@ OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
     "assignments": (Annotated[list[str], typer.Option("--set", help=SET_HELP)], []),
     "run": (Annotated[str | None, typer.Option("--run", help="The same as --run-name.")], None),
     "fresh": (Annotated[bool, typer.Option("--fresh", help="Start over; the old run is kept aside.")], False),
-    "runs_dir": (Annotated[Path, typer.Option("--runs-dir", help="Where runs live.")], Path("runs")),
+    "runs_dir": (RunsDirOption, RUNS),
     "as_json": (Annotated[bool, typer.Option("--json", help="Print the result as JSON.")], False),
 }
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from jimbot.cli import terminal
-from jimbot.cli.evaluate import showing_progress
+from jimbot.cli.options import (
+    RUNS,
+    BestOption,
+    JsonOption,
+    NumEnvsOption,
+    OptionOption,
+    RunsDirOption,
+    SeedsFileOption,
+    SeedsOption,
+    StochasticOption,
+    showing_progress,
+)
 
 EPILOG = """Examples:
 
@@ -34,16 +44,14 @@ def compare(
     game: Annotated[str | None, typer.Option(help="The game, if none of the policies says it.")] = None,
     games: Annotated[int | None, typer.Option(help="Games per policy; 256, or all seeds of the file.")] = None,
     metric: Annotated[str, typer.Option(help="return, length, win_rate or a statistic of the game.")] = "return",
-    seeds: Annotated[
-        str, typer.Option(help="Seed bank: held-out (never trained on), validation or train.")
-    ] = "held-out",
-    seeds_file: Annotated[Path | None, typer.Option(help="Play the seeds in this file instead.")] = None,
-    stochastic: Annotated[bool, typer.Option("--stochastic", help="Draw actions instead of taking the best.")] = False,
-    option: Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")] = None,
-    num_envs: Annotated[int, typer.Option(help="Games played at the same time.")] = 256,
-    best: Annotated[bool, typer.Option("--best", help="Of runs, the best checkpoint instead of the newest.")] = False,
-    runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    seeds: SeedsOption = "held-out",
+    seeds_file: SeedsFileOption = None,
+    stochastic: StochasticOption = False,
+    option: OptionOption = None,
+    num_envs: NumEnvsOption = 256,
+    best: BestOption = False,
+    runs_dir: RunsDirOption = RUNS,
+    as_json: JsonOption = False,
 ) -> None:
     """Compare policies on the very same games.
 

@@ -20,6 +20,7 @@ from typing import Annotated, Literal
 import typer
 
 from jimbot.cli import terminal
+from jimbot.cli.options import RUNS, RunsDirOption
 
 EPILOG = """Examples:
 
@@ -47,7 +48,7 @@ class Finding:
 
 
 def doctor(
-    runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
+    runs_dir: RunsDirOption = RUNS,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Check what works on this machine.

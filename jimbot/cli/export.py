@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from jimbot.cli import terminal
+from jimbot.cli.options import RUNS, BestOption, RunsDirOption
 from jimbot.errors import UnknownNameError, UsageError
 
 EPILOG = """Examples:
@@ -34,9 +35,9 @@ def register(app: typer.Typer) -> None:
 def export(
     checkpoint: Annotated[str, typer.Argument(help="A run, checkpoint directory or params_<step>.npz.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file (.onnx, .npz or .pt) or folder to write.")],
-    best: Annotated[bool, typer.Option("--best", help="Of a run, the best checkpoint instead of the newest.")] = False,
+    best: BestOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
-    runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
+    runs_dir: RunsDirOption = RUNS,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
     """Write a trained policy as one ONNX or NumPy file."""

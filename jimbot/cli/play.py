@@ -12,6 +12,7 @@ import typer
 
 from jimbot.cli import screen, terminal
 from jimbot.cli.keys import Keyboard
+from jimbot.cli.options import OptionOption
 from jimbot.cli.recording import RECORD_HELP, GameFile, check_place
 from jimbot.cli.start import start_game
 
@@ -44,7 +45,7 @@ def register(app: typer.Typer) -> None:
 def play(
     game: Annotated[str, typer.Argument(help="The game, for instance hackmatrix.")],
     seed: Annotated[int | None, typer.Option(help="Play this seed; without it a fresh one is drawn.")] = None,
-    option: Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")] = None,
+    option: OptionOption = None,
     record: Annotated[Path | None, typer.Option(help=RECORD_HELP)] = None,
 ) -> None:
     """Play a game yourself.

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jimbot.cli import terminal
-from jimbot.cli.evaluate import showing_progress
+from jimbot.cli.options import (
+    RUNS,
+    BestOption,
+    JsonOption,
+    NumEnvsOption,
+    OptionOption,
+    RunsDirOption,
+    showing_progress,
+)
 from jimbot.cli.start import keep_compiled
 from jimbot.errors import CheckpointError, UsageError
 
@@ -46,12 +54,12 @@ def record(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Keep how likely the teacher found every action, too.")
     ] = False,
-    option: Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")] = None,
-    num_envs: Annotated[int, typer.Option(help="Games played at the same time.")] = 64,
-    best: Annotated[bool, typer.Option("--best", help="Of a run, the best checkpoint instead of the newest.")] = False,
-    runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
+    option: OptionOption = None,
+    num_envs: NumEnvsOption = 64,
+    best: BestOption = False,
+    runs_dir: RunsDirOption = RUNS,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Play a teacher and write its decisions to a dataset.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from jimbot.cli import terminal
+from jimbot.cli.options import RUNS, RunsDirOption
 from jimbot.cli.train import report
 
 EPILOG = """Examples:
@@ -27,7 +27,7 @@ def resume(
     total_timesteps: Annotated[int | None, typer.Option(help="New end of the run.")] = None,
     checkpoint: Annotated[str | None, typer.Option(help="Continue from this one instead of the newest.")] = None,
     rewind: Annotated[bool, typer.Option("--rewind", help="Also rewind W&B's history to the checkpoint.")] = False,
-    runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
+    runs_dir: RunsDirOption = RUNS,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Continue a run exactly where its newest checkpoint left it."""

@@ -10,6 +10,7 @@ import typer
 
 from jimbot.cli import terminal
 from jimbot.cli.flags import SET_HELP, with_settings_flags
+from jimbot.cli.options import RUNS, RunsDirOption
 from jimbot.training.settings import TrainSettings, parse_assignments
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
     "options": (Annotated[list[str], typer.Option("--option", help="name=value; an option of the game.")], []),
     "run": (Annotated[str | None, typer.Option("--run", help="The same as --run-name.")], None),
     "fresh": (Annotated[bool, typer.Option("--fresh", help="Start over; the old run is kept aside.")], False),
-    "runs_dir": (Annotated[Path, typer.Option("--runs-dir", help="Where runs live.")], Path("runs")),
+    "runs_dir": (RunsDirOption, RUNS),
     "explain_config": (
         Annotated[bool, typer.Option("--explain-config", help="Show what each line of --config became, and stop.")],
         False,

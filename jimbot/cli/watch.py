@@ -16,6 +16,7 @@ import typer
 
 from jimbot.cli import screen, terminal
 from jimbot.cli.keys import Keyboard
+from jimbot.cli.options import RUNS, OptionOption, RunsDirOption, StochasticOption
 from jimbot.cli.recording import RECORD_HELP, GameFile, check_place
 from jimbot.cli.start import start_game
 from jimbot.errors import UsageError
@@ -62,13 +63,13 @@ def watch(
     ] = None,
     speed: Annotated[float, typer.Option(help="Steps per second, on a terminal.")] = 4.0,
     seed: Annotated[int | None, typer.Option(help="Seed of the first game; without it held-out seeds.")] = None,
-    stochastic: Annotated[bool, typer.Option("--stochastic", help="Draw actions instead of taking the best.")] = False,
+    stochastic: StochasticOption = False,
     pause: Annotated[bool, typer.Option("--pause", help="Start paused.")] = False,
-    option: Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")] = None,
+    option: OptionOption = None,
     record: Annotated[
         Path | None, typer.Option(help=f"{RECORD_HELP} One game, unless --episodes says more (FILE-2, …).")
     ] = None,
-    runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
+    runs_dir: RunsDirOption = RUNS,
 ) -> None:
     """Watch a policy play.
 

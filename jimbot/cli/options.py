@@ -1,0 +1,57 @@
+"""Options that several commands have, each described once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jimbot.cli import terminal
+from jimbot.errors import UsageError
+
+RUNS = Path("runs")
+
+PolicyArgument = Annotated[
+    str, typer.Argument(help="A run, checkpoint, .npz, .onnx, scripted player, or a game for its shipped policy.")
+]
+GameOption = Annotated[str | None, typer.Option(help="The game, for random and scripted players.")]
+GamesOption = Annotated[int | None, typer.Option(help="Games to play; 256, or all seeds of the file.")]
+SeedsOption = Annotated[str, typer.Option(help="Seed bank: held-out (never trained on), validation or train.")]
+SeedsFileOption = Annotated[Path | None, typer.Option(help="Play the seeds in this file instead.")]
+StochasticOption = Annotated[bool, typer.Option("--stochastic", help="Draw actions instead of taking the best.")]
+OptionOption = Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")]
+AgainstOption = Annotated[
+    str | None, typer.Option(help="A win rate to be told from this one: 2.35% or 0.0235.", metavar="RATE")
+]
+NumEnvsOption = Annotated[int, typer.Option(help="Games played at the same time.")]
+BestOption = Annotated[bool, typer.Option("--best", help="Of a run, the best checkpoint instead of the newest.")]
+RunsDirOption = Annotated[Path, typer.Option("--runs-dir", help="Where runs live.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
+
+
+def share(text: str) -> float:
+    """A rate as people write it.
+
+    >>> share("2.35%"), share("0.25")
+    (0.0235, 0.25)
+    """
+    number, percent, rest = text.replace(" ", "").partition("%")
+    try:
+        rate = float(number) / 100 if percent else float(number)
+    except ValueError:
+        rate = math.nan
+    if rest or not 0 < rate < 1:
+        raise UsageError(f"--against is '{text}'; expected a win rate between 0 and 1, as 2.35% or 0.0235.")
+    return rate
+
+
+@contextmanager
+def showing_progress(what: str, quiet: bool) -> Generator[Callable[[int, int], None]]:
+    """A bar on stderr while games are played; gives the function to call with (games over, games in all)."""
+    with terminal.progress(quiet) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
