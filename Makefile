@@ -1,13 +1,13 @@
 # Everything a newcomer types. Each target sets up .venv by itself when it is missing or pyproject.toml has changed.
 #
-#   make train                  ten minutes of HackMatrix, then an evaluation and what to type next
-#   make train MINUTES=60       the same, longer; GAME=probe for another game
+#   make train                  ten minutes of Balatro, then an evaluation and what to type next
+#   make train MINUTES=60       the same, longer (again: it goes on); GAME=hackmatrix for the other game
 #   make test  | make test-long fast tests | the long ones only (minutes)
 #   make lint  | make bench     style and types | the speed of this machine
 #   make setup | make clean     only .venv | remove .venv and all caches (never runs/)
 
 PYTHON ?= python3
-GAME ?= hackmatrix
+GAME ?= balatro
 MINUTES ?= 10
 TESTS ?=
 BENCH ?=

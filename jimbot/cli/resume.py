@@ -39,4 +39,5 @@ def resume(
     if total_timesteps is not None:
         given["total_timesteps"] = total_timesteps
     settings = stored_settings(run, given, runs_dir)
-    report(run_training(settings, root=runs_dir, quiet=as_json, restart=restart_command), runs_dir, as_json)
+    outcome = run_training(settings, root=runs_dir, quiet=as_json, restart=restart_command)
+    report(outcome, settings.game, runs_dir, as_json)

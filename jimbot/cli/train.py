@@ -80,7 +80,7 @@ def train(
     if not as_json:
         _tell_preset(settings)
     outcome = run_training(settings, root=runs_dir, fresh=fresh, quiet=as_json, restart=restart_command)
-    report(outcome, runs_dir, as_json)
+    report(outcome, settings.game, runs_dir, as_json)
 
 
 def show_mapping(config: Path | None, settings: TrainSettings, as_json: bool = False) -> None:
@@ -106,21 +106,29 @@ def _tell_preset(settings: TrainSettings) -> None:
         terminal.note(f"Preset for {settings.game}: {', '.join(used)}.")
 
 
-def report(outcome: Outcome, runs_dir: Path, as_json: bool) -> None:
+def report(outcome: Outcome, game: str, runs_dir: Path, as_json: bool) -> None:
     """The result of a run, and what to type next."""
     if as_json:
         evaluation = outcome.evaluation.to_dict() if outcome.evaluation else None
         terminal.print_json({**outcome._asdict(), "checkpoint": str(outcome.checkpoint), "evaluation": evaluation})
         return
+    from jimbot.policies.shipped import shipped_games
+
     console = terminal.console()
     if outcome.evaluation:
         console.print(outcome.evaluation)
-    where = outcome.run if runs_dir == Path("runs") else runs_dir / outcome.run
+    where = outcome.run if runs_dir == RUNS else runs_dir / outcome.run
+    elsewhere = "" if runs_dir == RUNS else f" --runs-dir {runs_dir}"
     console.print(f"\nRun [bold]{outcome.run}[/] is at step {outcome.step:,}. What to type next:")
-    for command, meaning in (
+    commands = [
         (f"jimbot watch {where}", "see it play"),
+        (f"jimbot analyze {where}", "a page about it: curves, what it buys and plays, where it dies"),
+        (f"jimbot resume {outcome.run}{elsewhere} --minutes 30", "train it further"),
         (f"jimbot evaluate {where} --games 1000", "judge it more sharply"),
-        (f"jimbot resume {outcome.run} --minutes 30", "train it further"),
         (f"jimbot export {where} --output policy.onnx", "take the policy elsewhere"),
-    ):
-        console.print(f"  [cyan]{command}[/]  [dim]{meaning}[/]")
+    ]
+    if game in shipped_games():
+        commands.insert(3, (f"jimbot compare {game} {where}", "against the policy that comes with JimBot"))
+    width = max(len(command) for command, _ in commands)
+    for command, meaning in commands:
+        console.print(f"  [cyan]{command:{width}}[/]  [dim]{meaning}[/]", soft_wrap=True)
