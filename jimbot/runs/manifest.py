@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -52,17 +52,46 @@ class FileRecord(BaseModel):
     size: int = Field(ge=0)
 
 
-class Manifest(BaseModel):
-    """The content of manifest.json. Unknown keys are ignored, so later minor additions do not break old readers."""
+class MadeForGame(BaseModel):
+    """What every file made for one game says: which one exactly. Unknown keys are ignored, so later minor additions do
+    not break old readers."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    format_version: int = FORMAT_VERSION
+    format_version: int
     game: str
     game_version: int
     game_options: dict[str, Any] = {}
     observation_fingerprint: str
     action_fingerprint: str
+    platform: dict[str, str] = Field(default_factory=platform_info)
+    created: str = Field(default_factory=_now)
+
+    @classmethod
+    def for_game(cls, spec: GameSpec, **rest: Any) -> Self:
+        """The record of `spec`; `rest` are the fields the game does not decide."""
+        return cls(
+            game=spec.id,
+            game_version=spec.version,
+            observation_fingerprint=spec.observation.fingerprint,
+            action_fingerprint=spec.actions.fingerprint,
+            **rest,
+        )
+
+    def compared(self, spec: GameSpec) -> list[tuple[str, Any, Any]]:
+        """(what, found, needed) of all that must agree with a game."""
+        return [
+            ("game", self.game, spec.id),
+            ("version of the game", self.game_version, spec.version),
+            ("observation table", self.observation_fingerprint, spec.observation.fingerprint),
+            ("action table", self.action_fingerprint, spec.actions.fingerprint),
+        ]
+
+
+class Manifest(MadeForGame):
+    """The content of manifest.json."""
+
+    format_version: int = FORMAT_VERSION
     learner: str
     algorithm: str
     network: dict[str, Any] = {}
@@ -72,8 +101,6 @@ class Manifest(BaseModel):
     update: int = Field(default=0, ge=0)
     config: dict[str, Any] = {}
     metrics: dict[str, Any] = {}
-    platform: dict[str, str] = Field(default_factory=platform_info)
-    created: str = Field(default_factory=_now)
     serial: int = 0
     """Counts the saves of a run; tells the newest checkpoint even when a run was taken up again from an older one."""
     files: dict[str, FileRecord] = {}
@@ -86,17 +113,6 @@ class Manifest(BaseModel):
             if parts.is_absolute() or ".." in parts.parts:
                 raise ValueError(f"file name '{name}' points outside the checkpoint")
         return files
-
-    @classmethod
-    def for_game(cls, spec: GameSpec, **rest: Any) -> Manifest:
-        """A manifest of `spec`; `rest` are the fields the game does not decide."""
-        return cls(
-            game=spec.id,
-            game_version=spec.version,
-            observation_fingerprint=spec.observation.fingerprint,
-            action_fingerprint=spec.actions.fingerprint,
-            **rest,
-        )
 
     def portable_text(self) -> str:
         """As JSON without the file list: what params_<step>.npz and exported ONNX files carry inside."""
@@ -127,12 +143,7 @@ def parse_manifest(text: str | bytes, where: str | Path) -> Manifest:
 
 def check_matches(manifest: Manifest, spec: GameSpec, learner: str | None = None, where: str | Path = "") -> None:
     """Refuses parameters of another game, game version, observation or action table, or learner."""
-    pairs = [
-        ("game", manifest.game, spec.id),
-        ("version of the game", manifest.game_version, spec.version),
-        ("observation table", manifest.observation_fingerprint, spec.observation.fingerprint),
-        ("action table", manifest.action_fingerprint, spec.actions.fingerprint),
-    ]
+    pairs = manifest.compared(spec)
     if learner is not None:
         pairs.append(("learner", manifest.learner, learner))
     for what, found, expected in pairs:

@@ -23,18 +23,17 @@ import zipfile
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 import jimbot
 from jimbot.errors import DatasetError
 from jimbot.games.spec import GameSpec
 from jimbot.runs.files import file_in_progress, storing
-from jimbot.runs.manifest import platform_info
+from jimbot.runs.manifest import MadeForGame
 
 FORMAT_VERSION = 1
 """Raised when a reader of the version before could not read the new files; its reader then stays."""
@@ -48,17 +47,10 @@ _EARLIEST = (1980, 1, 1, 0, 0, 0)
 _DAMAGE = (OSError, ValueError, EOFError, KeyError, SyntaxError, NotImplementedError, zlib.error, zipfile.BadZipFile)
 
 
-class DatasetInfo(BaseModel):
-    """What a dataset says about itself. Unknown keys are ignored, so later additions do not break old readers."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
+class DatasetInfo(MadeForGame):
+    """What a dataset says about itself."""
 
     format_version: int = FORMAT_VERSION
-    game: str
-    game_version: int
-    game_options: dict[str, Any] = {}
-    observation_fingerprint: str
-    action_fingerprint: str
     players: int = Field(default=1, ge=1)
     policy: str
     deterministic: bool = True
@@ -70,7 +62,7 @@ class DatasetInfo(BaseModel):
     """Games played to their end."""
     rows: int = Field(default=0, ge=0)
     """Decisions in them."""
-    chunks: list[int] = []
+    chunks: list[int] = Field(default=[])
     """Rows in each chunk, those of unfinished games included."""
     trajectories: int = Field(default=0, ge=0)
     """Trajectories begun, finished or not."""
@@ -79,24 +71,11 @@ class DatasetInfo(BaseModel):
     truncated: int = 0
     mean_return: float | None = None
     mean_length: float | None = None
-    stats: dict[str, float] = {}
+    stats: dict[str, float] = Field(default={})
     """Means over finished games; `highest_…`: the maximum."""
     observation_ratio: float | None = None
     """Bytes of the observations in memory per byte in the file."""
     seconds: float = 0.0
-    platform: dict[str, str] = Field(default_factory=platform_info)
-    created: str = Field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-
-    @classmethod
-    def for_game(cls, spec: GameSpec, **rest: Any) -> DatasetInfo:
-        return cls(
-            game=spec.id,
-            game_version=spec.version,
-            observation_fingerprint=spec.observation.fingerprint,
-            action_fingerprint=spec.actions.fingerprint,
-            players=spec.players,
-            **rest,
-        )
 
 
 class Chunk(NamedTuple):
@@ -314,12 +293,7 @@ def read_info(archive: zipfile.ZipFile, path: Path) -> DatasetInfo:
 
 def check_dataset(info: DatasetInfo, spec: GameSpec, path: Path) -> None:
     """Refuses a dataset of another game, game version, observation or action table."""
-    for what, found, expected in (
-        ("game", info.game, spec.id),
-        ("version of the game", info.game_version, spec.version),
-        ("observation table", info.observation_fingerprint, spec.observation.fingerprint),
-        ("action table", info.action_fingerprint, spec.actions.fingerprint),
-    ):
+    for what, found, expected in info.compared(spec):
         if found != expected:
             raise DatasetError(
                 f"The {what} of dataset {path} is '{found}' but '{expected}' is needed here (game {spec.id}); "

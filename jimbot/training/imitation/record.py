@@ -65,6 +65,7 @@ def record(
     info = DatasetInfo.for_game(
         game.spec,
         game_options=options,
+        players=game.spec.players,
         policy=policy.name,
         deterministic=deterministic,
         noise=noise,
