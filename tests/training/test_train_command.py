@@ -10,7 +10,9 @@ import pytest
 import yaml
 
 from jimbot.cli.main import run
+from jimbot.cli.train import report
 from jimbot.runs.checkpoint import CheckpointStore, load_checkpoint
+from jimbot.training.run import Outcome
 from tests.conftest import RunJimbot
 from tests.training.small import SMALL
 
@@ -165,3 +167,13 @@ def test_training_ends_with_a_verdict_and_what_to_type_next(
     said = capsys.readouterr().out
     assert "return" in said
     assert "jimbot watch probe-jax-ppo" in said
+
+
+@pytest.mark.parametrize(("game", "compared"), [("balatro", True), ("probe", False)])
+def test_the_end_says_what_to_type_next(game: str, compared: bool, tmp_path: Path, capsys: Capture) -> None:
+    report(Outcome("mine", 4096, tmp_path, {}, None), game, tmp_path, as_json=False)
+    said = capsys.readouterr().out
+    for command in ("watch", "analyze", "resume", "evaluate", "export"):
+        assert f"jimbot {command} " in said
+    assert f"jimbot resume mine --runs-dir {tmp_path} --minutes 30" in said
+    assert ("jimbot compare" in said) == compared, "only where a policy comes with JimBot"
