@@ -85,8 +85,8 @@ class SB3Trainer(RLTrainer):
         for name in ("init_kl", "value_warmup_updates") if settings.algorithm == "DQN" else ():
             if value := getattr(settings, name):
                 raise SettingsError(
-                    f"{name} is {value}, but DQN learns values of actions: it has no policy that could be pulled or kept "
-                    "still. Leave it out, or use PPO or A2C."
+                    f"{name} is {value}, but DQN learns values of actions: it has no policy that could be pulled "
+                    "or kept still. Leave it out, or use PPO or A2C."
                 )
 
     @property
