@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jimbot.errors import UsageError
-from jimbot.games.recording import Recording
 
 if TYPE_CHECKING:
     from jimbot.games import BatchGame
@@ -28,6 +27,8 @@ class GameFile:
     """
 
     def __init__(self, path: Path, game: BatchGame, seed: int, options: Mapping[str, Any]) -> None:
+        from jimbot.games.recording import Recording
+
         self.path, self.game = path, game
         self.recording = Recording(game.spec.id, game.spec.version, seed, dict(options))
         self._moves: Any = None

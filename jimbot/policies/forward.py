@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from jimbot.policies import board, items, network_program
+from jimbot.policies.layers import dense
 
 
 class Ops(Protocol):
@@ -85,7 +86,3 @@ def outputs(ops: Ops, network: Mapping[str, Any], params: Mapping[str, Any], fea
     for layer in range(len(network["hidden"])):
         hidden = ops.relu(dense(params, f"trunk_{layer}", hidden))
     return dense(params, "policy", hidden), dense(params, "value", hidden)
-
-
-def dense(params: Mapping[str, Any], layer: str, inputs: Any) -> Any:
-    return inputs @ params[f"{layer}.weight"] + params[f"{layer}.bias"]

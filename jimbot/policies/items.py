@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from jimbot.games.spec import ActionBlock, Field, GameSpec
+from jimbot.policies.layers import dense
 
 EMBEDDED_ABOVE = 64  # ids of smaller vocabularies are one-hot: a gather's gradient costs more than the product
 ITEM_WIDTH = 32
@@ -191,12 +192,8 @@ def outputs(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], obs
     encoded = {name: _encode(ops, items, params, name, observation) for name in items["groups"]}
     hidden = ops.relu(_first_layer(ops, items, params, observation, encoded))
     for layer in range(1, len(network["hidden"])):
-        hidden = ops.relu(_dense(params, f"trunk_{layer}", hidden))
-    return _logits(ops, items, params, hidden, encoded), _dense(params, "value", hidden)
-
-
-def _dense(params: Mapping[str, Any], layer: str, inputs: Any) -> Any:
-    return inputs @ params[f"{layer}.weight"] + params[f"{layer}.bias"]
+        hidden = ops.relu(dense(params, f"trunk_{layer}", hidden))
+    return _logits(ops, items, params, hidden, encoded), dense(params, "value", hidden)
 
 
 def _spans(places: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -228,7 +225,7 @@ def _first_layer(
         ids = ops.to_index(ops.columns(observation, offset, offset + columns))
         seen.append(ops.reshape(ops.lookup(params[f"table_{table}"], ids), (-1, columns * width)))
     for name, vectors in encoded.items():
-        folded = ops.relu(_dense(params, f"fold_{name}", vectors))
+        folded = ops.relu(dense(params, f"fold_{name}", vectors))
         seen.append(ops.reshape(folded, (-1, items["groups"][name]["rows"] * items["fold_width"])))
         seen.append(ops.sum_over(vectors, 1))
     first = encoded_size(loose)
@@ -247,7 +244,7 @@ def _encode(ops: Any, items: Mapping[str, Any], params: Mapping[str, Any], name:
     for offset, columns, count in group["one_hot"]:
         ids = ops.to_index(ops.columns(observation, offset, offset + rows * columns))
         expanded.append(ops.reshape(ops.one_hot(ids, count), (-1, rows, columns * count)))
-    parts = [_dense(params, f"item_{name}", ops.concat(expanded))] if expanded else []
+    parts = [dense(params, f"item_{name}", ops.concat(expanded))] if expanded else []
     for offset, columns, table in group["embedded"]:
         ids = ops.to_index(ops.columns(observation, offset, offset + rows * columns))
         vectors = ops.lookup(params[f"table_{table}"], ids)
@@ -259,8 +256,8 @@ def _logits(
     ops: Any, items: Mapping[str, Any], params: Mapping[str, Any], hidden: Any, encoded: Mapping[str, Any]
 ) -> Any:
     """Block by block: actions about nothing come from the trunk, the others from their items."""
-    plain = _dense(params, "policy", hidden)
-    queries = _dense(params, "query", hidden)
+    plain = dense(params, "policy", hidden)
+    queries = dense(params, "query", hidden)
     width = items["item_width"]
     parts, at, asked = [], 0, 0
     for block in items["blocks"]:
@@ -307,6 +304,6 @@ def _pairs(
     """(N, rows · rows): what each pair of rows is worth beyond the two."""
     rows, rank, name = _pair_rows(block), items["pair_rank"], block["name"]
     vectors = ops.columns(vectors, 0, rows)
-    left, right = _dense(params, f"left_{name}", vectors), _dense(params, f"right_{name}", vectors)
-    gate = ops.reshape(_dense(params, f"gate_{name}", hidden), (-1, 1, rank))
+    left, right = dense(params, f"left_{name}", vectors), dense(params, f"right_{name}", vectors)
+    gate = ops.reshape(dense(params, f"gate_{name}", hidden), (-1, 1, rank))
     return ops.reshape((left * gate) @ ops.swapped(right), (-1, rows * rows))

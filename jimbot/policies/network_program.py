@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from jimbot.games.spec import Field, GameSpec
+from jimbot.policies.layers import dense
 
 Step = dict[str, Any]
 
@@ -182,7 +183,7 @@ def _embed(ops: Any, step: Step, params: Mapping[str, Any], results: Mapping[str
 
 
 def _dense(ops: Any, step: Step, params: Mapping[str, Any], results: Mapping[str, Any]) -> Any:
-    answer = results[step["of"]] @ params[f"{step['layer']}.weight"] + params[f"{step['layer']}.bias"]
+    answer = dense(params, step["layer"], results[step["of"]])
     return ops.relu(answer) if step["relu"] else answer
 
 
