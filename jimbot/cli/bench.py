@@ -15,12 +15,14 @@ LEARNERS = {  # game: (name, network, width)
     "balatro": (("balatro", "auto", 0),),
 }
 COMPARED = ("balatro",)  # learners measured against sb3-contrib's MaskablePPO in the same run
-TARGETS = ("balatro", *JAX_GAMES, "learner", "replay", "all")
+TARGETS = ("balatro", *JAX_GAMES, "vgc", "learner", "replay", "all")
 EPILOG = """Examples:
 
 jimbot bench balatro
 
 jimbot bench hackmatrix
+
+jimbot bench vgc   (battles against poke-env's network players)
 
 jimbot bench learner --game balatro --json
 
@@ -35,7 +37,7 @@ def register(app: typer.Typer) -> None:
 
 def bench(
     what: Annotated[
-        str, typer.Argument(help="balatro, hackmatrix (random play), learner (PPO), replay, or all.")
+        str, typer.Argument(help="balatro, hackmatrix, vgc (random play), learner (PPO), replay, or all.")
     ] = "all",
     game: Annotated[str | None, typer.Option(help="Measure the learner on this game only.")] = None,
     seconds: Annotated[float, typer.Option(help="How long each measurement runs.")] = 10.0,
@@ -64,6 +66,11 @@ def bench(
         if what in (played, "all"):
             terminal.note(f"Random legal play of {played}…")
             results[played] = bench_game(played, num_envs or 1024, seconds)
+    if what in ("vgc", "all"):
+        from jimbot.games.vgc.benchmarks import BATTLES, bench_vgc
+
+        terminal.note("Random legal play of vgc, then of poke-env's players…")
+        results["vgc"] = bench_vgc(num_envs or BATTLES, seconds)
     if what in ("learner", "all"):
         for learned in [game] if game else LEARNERS:
             for name, network, width in LEARNERS[learned]:

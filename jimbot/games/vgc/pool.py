@@ -127,6 +127,10 @@ class Pool:
             )
         return json.loads(ticket.answer)
 
+    def usage(self) -> list[dict[str, float]]:
+        """What each process has used so far: cpu_seconds and rss_mb."""
+        return [self.ask({"what": "usage"}, number) for number in range(self.workers)]
+
     def close(self) -> None:
         """Ends every process and waits for it (see `worker.Lot` for the exception)."""
         for seat in self._seats:

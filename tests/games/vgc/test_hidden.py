@@ -63,6 +63,22 @@ def test_closed_sheets_show_only_what_was_revealed() -> None:
     assert second["rows"][0]["moves"][FOE : FOE + 2] == [["Body Slam"], ["Salt Cure"]]
 
 
+def test_an_item_that_shows_itself_belongs_to_its_holder_not_to_its_victim() -> None:
+    bells = team(
+        "Snorlax @ Shell Bell | Thick Fat | Body Slam, Protect, Rest, Explosion",
+        "Garganacl @ Rocky Helmet | Purifying Salt | Salt Cure, Protect, Recover, Explosion",
+        "Blissey | Natural Cure | Seismic Toss, Protect, Soft-Boiled, Helping Hand",
+        "Toxapex | Regenerator | Scald, Protect, Recover, Haze",
+    )
+    # The rival's Snorlax, hurt, slams ours and is healed by its bell; our Snorlax hits Garganacl and feels the helmet.
+    plays = [LEADS, {"tweak": "health", "side": 1, "place": 0, "hp": 60}, ["move 1 2, move 2", "move 1 1, move 3"]]
+    (scene,) = run_jobs(
+        {"job": "scene", "teams": [plain_team(), bells], "plays": plays}, open_team_sheets=False
+    )  # fmt: skip
+    assert scene["rows"][0]["items"][FOE : FOE + 2] == ["Shell Bell", "Rocky Helmet"]
+    assert scene["rows"][1]["items"][FOE : FOE + 2] == ["", ""], "the victim showed nothing"
+
+
 def test_open_sheets_show_all_six_from_the_start() -> None:
     (scene,) = run_jobs({"job": "scene", "teams": [plain_team(), plain_team()], "plays": []})
     rows = scene["rows"][0]

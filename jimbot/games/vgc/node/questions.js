@@ -33,8 +33,15 @@ function advise(worker, {battle, side, player: name}) {
 	return player(name, worker.layout)(live.rows[side], live.legal[side], live.luck);
 }
 
+/** What this process has used: seconds of processor time, megabytes of memory. */
+function usage() {
+	const {user, system} = process.cpuUsage();
+	return {cpu_seconds: (user + system) / 1e6, rss_mb: process.memoryUsage().rss / 2 ** 20};
+}
+
 const QUESTIONS = {
 	advise,
+	usage,
 	validate,
 	log,
 	request: (worker, {battle, side}) => worker.battles.get(battle).battle.sides[side].activeRequest,

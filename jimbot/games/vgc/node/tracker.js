@@ -91,15 +91,21 @@ class Tracker {
 		if (from) this.readCause(from.slice(7), parts);
 	}
 
-	/** `[from] ability: X` and `[from] item: X` show what somebody has; `[of]` says who, if not the one named first. */
+	/** `[from] ability: X` and `[from] item: X` show what somebody has, where that was not known. */
 	readCause(cause, parts) {
 		const [kind, name] = cause.split(': ');
-		if (!name || (kind !== 'ability' && kind !== 'item')) return;
-		const of = parts.find((part) => part.startsWith('[of] '));
-		const seen = this.find(of ? of.slice(5) : parts[2]);
+		if (!name || (kind !== 'ability' && kind !== 'item') || parts[1] === '-ability') return;
+		const seen = this.find(this.owner(name, parts));
 		if (!seen) return;
-		if (kind === 'ability') seen.ability = this.toID(name);
-		else if (parts[1] !== '-enditem' && !seen.itemLost) seen.item = this.toID(name);
+		if (kind === 'ability' && !seen.ability) seen.ability = this.toID(name);
+		if (kind === 'item' && !seen.item) seen.item = this.toID(name);
+	}
+
+	/** Whose ability or item a line tells of: the one after `[of]`, unless that is the one it was used on. */
+	owner(name, parts) {
+		const of = parts.find((part) => part.startsWith('[of] '));
+		const usedOn = parts[1] === '-heal' ? name !== 'Hospitality' : name === 'Magician' || name === 'Pickpocket';
+		return of && !usedOn ? of.slice(5) : parts[2];
 	}
 
 	side(ident) {
@@ -225,7 +231,12 @@ const HANDLERS = {
 		seen.used.add(id);
 	}),
 	'-transform': withSeen((tracker, seen) => { seen.transformed = true; }),
-	'-ability': withSeen((tracker, seen, parts) => { seen.ability = tracker.toID(parts[3]); }),
+	'-ability': withSeen((tracker, seen, parts) => {
+		seen.ability = tracker.toID(parts[3]);
+		const traced = parts.find((part) => part.startsWith('[of] '));
+		const other = traced && parts.includes('[from] ability: Trace') ? tracker.find(traced.slice(5)) : null;
+		if (other) other.ability = seen.ability;
+	}),
 	'-endability': withSeen((tracker, seen, parts) => { if (parts[3]) seen.ability = tracker.toID(parts[3]); }),
 	'-item': withSeen((tracker, seen, parts) => {
 		seen.item = tracker.toID(parts[3]);
