@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from jimbot.policies import board, items, network_program
+from jimbot.policies import board, doubles, items, network_program
 from jimbot.policies.layers import dense
 
 
@@ -80,6 +80,8 @@ def outputs(ops: Ops, network: Mapping[str, Any], params: Mapping[str, Any], fea
     """(N, F) features → ((N, A) logits before masking, (N, 1) value)"""
     if network["kind"] == "items":
         return items.outputs(ops, network, params, features)
+    if network["kind"] == "doubles":
+        return doubles.outputs(ops, network, params, features)
     if "steps" in network:
         return network_program.outputs(ops, network["steps"], params, features)
     hidden = features

@@ -37,9 +37,9 @@ def describe(spec: GameSpec) -> dict[str, Any]:
     """The part of the architecture that follows from the game."""
     fields, offsets = spec.observation.fields, spec.observation.offsets
     names = list(dict.fromkeys(field.items for field in fields if field.items))
-    groups = {name: _group([field for field in fields if field.items == name], offsets) for name in names}
-    loose = _group([field for field in fields if not field.items], offsets)
-    tables = {_table(field): field.ids for field in fields if field.ids > EMBEDDED_ABOVE}
+    groups = {name: group_of([field for field in fields if field.items == name], offsets) for name in names}
+    loose = group_of([field for field in fields if not field.items], offsets)
+    tables = {table_of(field): field.ids for field in fields if field.ids > EMBEDDED_ABOVE}
     return {
         "item_width": ITEM_WIDTH,
         "fold_width": FOLD_WIDTH,
@@ -51,11 +51,12 @@ def describe(spec: GameSpec) -> dict[str, Any]:
     }
 
 
-def _table(field: Field) -> str:
+def table_of(field: Field) -> str:
+    """The embedding its ids are looked up in."""
     return field.vocabulary or field.name
 
 
-def _group(fields: Sequence[Field], offsets: Mapping[str, int]) -> dict[str, Any]:
+def group_of(fields: Sequence[Field], offsets: Mapping[str, int]) -> dict[str, Any]:
     """Where the numbers, the one-hot ids and the embedded ids of some fields lie, as (offset, columns per row, …)."""
     rows = fields[0].shape[0] if fields and fields[0].items else 1
     parts: dict[str, Any] = {"rows": rows, "numbers": [], "one_hot": [], "embedded": []}
@@ -64,7 +65,7 @@ def _group(fields: Sequence[Field], offsets: Mapping[str, int]) -> dict[str, Any
         if not field.ids:
             parts["numbers"].append(place)
         elif field.ids > EMBEDDED_ABOVE:
-            parts["embedded"].append([*place, _table(field)])
+            parts["embedded"].append([*place, table_of(field)])
         else:
             parts["one_hot"].append([*place, field.ids])
     return parts
@@ -189,7 +190,10 @@ def _pair_incidence(about: tuple[tuple[int, ...], ...], rows: int) -> np.ndarray
 def outputs(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], observation: Any) -> tuple[Any, Any]:
     """(N, D) observation → ((N, A) logits before masking, (N, 1) value), in the arithmetic of `ops`."""
     items = network["items"]
-    encoded = {name: _encode(ops, items, params, name, observation) for name in items["groups"]}
+    encoded = {
+        name: ops.relu(encode(ops, params, f"item_{name}", group, items["item_width"], observation))
+        for name, group in items["groups"].items()
+    }
     hidden = ops.relu(_first_layer(ops, items, params, observation, encoded))
     for layer in range(1, len(network["hidden"])):
         hidden = ops.relu(dense(params, f"trunk_{layer}", hidden))
@@ -233,23 +237,30 @@ def _first_layer(
     return hidden + ops.concat(plain) @ ops.rows(weight, 0, first) if plain else hidden
 
 
-def _encode(ops: Any, items: Mapping[str, Any], params: Mapping[str, Any], name: str, observation: Any) -> Any:
-    """(N, rows, width): the items of a group."""
-    group, width = items["groups"][name], items["item_width"]
+def expanded(ops: Any, group: Mapping[str, Any], observation: Any) -> list[Any]:
+    """Each (N, rows, …): the numbers and the one-hot ids of a group."""
     rows = group["rows"]
-    expanded = [
+    parts = [
         ops.reshape(ops.columns(observation, offset, offset + rows * columns), (-1, rows, columns))
         for offset, columns in group["numbers"]
     ]
     for offset, columns, count in group["one_hot"]:
         ids = ops.to_index(ops.columns(observation, offset, offset + rows * columns))
-        expanded.append(ops.reshape(ops.one_hot(ids, count), (-1, rows, columns * count)))
-    parts = [dense(params, f"item_{name}", ops.concat(expanded))] if expanded else []
+        parts.append(ops.reshape(ops.one_hot(ids, count), (-1, rows, columns * count)))
+    return parts
+
+
+def encode(
+    ops: Any, params: Mapping[str, Any], layer: str, group: Mapping[str, Any], width: int, observation: Any
+) -> Any:
+    """(N, rows, width): the items of a group, before a ReLU."""
+    rows, plain = group["rows"], expanded(ops, group, observation)
+    parts = [dense(params, layer, ops.concat(plain))] if plain else []
     for offset, columns, table in group["embedded"]:
         ids = ops.to_index(ops.columns(observation, offset, offset + rows * columns))
         vectors = ops.lookup(params[f"table_{table}"], ids)
         parts.append(vectors if columns == 1 else ops.sum_over(ops.reshape(vectors, (-1, rows, columns, width)), 2))
-    return ops.relu(sum(parts[1:], parts[0]))
+    return sum(parts[1:], parts[0])
 
 
 def _logits(

@@ -1,4 +1,4 @@
-"""What the networks of `forward`, `items` and `network_program` have in common."""
+"""What all networks are made of."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from typing import Any
 
 
 def dense(params: Mapping[str, Any], layer: str, inputs: Any) -> Any:
-    """One dense layer, in the arithmetic of the arrays it is given."""
+    """A dense layer without its activation; parameters are `<layer>.weight` and `<layer>.bias`."""
     return inputs @ params[f"{layer}.weight"] + params[f"{layer}.bias"]

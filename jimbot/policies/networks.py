@@ -7,6 +7,7 @@ writes it with the mask inside, for everything after training. Neither needs the
 Kinds
 - `mlp`: the whole observation through plain dense layers.
 - `items`: for games whose moves are about things on the table; told in `items`.
+- `doubles`: for battles of two slots a side; told in `doubles`.
 - `board`: for games with a board seen by somebody standing on it; what it makes of the board is told in `board`.
 - `towers`: separate layers for policy and value over the plain observation.
 - `fields`: the same over an encoded observation: ids embedded, one shared encoder per group of cards.
@@ -24,15 +25,17 @@ import numpy as np
 
 from jimbot.errors import CheckpointError, SettingsError, UnknownNameError
 from jimbot.games.spec import BoardView, Field, GameSpec
-from jimbot.policies import items, network_program
+from jimbot.policies import doubles, items, network_program
 from jimbot.policies.balatro_net import SHARED, balatro_net
 from jimbot.policies.board import feature_size as board_feature_size
 
-KINDS = ("mlp", "board", "items", "towers", "fields", "BalatroNet")
+KINDS = ("mlp", "board", "items", "doubles", "towers", "fields", "BalatroNet")
+_FROM_THINGS = {"items": items, "doubles": doubles}
+"""Kinds whose actions are built from things on the table."""
 # How the names of parameters begin that only one of the two heads uses.
 _POLICY_ONLY = ("policy", "actor", "query", "left_", "right_", "gate_", "actions.")
 _VALUE_ONLY = ("value", "critic")
-DEFAULT_WIDTH = {"mlp": 256, "board": 128, "items": 192}
+DEFAULT_WIDTH = {"mlp": 256, "board": 128, "items": 192, "doubles": 256}
 
 
 def describe_network(
@@ -57,7 +60,7 @@ def describe_network(
     """
     board = next((field for field in spec.observation.fields if field.board), None)
     if kind == "auto":
-        kind = "board" if board else "items" if items.suits(spec) else "mlp"
+        kind = "board" if board else "doubles" if doubles.suits(spec) else "items" if items.suits(spec) else "mlp"
     if kind not in KINDS:
         raise UnknownNameError("network", kind, (*KINDS, "auto"))
     if num_layers < 1 or hidden_dim < 0:
@@ -81,6 +84,10 @@ def describe_network(
         if board is None or board.board is None:
             raise SettingsError(f"Network 'board' needs a game with a board; '{spec.id}' has none. Use --network mlp.")
         network["board"] = _describe_board(spec, board, board.board)
+    if kind == "doubles":
+        if not doubles.suits(spec):
+            raise SettingsError(f"Network 'doubles' is for joint orders of two slots; '{spec.id}' has none.")
+        network["doubles"] = doubles.describe(spec)
     if kind == "items":
         if not items.suits(spec):
             raise SettingsError(f"Network 'items' needs a game with items; '{spec.id}' has none. Use --network mlp.")
@@ -151,8 +158,8 @@ def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """(inputs, outputs) of every dense layer, in order; parameters are `<layer>.weight` and `<layer>.bias`."""
     if "steps" in network:
         return network_program.layer_shapes(network["steps"])
-    if network["kind"] == "items":
-        return items.layer_shapes(network)
+    if network["kind"] in _FROM_THINGS:
+        return _FROM_THINGS[network["kind"]].layer_shapes(network)
     widths = [feature_size(network), *network["hidden"]]
     shapes = {f"trunk_{i}": (widths[i], widths[i + 1]) for i in range(len(widths) - 1)}
     return {**shapes, "policy": (widths[-1], network["num_actions"]), "value": (widths[-1], 1)}
@@ -169,8 +176,9 @@ def param_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     for layer, (inputs, outputs) in layer_shapes(network).items():
         shapes[f"{layer}.weight"] = (inputs, outputs)
         shapes[f"{layer}.bias"] = (outputs,)
-    if network["kind"] == "items":
-        shapes |= {**items.table_shapes(network), "actions.bias": (network["num_actions"],)}
+    if network["kind"] in _FROM_THINGS:
+        tables = _FROM_THINGS[network["kind"]].table_shapes(network)
+        shapes |= {**tables, "actions.bias": (network["num_actions"],)}
     if "steps" in network:
         shapes |= network_program.table_shapes(network["steps"])
     if network.get("normalize"):
@@ -191,8 +199,8 @@ def part_of(parameter: str) -> Literal["trunk", "policy", "value"]:
 
 def forward_flops(network: Mapping[str, Any]) -> int:
     """Floating-point operations of the matrix products for one observation."""
-    if network["kind"] == "items":
-        return items.forward_flops(network)
+    if network["kind"] in _FROM_THINGS:
+        return _FROM_THINGS[network["kind"]].forward_flops(network)
     if "steps" in network:
         return 2 * sum(network_program.products(network["steps"]))
     return sum(2 * inputs * outputs for inputs, outputs in layer_shapes(network).values())
@@ -200,8 +208,9 @@ def forward_flops(network: Mapping[str, Any]) -> int:
 
 def train_flops(network: Mapping[str, Any]) -> int:
     """The same for one forward and backward pass; what comes straight from the observation needs no gradient."""
-    if network["kind"] == "items":
-        return 3 * items.forward_flops(network) - items.input_flops(network)
+    if network["kind"] in _FROM_THINGS:
+        kind = _FROM_THINGS[network["kind"]]
+        return 3 * kind.forward_flops(network) - kind.input_flops(network)
     if "steps" in network:
         return 6 * sum(network_program.products(network["steps"]))
     first, *others = layer_shapes(network).values()
