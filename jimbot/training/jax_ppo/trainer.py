@@ -103,6 +103,8 @@ class JaxPPOTrainer(RLTrainer):
             live = live._replace(
                 **{part: jax.tree.map(lambda rows: rows[kept], getattr(live, part)) for part in PER_ROW}
             )
+            discounted = jax.tree.map(lambda rows: rows[kept], live.statistics.discounted)
+            live = live._replace(statistics=live.statistics._replace(discounted=discounted))
         state = named_leaves(live)
         if isinstance(self.game, BatchGame):
             state |= {_GAME_PREFIX + name: value for name, value in self.game.snapshot(kept).items()}
