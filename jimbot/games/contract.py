@@ -44,6 +44,9 @@ class BatchGame(ABC):
     final_stats: np.ndarray  # (N, S) float32, valid where a game just ended
     seeds: np.ndarray  # (N,) uint64, the seed each row is playing now
     illegal_actions: int  # illegal actions seen so far (fast mode); must stay 0
+    refused: np.ndarray | None = None
+    """(N,) bool in games where hidden information can make a legal choice impossible: no step was taken, the row is
+    asked again, and the new decision takes the place of the refused one."""
 
     def __init__(self, spec: GameSpec, num_envs: int, seed: int = 0, checked: bool = False) -> None:
         if num_envs < 1:

@@ -107,6 +107,32 @@ def test_two_halves_keep_the_players_of_a_game_together() -> None:
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), *collected)
 
 
+class Moody(Duel):
+    """Refuses every choice once: no step is taken, and the row is asked again."""
+
+    def __init__(self, *arguments, **named) -> None:
+        super().__init__(*arguments, **named)
+        self.refused = np.zeros(self.num_rows, bool)
+        self.turn = 0
+
+    def step(self, actions, hold=None) -> None:
+        self.turn += 1
+        self.refused[:] = self.turn % 2 == 1
+        super().step(actions, np.ones(self.num_rows, bool) if self.refused.all() else hold)
+
+
+def test_a_refused_choice_teaches_nothing_and_the_next_one_takes_its_place() -> None:
+    settings = small_settings(num_envs=4, num_steps=8)
+    network = network_for(settings, SPEC)
+    collector = HostUpdate(settings, network, started(Moody(4, seed=3)), halves=1).collector
+    state = initial_state(settings, network, collector.game)
+    _, rollout, measured = collector.collect(state.params, state.tally, jax.random.key(0))
+    assert not rollout.acting[::2].any()
+    assert rollout.acting[1::2, ::2].all()
+    np.testing.assert_array_equal(rollout.features[::2], rollout.features[1::2])  # asked about the same situation
+    assert int(measured.decisions) == rollout.acting.sum()
+
+
 def test_a_player_learns_to_beat_one_who_may_not_choose() -> None:
     """In every third round the second seat can only show rock: the first seat must find paper, at any prize."""
     settings = small_settings(num_envs=32, num_steps=30, gamma=0.5)

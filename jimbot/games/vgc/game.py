@@ -46,6 +46,8 @@ GROUPS = 2
 class VgcGame(BatchGame):
     """N battles on the Showdown simulator."""
 
+    refused: np.ndarray
+
     def __init__(self, num_envs: int, seed: int = 0, options: Options = Options(), checked: bool = False) -> None:
         super().__init__(SPEC if options.players == 1 else SELF_PLAY_SPEC, num_envs, seed, checked)
         self.options = options
