@@ -44,9 +44,10 @@ class BatchGame(ABC):
     final_stats: np.ndarray  # (N, S) float32, valid where a game just ended
     seeds: np.ndarray  # (N,) uint64, the seed each row is playing now
     illegal_actions: int  # illegal actions seen so far (fast mode); must stay 0
-    refused: np.ndarray | None = None
-    """(N,) bool in games where hidden information can make a legal choice impossible: no step was taken, the row is
-    asked again, and the new decision takes the place of the refused one."""
+    refused: np.ndarray  # (N,) bool, see `may_refuse`
+    may_refuse: bool = False
+    """Whether hidden information can make a legal choice impossible: then no step is taken, `refused` marks the row, it
+    is asked again, and the new decision takes the place of the refused one."""
 
     def __init__(self, spec: GameSpec, num_envs: int, seed: int = 0, checked: bool = False) -> None:
         if num_envs < 1:
@@ -63,6 +64,7 @@ class BatchGame(ABC):
         self.acting = np.ones(rows, bool)
         self.reward = np.zeros(rows, np.float32)
         self.reward_terms = np.zeros((rows, len(spec.reward_terms)), np.float32)
+        self.refused = np.zeros(rows, bool)
         self.terminated = np.zeros(rows, bool)
         self.truncated = np.zeros(rows, bool)
         self.final_observation = np.zeros_like(self.observation)

@@ -110,10 +110,8 @@ def test_two_halves_keep_the_players_of_a_game_together() -> None:
 class Moody(Duel):
     """Refuses every choice once: no step is taken, and the row is asked again."""
 
-    def __init__(self, *arguments, **named) -> None:
-        super().__init__(*arguments, **named)
-        self.refused = np.zeros(self.num_rows, bool)
-        self.turn = 0
+    may_refuse = True
+    turn = 0
 
     def step(self, actions, hold=None) -> None:
         self.turn += 1

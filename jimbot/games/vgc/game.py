@@ -46,7 +46,7 @@ GROUPS = 2
 class VgcGame(BatchGame):
     """N battles on the Showdown simulator."""
 
-    refused: np.ndarray
+    may_refuse = True
 
     def __init__(self, num_envs: int, seed: int = 0, options: Options = Options(), checked: bool = False) -> None:
         super().__init__(SPEC if options.players == 1 else SELF_PLAY_SPEC, num_envs, seed, checked)

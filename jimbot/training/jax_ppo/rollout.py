@@ -241,7 +241,7 @@ class HostCollector:
             self.truncated,
             self.final_value,
             np.asarray(self._value(params, self.game.observation)),
-            self.acting if self.game.spec.players > 1 or self.game.refused is not None else None,
+            self.acting if self.game.spec.players > 1 or self.game.may_refuse else None,
         )
         return tally, rollout, measured
 
@@ -265,8 +265,7 @@ class HostCollector:
             self.seats.act(np.flatnonzero(~self._held[half]), self.action[turn])
         acted = time.perf_counter()
         game.step(self.action[turn], hold=self._held[half])
-        if game.refused is not None:
-            self.acting[turn, rows] &= ~game.refused[rows]
+        self.acting[turn, rows] &= ~game.refused[rows]
         self.reward_terms[turn, rows] = game.reward_terms[rows]
         self.terminated[turn, rows], self.truncated[turn, rows] = game.terminated[rows], game.truncated[rows]
         self.stats[turn, rows] = game.final_stats[rows]
