@@ -144,7 +144,7 @@ class Session:
 
     def keep_memory(self, relieve: Callable[[str], str | None], step: int) -> None:
         """Looks at the memory in use; near the limit the trainer is asked to give some back (see `MemoryKeeper`)."""
-        for sentence in self.memory.look(relieve, step):
+        for sentence in self.memory.look(relieve):
             self.view.note(f"step {step:,}: {sentence}")
             self.recorder.event(step, sentence)
         if self.memory.restart_wanted:

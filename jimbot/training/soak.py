@@ -83,7 +83,10 @@ def soak(
         try:
             first = _wait_for_row(process, run, checkpointed)
             until = min(end, first + 60 * kill_minutes)
-            while process.poll() is None and time.monotonic() < until:
+            # A process killed before its first checkpoint would never get anywhere.
+            while process.poll() is None and (
+                time.monotonic() < until or (time.monotonic() < end and _checkpoint_step(run) <= checkpointed)
+            ):
                 megabytes = tree_bytes(psutil.Process(process.pid)) / 1e6
                 samples.append(Sample(life, time.monotonic() - began, megabytes, _logged_step(run)))
                 time.sleep(POLL_SECONDS)

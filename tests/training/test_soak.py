@@ -18,7 +18,7 @@ def test_training_survives_being_killed_and_the_report_tells(
     monkeypatch.chdir(tmp_path)
     settings = ("num_envs=64", "num_steps=32", "hidden_dim=32", "log_interval=1", "save_interval=4096")
     flags = [f"--set={setting}" for setting in settings]
-    assert run(["soak", "probe", "--hours=0.05", "--kill-minutes=0.2", "--json", *flags]) == 0
+    assert run(["soak", "probe", "--hours=0.06", "--kill-minutes=0.2", "--json", *flags]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["kills"] >= 2
     assert report["crashes"] == 0

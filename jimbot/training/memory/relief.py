@@ -32,6 +32,7 @@ FILE = "memory.json"
 LOOK_SECONDS = 1.0  # between two looks; one costs milliseconds per process
 SETTLE_LOOKS = 3  # looks after a step before the next is taken
 SMALLEST_REPLAY = 1_000_000  # bytes; giving back half of less is not worth it
+RESTART_SECONDS = 300.0  # of a process before a restart may help: only what grew with time becomes smaller by it
 MOST_RESTARTS = 3  # without progress in between
 
 
@@ -70,7 +71,9 @@ class MemoryKeeper:
         self._path = folder / FILE if folder is not None else None
         stored = read_json(self._path) if self._path is not None else None
         self._stored: dict[str, Any] = stored if isinstance(stored, dict) else {}
-        self.look_seconds, self.settle_looks = LOOK_SECONDS, SETTLE_LOOKS
+        self.look_seconds, self.settle_looks, self.restart_seconds = LOOK_SECONDS, SETTLE_LOOKS, RESTART_SECONDS
+        self._began = time.monotonic()
+        self._helpless = False
         self._looked_at = float("-inf")
         self._settling = 0
         self._exhausted: set[str] = set()
@@ -94,7 +97,7 @@ class MemoryKeeper:
             "health/memory_restarts": float(self._stored.get("restarts", 0)),
         }
 
-    def look(self, relieve: Callable[[str], str | None], step: int) -> list[str]:
+    def look(self, relieve: Callable[[str], str | None]) -> list[str]:
         """Measures if it is time, acts if it must, and returns what there is to say. `relieve(name)` does one of
         `STEPS` and answers with a sentence, or None where nothing more can be done that way."""
         now = time.monotonic()
@@ -108,7 +111,7 @@ class MemoryKeeper:
         if self._settling:
             self._settling -= 1
         elif self.share >= RELIEF_SHARE and not self.restart_wanted:
-            said.append(self._relieve(relieve, step))
+            said += self._relieve(relieve)
         return said
 
     def remember(self, **changes: Any) -> None:
@@ -128,10 +131,11 @@ class MemoryKeeper:
         self._stored |= {"restarted_at": step, "in_a_row": number, "restarts": self._stored.get("restarts", 0) + 1}
         self._write()
 
-    def _relieve(self, relieve: Callable[[str], str | None], step: int) -> str:
-        state = self._state()
+    def _relieve(self, relieve: Callable[[str], str | None]) -> list[str]:
+        state, age = self._state(), time.monotonic() - self._began
+        self._settling = self.settle_looks
         for name in STEPS:
-            if name in self._exhausted:
+            if name in self._exhausted or (name == "restart" and age < self.restart_seconds):
                 continue
             done = relieve(name)
             if done is None:
@@ -139,10 +143,11 @@ class MemoryKeeper:
                 continue
             give_back()
             self.taken.append(name)
-            self._settling = self.settle_looks
-            return f"memory is at {state}: {done}"
-        self._settling = self.settle_looks
-        return f"memory is at {state} and nothing more can be given back; raise memory_limit_gb or lower num_envs"
+            return [f"memory is at {state}: {done}"]
+        if self._helpless:
+            return []  # said before
+        self._helpless = True
+        return [f"memory is at {state} and nothing more can be given back; raise memory_limit_gb or lower num_envs"]
 
     def _state(self) -> str:
         return f"{self.used / GIGABYTE:.2f} of {self.budget.limit_gb:g} GB ({self.share:.0%})"

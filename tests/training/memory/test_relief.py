@@ -24,20 +24,20 @@ class TestKeeper:
 
     def keeper(self, used: list[int], **settings: Any) -> MemoryKeeper:
         keeper = MemoryKeeper(MemoryBudget(1.0), measure=lambda: used[0] * MEGABYTE, **settings)
-        keeper.look_seconds = keeper.settle_looks = 0
+        keeper.look_seconds = keeper.settle_looks = keeper.restart_seconds = 0
         return keeper
 
     def test_from_80_percent_on_it_warns_once_and_has_a_metric(self) -> None:
         used = [790]
         keeper = self.keeper(used)
-        assert keeper.look(lambda name: None, 1) == []
+        assert keeper.look(lambda name: None) == []
         used[0] = 810
-        (said,) = keeper.look(lambda name: None, 2)
+        (said,) = keeper.look(lambda name: None)
         assert "0.81 of 1 GB (81%)" in said
-        assert keeper.look(lambda name: None, 3) == []
+        assert keeper.look(lambda name: None) == []
         assert keeper.metrics()["health/memory_warning"] == 1
         used[0] = 500
-        keeper.look(lambda name: None, 4)
+        keeper.look(lambda name: None)
         assert keeper.metrics()["health/memory_warning"] == 0
         assert keeper.metrics()["health/memory_share"] == 0.5
 
@@ -50,16 +50,27 @@ class TestKeeper:
 
         keeper = self.keeper([950])
         for _ in range(4):
-            keeper.look(relieve, 0)
+            keeper.look(relieve)
         assert keeper.taken == ["smaller_replay", "smaller_replay", "smaller_batches", "restart"]
-        (said,) = keeper.look(relieve, 0)
+        (said,) = keeper.look(relieve)
         assert "nothing more can be given back" in said
+        assert keeper.look(relieve) == [], "once is enough"
+
+    def test_a_process_is_not_restarted_before_that_can_help(self) -> None:
+        keeper = self.keeper([950])
+        keeper.restart_seconds = 3600
+        only_restarts = {"restart": "restarted"}
+        keeper.look(only_restarts.get)
+        assert keeper.taken == []
+        keeper.restart_seconds = 0
+        keeper.look(only_restarts.get)
+        assert keeper.taken == ["restart"]
 
     def test_a_step_gets_time_to_show(self) -> None:
         keeper = self.keeper([950])
         keeper.settle_looks = 2
         for _ in range(4):
-            keeper.look(lambda name: name, 0)
+            keeper.look(lambda name: name)
         assert len(keeper.taken) == 2
 
     def test_endless_restarts_without_progress_are_an_error(self, tmp_path: Path) -> None:
@@ -154,12 +165,16 @@ def test_the_command_restarts_itself_under_a_tight_limit_and_finishes(tmp_path: 
     import sys
 
     command = [
-        sys.executable, "-m", "jimbot.cli.main", "train", "probe", "--memory-limit-gb=0.3", "--num-envs=64",
-        "--num-steps=64", "--total-timesteps=4000000", "--eval-games=0", "--run=tight", "--fresh", "--json",
+        sys.executable, "-m", "jimbot.cli.main", "train", "probe", "--memory-limit-gb=0.3", "--num-envs=6",
+        "--num-steps=64", "--num-minibatches=4", "--gradient-pieces=16", "--total-timesteps=200000", "--eval-games=0",
+        "--run=tight", "--fresh", "--json",
     ]  # fmt: skip
     done = subprocess.run(command, cwd=tmp_path, env=os.environ, capture_output=True, text=True, timeout=550)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert json.loads(done.stdout)["step"] >= 4_000_000
+    assert json.loads(done.stdout)["step"] >= 200_000
     stored = json.loads((tmp_path / "runs/tight/memory.json").read_text())
-    assert stored["restarts"] >= 1
-    assert stored["changes"]["num_envs"] < 64
+    assert stored["restarts"] == 1
+    assert stored["changes"] == {"num_envs": 3, "num_steps": 128}
+    events = (tmp_path / "runs/tight/events.log").read_text()
+    assert "3 games instead of 6" in events
+    assert "continued from a checkpoint" in events
