@@ -18,7 +18,7 @@ from types import TracebackType
 from jimbot.errors import SimulatorError
 from jimbot.games.vgc import simulator
 
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 LEAVE_SECONDS = 5.0
 _FOLDERS = ("config/chat-plugins", "logs/repl", "logs/modlog", "databases")
 _CONFIG = {
