@@ -17,8 +17,8 @@ from jimbot.cli import terminal
 from jimbot.errors import JimbotError
 
 COMMANDS = (
-    "train", "resume", "experiment", "record", "clone", "evaluate", "compare", "analyze", "watch", "play", "seed",
-    "replay", "verify", "export", "bench", "soak", "setup", "doctor",
+    "train", "resume", "experiment", "tune", "record", "clone", "evaluate", "compare", "analyze", "watch", "play",
+    "seed", "replay", "verify", "export", "bench", "soak", "setup", "doctor",
 )  # fmt: skip
 """Modules of jimbot.cli, in the order `--help` shows them."""
 

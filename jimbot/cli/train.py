@@ -16,7 +16,7 @@ from jimbot.training.settings import TrainSettings, parse_assignments
 if TYPE_CHECKING:
     from jimbot.training.run import Outcome
 
-NOT_FLAGS = ("game", "game_options", "difficulty_schedule")  # the argument, and --option
+NOT_FLAGS = ("game", "game_options", "difficulty_schedule", "mutations")  # the argument, --option, and tables
 EPILOG = """Examples:
 
 jimbot train hackmatrix --minutes 10
@@ -26,6 +26,8 @@ jimbot train hackmatrix --num-envs 2048 --run-name big --total-timesteps 5000000
 jimbot train hackmatrix --config mine.yaml --set ent_coef=0.05 --option profile=reference
 
 jimbot train hackmatrix --init-from hackmatrix-jax-bc --init-kl 0.1 --value-warmup-updates 10   (after jimbot clone)
+
+jimbot train balatro --population 4 --minutes 60   (four agents in turns, see docs/population.md)
 
 The same command continues a run that was stopped; --fresh starts over."""
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -154,11 +155,7 @@ class CheckpointStore:
         is_best: bool = False,
     ) -> Path:
         """Makes one more checkpoint, then drops those no longer kept. One of the same step is replaced."""
-        make_directory(self.root)
-        with storing(self.root):
-            sweep(self.root)
-        serial = 1 + max((manifest.serial for _, manifest in self._complete()), default=0)
-        manifest = manifest.model_copy(update={"serial": serial})
+        manifest = self._numbered(manifest)
         path = self.root / directory_name(manifest.step)
         names = (POLICY, params_name(manifest.step), STATE)
 
@@ -169,6 +166,24 @@ class CheckpointStore:
             write_npz(folder / STATE, state)
             complete = manifest.model_copy(update={"files": {name: _record(folder / name) for name in names}})
             (folder / MANIFEST).write_text(complete.model_dump_json(indent=1), encoding="utf-8")
+
+        write_directory_atomically(path, fill)
+        write_atomically(self.root / LATEST, path.name.encode())
+        if is_best:
+            self.mark_best(path)
+        self._prune(path, manifest.step)
+        return path
+
+    def adopt(self, checkpoint: Checkpoint, is_best: bool = False) -> Path:
+        """A copy of another store's checkpoint becomes this store's newest: training goes on from there."""
+        manifest = self._numbered(checkpoint.manifest)
+        path = self.root / directory_name(manifest.step)
+
+        def fill(folder: Path) -> None:
+            for name in manifest.files:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(checkpoint.path / name, folder / name)
+            (folder / MANIFEST).write_text(manifest.model_dump_json(indent=1), encoding="utf-8")
 
         write_directory_atomically(path, fill)
         write_atomically(self.root / LATEST, path.name.encode())
@@ -199,6 +214,14 @@ class CheckpointStore:
         """The checkpoint last marked best, or None."""
         path = self._pointed(BEST)
         return path if path is not None and self._is_sound(path) else None
+
+    def _numbered(self, manifest: Manifest) -> Manifest:
+        """The manifest of the next checkpoint to be written here."""
+        make_directory(self.root)
+        with storing(self.root):
+            sweep(self.root)
+        serial = 1 + max((manifest.serial for _, manifest in self._complete()), default=0)
+        return manifest.model_copy(update={"serial": serial})
 
     def _pointed(self, pointer: str) -> Path | None:
         name = (read_text(self.root / pointer) or "").strip()

@@ -73,6 +73,10 @@ def run_training(
     `restart(seconds trained)` replaces this process by a clean one that continues the run, when memory asks for it;
     without one the call ends there, and the next one continues.
     """
+    if settings.population:
+        from jimbot.training.population.run import run_population
+
+        return run_population(settings, root, fresh, quiet)
     trainer_class = learner_class(settings)
     if settings.auto_tune:
         settings = _tuned(settings, None if fresh else RunDirectory(root, run_name(settings)).read_config())

@@ -215,6 +215,8 @@ def run_name(settings: RunSettings) -> str:
     name = settings.run_name or default_name(
         settings.game.replace("/", "-"), learner_name(settings), settings.algorithm
     )
+    if settings.run_name is None and getattr(settings, "population", 0):
+        name = f"{name}-population"
     return f"{name}-{settings.run_suffix}" if settings.run_suffix else name
 
 

@@ -27,6 +27,7 @@ CHANGEABLE = frozenset(
     {
         *("total_timesteps", "minutes", "log_interval", "eval_interval", "eval_games", "stop_on_collapse"),
         *("auto_tune", "autoscale", "memory_limit_gb", "buffer_gb", "gradient_pieces"),
+        *("population_games", "population_quantile"),
         *("address", "num_env_runners", "num_gpus", "num_gpus_per_env_runner", "spill_gb"),
         *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
         *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact"),
@@ -165,6 +166,19 @@ class TrainSettings(RunSettings):
     num_gpus_per_env_runner: float = Field(0, ge=0, description="ray: GPUs for each process that plays.")
     spill_gb: float = Field(
         4.0, gt=0, description="ray: disk that shared memory may overflow to, in the run directory."
+    )
+    population: int = Field(
+        0, ge=0, description="Train so many agents in turns; the worst go on from the best with mutated settings."
+    )
+    population_interval: int | None = Field(
+        None, ge=1, description="Population: steps each agent trains between two comparisons; default: 20 in a run."
+    )
+    population_games: int = Field(100, ge=1, description="Population: validation games that judge each turn.")
+    population_quantile: float = Field(
+        0.25, gt=0, le=0.5, description="Population: share that is replaced by as many of the best."
+    )
+    mutations: dict[str, Any] = Field(
+        default_factory=dict, description="Population: {hyper-parameter: [low, high]} that mutate; default: a table."
     )
 
     log_interval: int = Field(10, ge=1, description="Updates between two log rows.")

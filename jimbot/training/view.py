@@ -11,6 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 _SHOWN = (
+    ("member", "population/member", "{:.0f}"),
+    ("generation", "population/generation", "{:.0f}"),
+    ("best score", "population/best_score", "{:.2f}"),
+    ("mean score", "population/mean_score", "{:.2f}"),
     ("return", "train/mean_episode_return", "{:.2f}"),
     ("length", "train/mean_episode_length", "{:.0f}"),
     ("episodes", "train/num_episodes", "{:.0f}"),

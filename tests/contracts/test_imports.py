@@ -65,6 +65,9 @@ LIBRARIES = (
     ("training/torch_losses.py", {"torch"}, set()),
     ("training/ray/*", {"ray", "torch", "gymnasium"}, set()),
     ("training/callbacks.py", {"ray"}, set()),
+    ("training/ray_tune.py", {"ray"}, set()),
+    ("training/population/ray_pbt.py", {"ray"}, set()),
+    ("training/ray_search.py", {"ray", "optuna"}, set()),
     ("services/*", {"grpc"}, set()),
     # cli: `jimbot --help` must answer at once
     ("cli/*", {"typer"}, {"rich", "yaml", "psutil", "jax", "onnx", "onnxruntime", "matplotlib"}),
@@ -74,6 +77,7 @@ LIBRARIES = (
 EXTRAS = (
     "torch",
     "ray",
+    "optuna",
     "wandb",
     "grpc",
     "stable_baselines3",
@@ -92,6 +96,7 @@ OWN_EXTRA = (
     "jimbot.envs.sb3*",
     "jimbot.training.sb3*",
     "jimbot.training.ray*",
+    "jimbot.training.population.ray*",
     "jimbot.policies.torch*",
     "jimbot.games.vgc.poke_env*",
 )

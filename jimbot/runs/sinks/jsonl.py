@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any, TextIO
 
 from jimbot.runs.files import write_atomically
 from jimbot.runs.sinks.contract import Sink
+
+LONGEST_ROW = 2**16  # bytes; rows have some hundred numbers
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
@@ -20,6 +23,17 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     return [row for row in map(_parse, lines) if row is not None]
+
+
+def last_row(path: Path) -> dict[str, Any] | None:
+    """The newest complete row of a metrics.jsonl that may be growing."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LONGEST_ROW))
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        return None
+    return next((row for line in reversed(lines) if (row := _parse(line)) is not None), None)
 
 
 class JsonlSink(Sink):

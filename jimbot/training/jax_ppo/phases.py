@@ -6,8 +6,10 @@ the live games: what they take per update is theirs, the rest is learning. Nothi
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -15,9 +17,10 @@ import jax.numpy as jnp
 
 from jimbot.games import functional
 from jimbot.games.contract import FunctionalGame
-from jimbot.policies.jax_networks import JaxNetwork
+from jimbot.policies.jax_networks import JaxNetwork, make_network
 from jimbot.training.jax_ppo.program import TrainState
 from jimbot.training.jax_ppo.rollout import act, luck
+from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS, network_text
 from jimbot.training.settings import TrainSettings
 
 REPEATS = 5
@@ -27,6 +30,20 @@ def fused_phase_seconds(
     settings: TrainSettings, network: JaxNetwork, game: FunctionalGame, state: TrainState
 ) -> dict[str, float]:
     """Seconds per update spent in simulate, observe and act."""
+    look, choose, simulate = _parts(network_text(network), game)
+    features, legal_mask = look(state.params, state.rows.state)
+    action = choose(state.params, features, legal_mask)[0]
+    return {
+        "simulate": settings.num_steps * _seconds(simulate, state.rows, action),
+        "observe": settings.num_steps * _seconds(look, state.params, state.rows.state),
+        "act": settings.num_steps * _seconds(choose, state.params, features, jnp.asarray(legal_mask)),
+    }
+
+
+@lru_cache(maxsize=KEPT_PROGRAMS)
+def _parts(described: str, game: FunctionalGame) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    """(look, choose, simulate), compiled."""
+    network = make_network(json.loads(described))
 
     @jax.jit
     def look(params: Any, game_state: Any) -> Any:
@@ -40,13 +57,7 @@ def fused_phase_seconds(
     def simulate(rows: functional.Rows, action: Any) -> Any:
         return functional.advance(game, rows, action)[0]
 
-    features, legal_mask = look(state.params, state.rows.state)
-    action = choose(state.params, features, legal_mask)[0]
-    return {
-        "simulate": settings.num_steps * _seconds(simulate, state.rows, action),
-        "observe": settings.num_steps * _seconds(look, state.params, state.rows.state),
-        "act": settings.num_steps * _seconds(choose, state.params, features, jnp.asarray(legal_mask)),
-    }
+    return look, choose, simulate
 
 
 def _seconds(program: Callable[..., Any], *arguments: Any) -> float:

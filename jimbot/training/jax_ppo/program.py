@@ -7,7 +7,9 @@ is collected from Python and the learning half of the very same code runs on it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -16,6 +18,7 @@ import numpy as np
 
 from jimbot.games import functional
 from jimbot.games.contract import BatchGame, FunctionalGame
+from jimbot.games.spec import GameSpec
 from jimbot.policies.jax_networks import JaxNetwork, Params, make_network
 from jimbot.policies.networks import describe_network
 from jimbot.training.jax_ppo.guidance import guidance
@@ -28,6 +31,7 @@ from jimbot.training.jax_ppo.rollout import (
     phase_key,
     seen_of,
 )
+from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS, network_text, numbers_of, program_key, settings_of
 from jimbot.training.jax_ppo.statistics import Statistics, initial_statistics, with_observations, with_rewards
 from jimbot.training.jax_ppo.update import LossSettings, learn, make_optimiser
 from jimbot.training.league import Seats
@@ -72,21 +76,10 @@ def run_key(seed: int) -> np.ndarray:
 def initial_state(settings: TrainSettings, network: JaxNetwork, game: FunctionalGame | BatchGame) -> TrainState:
     """Fresh parameters and, for a JAX game, freshly started games (one compiled program: eager JAX is slow)."""
     rows = settings.num_envs * game.spec.players
-
-    @jax.jit
-    def build(key: Array, streams: Array) -> TrainState:
-        params = network.init(jax.random.fold_in(jax.random.wrap_key_data(key), 2**31))
-        return TrainState(
-            params=params,
-            optimiser=make_optimiser(settings.max_grad_norm).init(params),
-            key=key,
-            update=jnp.int32(0),
-            tally=Tally(jnp.zeros(rows), jnp.zeros(rows, jnp.int32)),
-            rows=functional.start(game, streams) if isinstance(game, FunctionalGame) else (),
-            reference=jax.tree.map(jnp.zeros_like, params) if settings.init_kl else (),  # until a start is given
-            statistics=initial_statistics(settings, game.spec, rows),
-        )
-
+    if isinstance(game, FunctionalGame):
+        build = _starting(network_text(network), game, program_key(settings), rows)
+    else:
+        build = _start_program(settings, network, game, rows)
     return build(run_key(settings.seed), functional.row_streams(settings.seed, rows))
 
 
@@ -94,28 +87,8 @@ def fused_update(
     settings: TrainSettings, network: JaxNetwork, game: FunctionalGame
 ) -> Callable[[TrainState, float], UpdateResult]:
     """(state, learning rate) → one whole update, as a single compiled program. The old state is consumed."""
-    losses = loss_settings(settings)
-
-    def update(state: TrainState, lr: Array) -> UpdateResult:
-        rows, tally, rollout, measured = collect_fused(
-            game,
-            network,
-            settings.reward_transform,
-            settings.num_steps,
-            state.params,
-            state.rows,
-            state.tally,
-            phase_key(state.key, state.update, COLLECT),
-        )
-        shuffle = phase_key(state.key, state.update, SHUFFLE)
-        guide = guidance(settings, state.params, state.reference, state.update)
-        statistics, rollout = with_rewards(settings, state.statistics, rollout)
-        params, optimiser, metrics = learn(network, losses, state.params, state.optimiser, rollout, lr, shuffle, guide)
-        statistics, params = with_observations(settings, game.spec, statistics, rollout, state.update, params)
-        following = TrainState(params, optimiser, state.key, state.update + 1, tally, rows, state.reference, statistics)
-        return UpdateResult(following, metrics, measured)
-
-    return jax.jit(update, donate_argnums=0)
+    program, numbers = _fused(network_text(network), game, program_key(settings)), numbers_of(settings)
+    return lambda state, lr: program(state, lr, numbers)
 
 
 class Rest(NamedTuple):
@@ -139,24 +112,87 @@ class HostUpdate:
         seats: Seats | None = None,
     ) -> None:
         self.collector = HostCollector(game, network, settings.reward_transform, settings.num_steps, halves, seats)
-        losses = loss_settings(settings)
-
-        def learn_raw(params: Params, optimiser: Any, rollout: Any, lr: Array, rest: Rest) -> Any:
-            seen = jax.vmap(lambda observation: seen_of(network, observation))(rollout.features)
-            rollout = rollout._replace(features=network.prepare(rollout.features, params), seen=seen)
-            statistics, rollout = with_rewards(settings, rest.statistics, rollout)
-            guide = guidance(settings, params, rest.reference, rest.update)
-            shuffle = phase_key(rest.key, rest.update, SHUFFLE)
-            params, optimiser, metrics = learn(network, losses, params, optimiser, rollout, lr, shuffle, guide)
-            statistics, params = with_observations(settings, game.spec, statistics, rollout, rest.update, params)
-            return params, optimiser, metrics, statistics
-
-        self._learn = jax.jit(learn_raw, donate_argnums=(0, 1))
+        self._numbers = numbers_of(settings)
+        self._learn = _learning(network_text(network), game.spec, program_key(settings))
 
     def __call__(self, state: TrainState, lr: float) -> UpdateResult:
         key = phase_key(state.key, state.update, COLLECT)
         tally, rollout, measured = self.collector.collect(state.params, state.tally, key)
         rest = Rest(state.key, state.update, state.reference, state.statistics)
-        params, optimiser, metrics, statistics = self._learn(state.params, state.optimiser, rollout, lr, rest)
+        params, optimiser, metrics, statistics = self._learn(
+            state.params, state.optimiser, rollout, lr, self._numbers, rest
+        )
         following = TrainState(params, optimiser, state.key, state.update + 1, tally, (), state.reference, statistics)
         return UpdateResult(following, metrics, measured)
+
+
+def _start_program(
+    settings: TrainSettings, network: JaxNetwork, game: FunctionalGame | BatchGame, rows: int
+) -> Callable[[Any, Any], TrainState]:
+    @jax.jit
+    def build(key: Array, streams: Array) -> TrainState:
+        params = network.init(jax.random.fold_in(jax.random.wrap_key_data(key), 2**31))
+        return TrainState(
+            params=params,
+            optimiser=make_optimiser(settings.max_grad_norm).init(params),
+            key=key,
+            update=jnp.int32(0),
+            tally=Tally(jnp.zeros(rows), jnp.zeros(rows, jnp.int32)),
+            rows=functional.start(game, streams) if isinstance(game, FunctionalGame) else (),
+            reference=jax.tree.map(jnp.zeros_like, params) if settings.init_kl else (),  # until a start is given
+            statistics=initial_statistics(settings, game.spec, rows),
+        )
+
+    return build
+
+
+@lru_cache(maxsize=KEPT_PROGRAMS)
+def _starting(described: str, game: FunctionalGame, key: str, rows: int) -> Callable[[Any, Any], TrainState]:
+    return _start_program(settings_of(key), make_network(json.loads(described)), game, rows)
+
+
+@lru_cache(maxsize=KEPT_PROGRAMS)
+def _fused(described: str, game: FunctionalGame, key: str) -> Callable[..., UpdateResult]:
+    network, fixed = make_network(json.loads(described)), settings_of(key)
+
+    def update(state: TrainState, lr: Array, numbers: dict[str, Any]) -> UpdateResult:
+        settings = fixed.model_copy(update=numbers)
+        losses = loss_settings(settings)
+        rows, tally, rollout, measured = collect_fused(
+            game,
+            network,
+            settings.reward_transform,
+            settings.num_steps,
+            state.params,
+            state.rows,
+            state.tally,
+            phase_key(state.key, state.update, COLLECT),
+        )
+        shuffle = phase_key(state.key, state.update, SHUFFLE)
+        guide = guidance(settings, state.params, state.reference, state.update)
+        statistics, rollout = with_rewards(settings, state.statistics, rollout)
+        params, optimiser, metrics = learn(network, losses, state.params, state.optimiser, rollout, lr, shuffle, guide)
+        statistics, params = with_observations(settings, game.spec, statistics, rollout, state.update, params)
+        following = TrainState(params, optimiser, state.key, state.update + 1, tally, rows, state.reference, statistics)
+        return UpdateResult(following, metrics, measured)
+
+    return jax.jit(update, donate_argnums=0)
+
+
+@lru_cache(maxsize=KEPT_PROGRAMS)
+def _learning(described: str, spec: GameSpec, key: str) -> Callable[..., Any]:
+    network, fixed = make_network(json.loads(described)), settings_of(key)
+
+    def learn_raw(params: Params, optimiser: Any, rollout: Any, lr: Array, numbers: dict[str, Any], rest: Rest) -> Any:
+        settings = fixed.model_copy(update=numbers)
+        losses = loss_settings(settings)
+        seen = jax.vmap(lambda observation: seen_of(network, observation))(rollout.features)
+        rollout = rollout._replace(features=network.prepare(rollout.features, params), seen=seen)
+        statistics, rollout = with_rewards(settings, rest.statistics, rollout)
+        guide = guidance(settings, params, rest.reference, rest.update)
+        shuffle = phase_key(rest.key, rest.update, SHUFFLE)
+        params, optimiser, metrics = learn(network, losses, params, optimiser, rollout, lr, shuffle, guide)
+        statistics, params = with_observations(settings, spec, statistics, rollout, rest.update, params)
+        return params, optimiser, metrics, statistics
+
+    return jax.jit(learn_raw, donate_argnums=(0, 1))

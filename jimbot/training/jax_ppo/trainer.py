@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,14 @@ from jimbot.training.compile_cache import use_compile_cache
 from jimbot.training.environments import has_curriculum, training_game
 from jimbot.training.framework import Callback, RLTrainer
 from jimbot.training.jax_ppo.phases import fused_phase_seconds
-from jimbot.training.jax_ppo.program import HostUpdate, TrainState, fused_update, initial_state, network_for
+from jimbot.training.jax_ppo.program import (
+    HostUpdate,
+    TrainState,
+    fused_update,
+    initial_state,
+    network_for,
+)
+from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS
 from jimbot.training.measures import Measures
 from jimbot.training.moments import Moments, moments_of
 from jimbot.training.session import Session
@@ -150,7 +159,7 @@ class JaxPPOTrainer(RLTrainer):
     def _build_game(self) -> FunctionalGame | BatchGame:
         settings = self.settings
         by_hand = settings.stepping == "host" or has_curriculum(settings)
-        pure = None if by_hand else functional_game(settings.game, settings.game_options)
+        pure = None if by_hand else _pure_game(settings.game, json.dumps(settings.game_options, sort_keys=True))
         if pure is not None:
             return pure
         if settings.stepping == "fused":
@@ -196,3 +205,9 @@ class JaxPPOTrainer(RLTrainer):
             config=self.settings.model_dump(mode="json"),
             metrics={name: value for name, value in self.session.latest_metrics.items() if value == value},
         )
+
+
+@lru_cache(maxsize=KEPT_PROGRAMS)
+def _pure_game(game: str, options: str) -> FunctionalGame | None:
+    """One object per game and options, so that trainers of one process share the programs compiled for it."""
+    return functional_game(game, json.loads(options))

@@ -19,7 +19,7 @@ Array = jax.Array
 
 
 class LossSettings(NamedTuple):
-    """What the compiled update is specialised on (static); the learning rate alone is traced."""
+    """The numbers of the loss, which may be traced (see `shared`), and the counts that shape the update."""
 
     gamma: float
     gae_lambda: float

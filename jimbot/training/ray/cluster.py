@@ -33,7 +33,7 @@ class Cluster:
             if settings.address is None:
                 self._start(settings, spill)
             else:
-                _join(settings.address)
+                join(settings.address)
         self.resources = ray.cluster_resources()
         check_runners(settings, int(self.resources.get("CPU", 0)))
         self.gpus = usable_gpus(settings, self.resources.get("GPU", 0.0), note)
@@ -78,7 +78,8 @@ def spill_threshold(folder: Path, gigabytes: float) -> float:
     return min(MOST_OF_DISK, (disk.used + gigabytes * GIGABYTE) / disk.total)
 
 
-def _join(address: str) -> None:
+def join(address: str) -> None:
+    """Connects to a cluster that runs; one sentence if there is none."""
     try:
         ray.init(address=address, log_to_driver=False, configure_logging=False)
     except (ConnectionError, RuntimeError, ValueError, OSError) as problem:
