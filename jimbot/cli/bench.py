@@ -15,7 +15,7 @@ LEARNERS = {  # game: (name, network, width)
     "balatro": (("balatro", "auto", 0),),
 }
 COMPARED = ("balatro",)  # learners measured against sb3-contrib's MaskablePPO in the same run
-TARGETS = ("balatro", *JAX_GAMES, "vgc", "learner", "replay", "all")
+TARGETS = ("balatro", *JAX_GAMES, "vgc", "learner", "ray", "replay", "all")
 EPILOG = """Examples:
 
 jimbot bench balatro
@@ -25,6 +25,8 @@ jimbot bench hackmatrix
 jimbot bench vgc   (battles against poke-env's network players)
 
 jimbot bench learner --game balatro --json
+
+jimbot bench ray --game balatro
 
 jimbot bench replay
 
@@ -37,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 def bench(
     what: Annotated[
-        str, typer.Argument(help="balatro, hackmatrix, vgc (random play), learner (PPO), replay, or all.")
+        str, typer.Argument(help="balatro, hackmatrix, vgc (random play), learner (PPO), ray, replay, or all.")
     ] = "all",
     game: Annotated[str | None, typer.Option(help="Measure the learner on this game only.")] = None,
     seconds: Annotated[float, typer.Option(help="How long each measurement runs.")] = 10.0,
@@ -75,6 +77,12 @@ def bench(
         for learned in [game] if game else LEARNERS:
             for name, network, width in LEARNERS[learned]:
                 results[f"learner_{name}"] = _learner(learned, name, network, width, num_envs or 256, seconds)
+    if what == "ray":  # not part of all: it starts a cluster
+        from jimbot.training.ray.benchmarks import bench_ray
+
+        for learned in [game] if game else LEARNERS:
+            terminal.note(f"PPO of RLlib on {learned}, and on games of the same shapes that do nothing…")
+            results[f"ray_{learned}"] = bench_ray(learned, seconds, num_envs)
     if what in ("replay", "all"):
         from jimbot.training.replay.benchmarks import bench_replay
 

@@ -71,7 +71,7 @@ def _common(
         )
         .env_runners(
             num_env_runners=settings.num_env_runners,
-            num_envs_per_env_runner=settings.num_envs // settings.num_env_runners,
+            num_envs_per_env_runner=max(1, settings.num_envs // settings.num_env_runners),
             gym_env_vectorize_mode="vector_entry_point",
             rollout_fragment_length=settings.num_steps,
             batch_mode="truncate_episodes",

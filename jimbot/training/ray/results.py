@@ -16,7 +16,9 @@ from ray.rllib.core import ALL_MODULES, DEFAULT_MODULE_ID
 LOSSES = {
     "total_loss": "train/loss",
     "policy_loss": "train/pg_loss",
+    "mean_pi_loss": "train/pg_loss",
     "vf_loss": "train/value_loss",
+    "mean_vf_loss": "train/value_loss",  # IMPALA's vf_loss is a sum
     "entropy": "train/entropy",
     "mean_kl_loss": "train/approx_kl",
     "clip_frac": "train/clip_frac",
