@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gymnasium.spaces import Discrete
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.bc import BCConfig
@@ -24,7 +25,7 @@ from jimbot.training.curriculum import AnteCurriculum
 from jimbot.training.environments import has_curriculum
 from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
 from jimbot.training.ray.episode_replay import CompressedEpisodeReplay
-from jimbot.training.ray.games import ENVIRONMENT, register_games
+from jimbot.training.ray.games import ENVIRONMENT, register_games, runner_space
 from jimbot.training.ray.learners import EpisodesToSamples, MaskedDQNLearner, MaskedPPOLearner
 from jimbot.training.ray.modules import MaskedActorCritic, MaskedQ, spec_of
 from jimbot.training.ray.offline import RecordedDecisions
@@ -179,20 +180,14 @@ def _dqn(settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, s
 def _offline(
     config: Any, settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, start: int, curriculum: Any
 ) -> Any:
-    decisions = functools.partial(
-        RecordedDecisions,
-        path=settings.offline_data,
-        spec=spec,
-        gamma=settings.gamma,
-        reward_transform=settings.reward_transform,
-        seed=settings.seed,
-        start=start,
-    )
     return (
         _common(config, settings, gpus, start, curriculum)
+        .environment(observation_space=runner_space(spec), action_space=Discrete(spec.actions.size))
         .env_runners(num_env_runners=0, num_envs_per_env_runner=1)
         .training(train_batch_size_per_learner=settings.batch_size)
-        .offline_data(input_="", offline_data_class=decisions, dataset_num_iters_per_learner=1)
+        .offline_data(
+            input_=str(settings.offline_data), offline_data_class=RecordedDecisions, dataset_num_iters_per_learner=1
+        )
         .rl_module(rl_module_spec=spec_of(description, spec, MaskedActorCritic))
     )
 

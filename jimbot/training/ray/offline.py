@@ -7,7 +7,6 @@ constant memory by the reader that `jimbot clone` uses, so they go straight to t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,10 @@ import torch
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 from ray.rllib.evaluation.postprocessing import Postprocessing
+from ray.rllib.offline.offline_data import OfflineData
 from ray.rllib.policy.sample_batch import MultiAgentBatch, SampleBatch
 
-from jimbot.games.spec import GameSpec
+from jimbot.games.contract import game_entry
 from jimbot.training.imitation.batches import Batch, Batches
 from jimbot.training.imitation.dataset import Dataset
 from jimbot.training.ray.games import MASK, OBSERVATION
@@ -26,23 +26,24 @@ from jimbot.training.reward_transform import transform_reward
 VALIDATION = 0.05  # of the games; held back, as by `jimbot clone`
 
 
-class RecordedDecisions:
-    """RLlib's OfflineData over one of our datasets: endless epochs of shuffled decisions."""
+class RecordedDecisions(OfflineData):
+    """RLlib's OfflineData over one of our datasets, `config.input_`: endless epochs of shuffled decisions."""
 
-    def __init__(
-        self, config: Any, *, path: Path, spec: GameSpec, gamma: float, reward_transform: str, seed: int, start: int = 0
-    ) -> None:
-        """`start`: decisions learned from so far; a continued run goes on with an epoch of its own."""
-        self.dataset = Dataset.open(path, spec)
-        reward = transform_reward(reward_transform, self.dataset.reward)
-        luck = int(np.random.SeedSequence([seed, start]).generate_state(1)[0])
-        self.batches = Batches(self.dataset, reward, gamma, VALIDATION, luck, probabilities=False)
+    def __init__(self, config: Any) -> None:  # nothing of what RLlib's own does is needed
+        told = config.env_config
+        self.dataset = Dataset.open(config.input_, game_entry(told["game"]).spec)
+        reward = transform_reward(told["reward_transform"], self.dataset.reward)
+        # `start`: decisions learned from so far; a continued run goes on with epochs of its own.
+        luck = int(np.random.SeedSequence([told["seed"], told["start"]]).generate_state(1)[0])
+        self.batches = Batches(self.dataset, reward, config.gamma, VALIDATION, luck, probabilities=False)
         self.iter_batches_kwargs: dict[str, Any] = {}
         self._epoch = 0
         self._size = 0
         self._coming: Iterator[Batch] = iter(())
 
-    def sample(self, num_samples: int, return_iterator: bool = False, num_shards: int = 1, **kwargs: Any) -> Any:
+    def sample(
+        self, num_samples: int, return_iterator: bool = False, num_shards: int = 1, module_state: Any = None
+    ) -> Any:
         size = min(num_samples, self.batches.train_rows)
         batch = next(self._coming, None) if size == self._size else None
         if batch is None:

@@ -368,3 +368,28 @@ def test_games_of_several_players_are_refused() -> None:
     game.spec = type("Spec", (), {"players": 2, "id": "duel"})
     with pytest.raises(UsageError, match="'duel' has 2 players"):
         RunnerGames(game)
+
+
+def test_no_cluster_at_an_address_is_a_sentence() -> None:
+    with pytest.raises(SettingsError, match="There is no Ray cluster at address '127.0.0.1:1'"):
+        cluster._join("127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [("num_rollout_workers", "num_env_runners"), ("observation_filter", "normalize_obs"), ("horizon", "option of the")],
+)
+def test_names_rllib_gave_up_are_refused_with_what_replaces_them(name: str, instead: str) -> None:
+    with pytest.raises(SettingsError, match=f"'{name}' is a name RLlib gave up.*{instead}"):
+        load_settings({"env": "probe", name: 1})
+
+
+def test_a_learned_row_per_joker_widens_balatronet() -> None:
+    spec = game_entry("balatro").spec
+    described = describe_network(
+        spec, **network_choice(load_settings({"network": "BalatroNet", "memgraph_embedding_dim": 12}))
+    )
+    shapes = param_shapes(described)
+    assert shapes["table_joker_graph"] == (spec.observation["joker_id"].ids, 12)
+    assert shapes["shared_0.weight"][0] == 512 + 2 * 12
+    assert "table_joker_graph" not in param_shapes(describe_network(spec, "BalatroNet"))
