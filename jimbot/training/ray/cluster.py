@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from jimbot.training.settings import TrainSettings
 
 LEAST_STORE = 80 * 2**20
 """Ray starts with no less."""
+KNOCK_SECONDS = 5.0
 MOST_OF_DISK = 0.95
 """Ray never fills a disk beyond this share, whatever a run allows."""
 
@@ -81,12 +83,20 @@ def spill_threshold(folder: Path, gigabytes: float) -> float:
 def join(address: str) -> None:
     """Connects to a cluster that runs; one sentence if there is none."""
     try:
+        _knock(address)
         ray.init(address=address, log_to_driver=False, configure_logging=False)
     except (ConnectionError, RuntimeError, ValueError, OSError) as problem:
         raise SettingsError(
             f"There is no Ray cluster at address '{address}'. Start one with `ray start --head` on one machine and "
             "`ray start --address HOST:6379` on the others, or leave --address out to use this machine alone."
         ) from problem
+
+
+def _knock(address: str) -> None:
+    """Raises if nobody listens there: Ray itself would try for eight minutes."""
+    host, colon, port = address.rpartition(":")
+    if colon and "/" not in host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
 
 
 def check_runners(settings: TrainSettings, cpus: int) -> None:

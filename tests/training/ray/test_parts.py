@@ -19,7 +19,7 @@ from ray.rllib.utils.postprocessing.value_predictions import compute_value_targe
 from jimbot.errors import CheckpointError, SettingsError, UsageError  # noqa: E402
 from jimbot.games.contract import game_entry, make  # noqa: E402
 from jimbot.policies import masking, torch_masking  # noqa: E402
-from jimbot.policies.networks import describe_network  # noqa: E402
+from jimbot.policies.networks import describe_network, param_shapes  # noqa: E402
 from jimbot.policies.onnx_form import onnx_from_params  # noqa: E402
 from jimbot.policies.portable import OnnxPolicy  # noqa: E402
 from jimbot.training import torch_losses  # noqa: E402
@@ -32,7 +32,7 @@ from jimbot.training.ray.games import MASK, OBSERVATION, RunnerGames, make_games
 from jimbot.training.ray.learners import EpisodesToSamples, MaskedDQNLearner  # noqa: E402
 from jimbot.training.ray.modules import MaskedQ, spec_of  # noqa: E402
 from jimbot.training.ray.results import losses_of  # noqa: E402
-from jimbot.training.settings import TrainSettings, load_settings  # noqa: E402
+from jimbot.training.settings import TrainSettings, load_settings, network_choice  # noqa: E402
 
 MODULE = "default_policy"
 PROBE = game_entry("probe").spec
@@ -371,7 +371,7 @@ def test_games_of_several_players_are_refused() -> None:
 
 
 def test_no_cluster_at_an_address_is_a_sentence() -> None:
-    with pytest.raises(SettingsError, match="There is no Ray cluster at address '127.0.0.1:1'"):
+    with pytest.raises(SettingsError, match=r"There is no Ray cluster at address '127.0.0.1:1'"):
         cluster._join("127.0.0.1:1")
 
 
