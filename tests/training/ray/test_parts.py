@@ -372,7 +372,7 @@ def test_games_of_several_players_are_refused() -> None:
 
 def test_no_cluster_at_an_address_is_a_sentence() -> None:
     with pytest.raises(SettingsError, match=r"There is no Ray cluster at address '127.0.0.1:1'"):
-        cluster._join("127.0.0.1:1")
+        cluster.join("127.0.0.1:1")
 
 
 @pytest.mark.parametrize(
