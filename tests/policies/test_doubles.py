@@ -68,8 +68,8 @@ def test_onnx_and_jax_agree(parts: dict[str, Any]) -> None:
     model = onnx_from_params(parts["description"], arrays, SPEC.observation.size, SPEC.actions.size)
     decision = OnnxPolicy.from_bytes(model).act(rows, legal)
     expected = masking.probabilities(masking.log_probabilities(np.asarray(logits), legal), legal)
-    np.testing.assert_allclose(decision.probabilities, expected, atol=1e-4)
-    np.testing.assert_allclose(decision.values, value, atol=1e-3)
+    np.testing.assert_allclose(decision.probabilities, expected, atol=1e-3)
+    np.testing.assert_allclose(decision.values, value, rtol=1e-4, atol=1e-2)
 
 
 def test_torch_and_jax_agree(parts: dict[str, Any]) -> None:
@@ -82,8 +82,8 @@ def test_torch_and_jax_agree(parts: dict[str, Any]) -> None:
     with torch.no_grad():
         logits, value = network(torch.as_tensor(rows))
     expected, expected_value = parts["apply"](parts["params"], rows)
-    np.testing.assert_allclose(logits, expected, atol=1e-3)
-    np.testing.assert_allclose(value, expected_value, atol=1e-3)
+    np.testing.assert_allclose(logits, expected, rtol=1e-4, atol=1e-2)
+    np.testing.assert_allclose(value, expected_value, rtol=1e-4, atol=1e-2)
 
 
 def orders_that_change(parts: dict[str, Any], changed: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -113,7 +113,7 @@ def test_swapping_the_two_slots_swaps_the_orders(parts: dict[str, Any]) -> None:
     joint = joint - np.asarray(parts["params"]["actions.bias"])[:2025].reshape(45, 45)
     unaimed = [orders.move_code(move, 0) for move in range(4)] + [orders.switch_code(2), orders.PASS]
     part = joint[np.ix_(unaimed, unaimed)]
-    np.testing.assert_allclose(part, part.T, atol=1e-3)
+    np.testing.assert_allclose(part, part.T, rtol=1e-4, atol=1e-2)
 
 
 def test_a_preview_is_about_the_four_it_brings(parts: dict[str, Any]) -> None:
