@@ -33,6 +33,7 @@ from jimbot.training.settings import TrainSettings
 
 SAMPLE_SECONDS = 1800.0  # a first sample may include compiling a game
 RESTARTS = 1000  # of a lost runner, before RLlib gives up on it
+PROBE_SECONDS = 10.0  # a lost runner that does not answer yet is asked again after the next update
 ASYNC_SECONDS = 2.0  # what one iteration of an asynchronous algorithm lasts at least
 
 
@@ -87,6 +88,7 @@ def _common(
             max_num_env_runner_restarts=RESTARTS,
             delay_between_env_runner_restarts_s=1.0,
             num_consecutive_env_runner_failures_tolerance=RESTARTS,
+            env_runner_health_probe_timeout_s=PROBE_SECONDS,
         )
         .callbacks(functools.partial(BalatroCallbacks, curriculum=curriculum))
         .reporting(min_time_s_per_iteration=0, min_sample_timesteps_per_iteration=0)

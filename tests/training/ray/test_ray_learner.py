@@ -111,7 +111,7 @@ def test_ppo_learns_survives_lost_runners_and_goes_on_where_it_stopped(rows: Any
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RayTrainer, "create_model", remember)
-        trainer, found = rows(**PPO, total_timesteps=24 * batch, callback=kill_one)
+        trainer, found = rows(**PPO, total_timesteps=16 * batch, callback=kill_one)
     assert killed
     assert killed[0] not in runner_pids(trainer), "a runner that died has a successor"
     assert found[-1]["health/runner_restarts"] == 1
@@ -135,7 +135,7 @@ def test_ppo_learns_survives_lost_runners_and_goes_on_where_it_stopped(rows: Any
 
     step, updates = trainer.step, trainer.updates
     trainer.close()
-    again = create_trainer("probe", {**PPO, "total_timesteps": 26 * batch}, root=trainer.session.run.root)
+    again = create_trainer("probe", {**PPO, "total_timesteps": 18 * batch}, root=trainer.session.run.root)
     assert isinstance(again, RayTrainer)
     assert (again.step, again.updates) == (step, updates)
     for name, value in again._params().items():
@@ -144,7 +144,7 @@ def test_ppo_learns_survives_lost_runners_and_goes_on_where_it_stopped(rows: Any
     for theirs, ours in zip(_arrays(optimiser), _arrays(restored), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     again.train()
-    assert again.step >= 26 * batch
+    assert again.step >= 18 * batch
     assert again.updates > updates
     again.close()
     with pytest.raises(CheckpointError, match="learner"):
@@ -166,7 +166,7 @@ def _arrays(tree: Any) -> list[np.ndarray]:
 
 @pytest.mark.usefixtures("cluster")
 def test_dqn_learns_from_prioritised_replay(rows: Any) -> None:
-    trainer, found = rows(**{**DQN, "log_interval": 8}, total_timesteps=6144, exploration_fraction=0.5)
+    trainer, found = rows(**{**DQN, "log_interval": 8}, total_timesteps=4096, exploration_fraction=0.5)
     learned = [row for row in found if "train/loss" in row]
     assert learned
     assert all(np.isfinite(row["train/loss"]) for row in learned)
