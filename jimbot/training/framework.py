@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from jimbot.errors import MissingExtraError, SettingsError, UnknownNameError
 from jimbot.games.contract import BatchGame, available_games, game_entry
 from jimbot.runs.checkpoint import CheckpointStore as CheckpointManager
-from jimbot.runs.checkpoint import find_checkpoint
+from jimbot.runs.checkpoint import Manifest, find_checkpoint
 from jimbot.training.config import (
     LEARNER_OF_ALGORITHM,
     HyperparameterConfig,
@@ -101,6 +101,20 @@ class RLTrainer(ABC):
 
     def games_restarted(self) -> None:  # noqa: B027 - for learners that remember the last observation
         """Called when the games given to the trainer have been started anew."""
+
+    def manifest_of(self, learner: str, network: Mapping[str, Any], update: int) -> Manifest:
+        """What a checkpoint made now says about itself."""
+        return Manifest.for_game(
+            self.spec,
+            game_options=self.settings.game_options,
+            learner=learner,
+            algorithm=self.settings.algorithm,
+            network=dict(network),
+            step=self.step,
+            update=update,
+            config=self.settings.model_dump(mode="json"),
+            metrics={name: value for name, value in self.session.latest_metrics.items() if value == value},
+        )
 
     @abstractmethod
     def policy_onnx(self) -> bytes:

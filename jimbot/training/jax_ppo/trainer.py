@@ -194,17 +194,7 @@ class JaxPPOTrainer(RLTrainer):
         return self.state
 
     def _manifest(self) -> Manifest:
-        return Manifest.for_game(
-            self.spec,
-            game_options=self.settings.game_options,
-            learner=LEARNER,
-            algorithm=ALGORITHM,
-            network=dict(self.network.description),
-            step=self.step,
-            update=int(self._live().update),
-            config=self.settings.model_dump(mode="json"),
-            metrics={name: value for name, value in self.session.latest_metrics.items() if value == value},
-        )
+        return self.manifest_of(LEARNER, self.network.description, int(self._live().update))
 
 
 @lru_cache(maxsize=KEPT_PROGRAMS)

@@ -257,17 +257,7 @@ class RayTrainer(RLTrainer):
         return self.algorithm
 
     def _manifest(self) -> Manifest:
-        return Manifest.for_game(
-            self.spec,
-            game_options=self.settings.game_options,
-            learner=LEARNER,
-            algorithm=self.settings.algorithm,
-            network=self.description,
-            step=self.step,
-            update=self.updates,
-            config=self.settings.model_dump(mode="json"),
-            metrics={name: value for name, value in self.session.latest_metrics.items() if value == value},
-        )
+        return self.manifest_of(LEARNER, self.description, self.updates)
 
 
 def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
