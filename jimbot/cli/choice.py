@@ -68,6 +68,17 @@ def choose(
     return Choice(name, policy, manifest, entry, merged)
 
 
+def game_first(first: str, second: str | None, game: str | None) -> tuple[str, str | None]:
+    """`GAME POLICY` as some type it, or `POLICY` alone: (policy, game)."""
+    if second is None:
+        return first, game
+    if first not in available_games():
+        raise UsageError(f"Got two policies, '{first}' and '{second}'; give one, or a game and a policy.")
+    if game not in (None, first):
+        raise UsageError(f"'{first}' and --game {game} name two games; give one of them.")
+    return second, first
+
+
 def newest_checkpoint(runs_dir: Path) -> Path:
     """The newest checkpoint of the run that was saved last."""
     names = run_names(runs_dir)
@@ -103,4 +114,4 @@ def _or(names: list[str]) -> str:
     return " or ".join(names)
 
 
-__all__ = ["RANDOM", "Choice", "Which", "choose", "newest_checkpoint", "shipped"]
+__all__ = ["RANDOM", "Choice", "Which", "choose", "game_first", "newest_checkpoint", "shipped"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -30,7 +31,9 @@ jimbot compare runs/a/checkpoints/000000032768 runs/a/checkpoints/000000065536 -
 
 jimbot compare hackmatrix my-run --metric stage   (against the policy that comes with JimBot)
 
-jimbot compare my-run random --games 1000 --metric blinds_cleared --option stake=gold"""
+jimbot compare my-run random --games 1000 --metric blinds_cleared --option stake=gold
+
+jimbot compare my-run other-run --picture table.png   (two players: everybody meets everybody)"""
 
 
 def register(app: typer.Typer) -> None:
@@ -48,6 +51,12 @@ def compare(
     seeds_file: SeedsFileOption = None,
     stochastic: StochasticOption = False,
     option: OptionOption = None,
+    scripted: Annotated[
+        bool, typer.Option(help="In games of two players: the game's scripted players take part.")
+    ] = True,
+    picture: Annotated[
+        Path | None, typer.Option(help="In games of two players: write the table as a picture (.png, .svg, .pdf).")
+    ] = None,
     num_envs: NumEnvsOption = 256,
     best: BestOption = False,
     runs_dir: RunsDirOption = RUNS,
@@ -55,18 +64,52 @@ def compare(
 ) -> None:
     """Compare policies on the very same games.
 
-    Shows the difference of each pair, seed by seed, with an interval that says whether it is luck.
+    Shows the difference of each pair, seed by seed, with an interval that says whether it is luck. In games of two
+    players everybody meets everybody: who beats whom, and ratings with intervals.
     """
     terminal.require_positive(games=games, num_envs=num_envs)
     from jimbot.cli.choice import shipped
+    from jimbot.errors import UsageError
+    from jimbot.evaluation import common_game, cross_play
     from jimbot.evaluation import compare as judge
-    from jimbot.games import available_games
+    from jimbot.evaluation.duel_picture import check_picture
+    from jimbot.games import available_games, game_entry
     from jimbot.training.compile_cache import use_compile_cache
 
+    which = "best" if best else "latest"
+    named = [shipped(reference) if reference in available_games() else reference for reference in policies]
+    game = game or common_game(named, runs_dir, which)
+    if game_entry(game).two_sides is not None:
+        if picture is not None:
+            check_picture(picture)
+        with showing_progress(f"Playing {len(policies)} policies", quiet=as_json) as progress:
+            crossed = cross_play(
+                named,
+                game,
+                games,
+                scripted=scripted,
+                bank=seeds,
+                seeds_file=seeds_file,
+                options=terminal.pairs(option or []),
+                deterministic=not stochastic,
+                num_envs=num_envs,
+                progress=progress,
+                runs_root=runs_dir,
+                which=which,
+            )
+        if picture is not None:
+            terminal.note(f"The picture is in {crossed.save_picture(picture)}.")
+        if as_json:
+            terminal.print_json(crossed.to_dict())
+        else:
+            terminal.console().print(crossed)
+        return
+    if picture is not None:
+        raise UsageError(f"Game '{game}' is for one player; --picture shows who beats whom. Leave it out.")
     use_compile_cache()
     with showing_progress(f"Playing {len(policies)} policies", quiet=as_json) as progress:
         comparison = judge(
-            [shipped(reference) if reference in available_games() else reference for reference in policies],
+            named,
             game,
             games,
             metric=metric,
@@ -77,7 +120,7 @@ def compare(
             num_envs=num_envs,
             progress=progress,
             runs_root=runs_dir,
-            which="best" if best else "latest",
+            which=which,
         )
     if as_json:
         terminal.print_json(comparison.to_dict())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
 from jimbot.cli import terminal
@@ -13,6 +15,7 @@ from jimbot.cli.options import (
     GamesOption,
     JsonOption,
     NumEnvsOption,
+    OpponentOption,
     OptionOption,
     PolicyArgument,
     RunsDirOption,
@@ -23,6 +26,9 @@ from jimbot.cli.options import (
     showing_progress,
 )
 from jimbot.cli.start import keep_compiled
+
+if TYPE_CHECKING:
+    from jimbot.evaluation import DuelEvaluation, Evaluation
 
 EPILOG = """Examples:
 
@@ -38,7 +44,11 @@ jimbot evaluate policy.onnx --seeds-file seeds.txt   (one seed per line)
 
 jimbot evaluate random --game balatro --option deck=blue --option stake=gold
 
-jimbot evaluate my-run --games 1000 --against 2.35%   (is it better than that?)"""
+jimbot evaluate my-run --games 1000 --against 2.35%   (is it better than that?)
+
+jimbot evaluate my-run --games 1000   (of a game of two players: against every scripted player, from both sides)
+
+jimbot evaluate vgc my-run --opponent heuristic --opponent other-run"""
 
 
 def register(app: typer.Typer) -> None:
@@ -47,7 +57,9 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     policy: PolicyArgument,
+    second: Annotated[str | None, typer.Argument(metavar="", help="The policy, if a game was named first.")] = None,
     game: GameOption = None,
+    opponent: OpponentOption = None,
     seeds: SeedsOption = "held-out",
     seeds_file: SeedsFileOption = None,
     games: GamesOption = None,
@@ -62,16 +74,42 @@ def evaluate(
     """Judge a policy on games it never saw.
 
     Shows the mean return, win rate and how far games came with their 95 % intervals, the distribution of results,
-    illegal actions, and how many games a surer statement would take.
+    illegal actions, and how many games a surer statement would take. In games of two players: the share of games won
+    against each opponent, every seed played from both sides.
     """
     terminal.require_positive(games=games, num_envs=num_envs)
-    from jimbot.cli.choice import choose
-    from jimbot.evaluation import choose_seeds
+    from jimbot.cli.choice import choose, game_first
+    from jimbot.errors import UsageError
+    from jimbot.evaluation import choose_seeds, evaluate_duels
     from jimbot.evaluation import evaluate as judge
 
     claimed = None if against is None else share(against)
     choose_seeds(seeds, games, seeds_file)  # wrong seeds are told before anything is loaded
-    choice = choose(policy, game, terminal.pairs(option or []), runs_dir, "best" if best else "latest")
+    reference, game = game_first(policy, second, game)
+    which, options = "best" if best else "latest", terminal.pairs(option or [])
+    choice = choose(reference, game, options, runs_dir, which)
+    if choice.entry.two_sides is not None:
+        with showing_progress(f"Playing {choice.name}", quiet=as_json) as progress:
+            duels = evaluate_duels(
+                choice.policy,
+                choice.game,
+                opponent or (),
+                games,
+                bank=seeds,
+                seeds_file=seeds_file,
+                options=options,
+                against=claimed,
+                deterministic=not stochastic,
+                num_envs=num_envs,
+                progress=progress,
+                runs_root=runs_dir,
+                which=which,
+                manifest=choice.manifest,
+            )
+        _show(duels, as_json)
+        return
+    if opponent:
+        raise UsageError(f"Game '{choice.game}' is for one player; leave --opponent out.")
     keep_compiled(choice.entry)
     with showing_progress(f"Playing {choice.name}", quiet=as_json) as progress:
         evaluation = judge(
@@ -86,6 +124,10 @@ def evaluate(
             against=claimed,
             progress=progress,
         )
+    _show(evaluation, as_json)
+
+
+def _show(evaluation: Evaluation | DuelEvaluation, as_json: bool) -> None:
     if as_json:
         terminal.print_json(evaluation.to_dict())
     else:

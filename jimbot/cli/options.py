@@ -24,6 +24,13 @@ SeedsOption = Annotated[str, typer.Option(help="Seed bank: held-out (never train
 SeedsFileOption = Annotated[Path | None, typer.Option(help="Play the seeds in this file instead.")]
 StochasticOption = Annotated[bool, typer.Option("--stochastic", help="Draw actions instead of taking the best.")]
 OptionOption = Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")]
+OpponentOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="In games of two players: a scripted player, run, checkpoint or file; may be given several times. Without "
+        "it every scripted player of the game."
+    ),
+]
 AgainstOption = Annotated[
     str | None, typer.Option(help="A win rate to be told from this one: 2.35% or 0.0235.", metavar="RATE")
 ]

@@ -3,7 +3,8 @@
 Importing this package loads no game engine and no inference library; playing does.
 """
 
-from jimbot.evaluation.compare import Comparison, Difference, compare, compare_evaluations
+from jimbot.evaluation.compare import Comparison, Difference, common_game, compare, compare_evaluations
+from jimbot.evaluation.duels import CrossPlay, Duel, DuelEvaluation, cross_play, evaluate_duels
 from jimbot.evaluation.intervals import (
     Interval,
     mean_interval,
@@ -19,15 +20,21 @@ from jimbot.evaluation.summary import Evaluation
 
 __all__ = [
     "Comparison",
+    "CrossPlay",
     "Difference",
+    "Duel",
+    "DuelEvaluation",
     "Evaluation",
     "Games",
     "Interval",
     "Witness",
     "choose_seeds",
+    "common_game",
     "compare",
     "compare_evaluations",
+    "cross_play",
     "evaluate",
+    "evaluate_duels",
     "mean_interval",
     "paired_interval",
     "paired_rate_interval",

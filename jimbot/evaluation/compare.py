@@ -153,7 +153,7 @@ def compare(
     others."""
     if len(policies) < 2:
         raise UsageError(f"Got {len(policies)} policies to compare; give at least two.")
-    game_id = game_id or _common_game(policies, runs_root, which)
+    game_id = game_id or common_game(policies, runs_root, which)
     players = [find_player(policy, game_id, options, runs_root, which, threads) for policy in policies]
     stats = game_entry(game_id).spec.episode_stats
     known = (RETURN, LENGTH, *([WIN_RATE] if WON in stats else []), *stats)
@@ -231,7 +231,7 @@ def _distinct_names(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     return named
 
 
-def _common_game(policies: Sequence[Policy | str | Path], runs_root: str | Path, which: Any) -> str:
+def common_game(policies: Sequence[Policy | str | Path], runs_root: str | Path, which: Any) -> str:
     """The game of the first policy that names one; the others are then checked against it."""
     not_found: CheckpointError | None = None
     for policy in policies:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from jimbot.evaluation.compare import Comparison, Difference
+    from jimbot.evaluation.duels import CrossPlay, DuelEvaluation, Judged
     from jimbot.evaluation.summary import Evaluation
 
 _BAR = 24  # characters
@@ -142,3 +143,54 @@ def _span(interval: Interval) -> str:
 
 def _share_span(share: Interval) -> str:
     return f"{share.low:.2%} … {share.high:.2%}"
+
+
+def duel_tables(judged: DuelEvaluation) -> RenderableType:
+    """A policy's games with each of its opponents."""
+    table = Table()
+    for name in ("opponent", "won", "95 % interval", "games", "tied", "turns"):
+        table.add_column(name, justify="left" if name == "opponent" else "right")
+    for duel in judged.duels:
+        rate, turns = duel.win_rate, f"{duel.mean_turns:.1f}"
+        table.add_row(duel.opponent, f"{rate.mean:.1%}", _share_span(rate), f"{duel.games:,}", f"{duel.tied:,}", turns)
+    claims = [f"Against {duel.opponent}: {duel.claim}" for duel in judged.duels if duel.claim is not None]
+    return Group(_duel_title(judged, f"[bold]{judged.policy}[/]"), table, *claims, _duel_sentence(judged))
+
+
+def crossplay_tables(judged: CrossPlay) -> RenderableType:
+    """Who beats whom, strongest first, and how strong each is."""
+    names = [rating.name for rating in judged.ratings]
+    places = [judged.names.index(name) for name in names]
+    rated = Table(title="Ratings (400 points: ten to one)", title_justify="left")
+    for name in ("player", "rating", "95 % interval", "games"):
+        rated.add_column(name, justify="left" if name == "player" else "right")
+    for rating in judged.ratings:
+        rated.add_row(
+            rating.name, f"{rating.points:+,.0f}", f"{rating.low:+,.0f} … {rating.high:+,.0f}", f"{rating.games:,.0f}"
+        )
+    crossed = Table(title="Won by the row against the column", title_justify="left")
+    crossed.add_column("")
+    for name in names:
+        crossed.add_column(name, justify="right")
+    for one in places:
+        cells = ["·" if one == other else f"{judged.duels[one, other].win_rate.mean:.1%}" for other in places]
+        crossed.add_row(judged.names[one], *cells)
+    title = _duel_title(judged, f"[bold]{len(names)} players[/]")
+    return Group(title, crossed, rated, _duel_sentence(judged))
+
+
+def _duel_title(judged: Judged, who: str) -> str:
+    how = "best action" if judged.deterministic else "drawn actions"
+    options = "".join(f", {name} {value}" for name, value in judged.options.items())
+    return f"{who} on {judged.matches.game}: {judged.bank} seeds, each from both sides, {how}{options}"
+
+
+def _duel_sentence(judged: Judged) -> str:
+    matches = judged.matches
+    illegal = int(matches.illegal.sum())
+    wrong = "0 illegal actions" if illegal == 0 else f"[bold red]{illegal:,} illegal actions[/]"
+    again = f"; {matches.lost:,} games played again because a process died" if matches.lost else ""
+    return (
+        f"{len(matches.scores):,} games in {matches.seconds:.0f} s, {matches.decisions_per_second:,.0f} decisions/s; "
+        f"{wrong}; {int(matches.refused.sum()):,} choices refused by hidden trapping{again}."
+    )

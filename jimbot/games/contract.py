@@ -20,7 +20,7 @@ from jimbot.games.spec import ActionBlock, ActionSpec, Field, GameSpec, Observat
 
 __all__ = [
     "ActionBlock", "ActionSpec", "BatchGame", "Diary", "Event", "Field", "FunctionalGame", "GameEntry", "GameSpec",
-    "Line", "ObservationSpec", "Transition", "available_games", "functional_game", "game_entry", "make",
+    "Line", "ObservationSpec", "Transition", "TwoSides", "available_games", "functional_game", "game_entry", "make",
     "register_game",
 ]  # fmt: skip
 
@@ -249,6 +249,16 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True)
+class TwoSides:
+    """How a game of two players is judged: both sides are rows, each played by a policy."""
+
+    options: Mapping[str, Any]
+    """With these every game has two rows, one per side."""
+    agreed: tuple[str, ...] = ()
+    """Options that belong to the rules a policy was trained for; rivals must agree on them."""
+
+
+@dataclass(frozen=True)
 class GameEntry:
     """How to build one game. Each game package exposes one as `GAME`."""
 
@@ -265,6 +275,8 @@ class GameEntry:
     """game → what is worth counting while it is played."""
     narrate: Callable[[BatchGame, Sequence[int]], list[Line]] | None = None
     """(a batch of one game at its first move, the actions) → the game in words."""
+    two_sides: TwoSides | None = None
+    """For games of two players; None for the others."""
 
 
 _GAMES: dict[str, str] = {

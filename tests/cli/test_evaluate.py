@@ -130,3 +130,35 @@ def test_analyze_says_where_the_report_is(jimbot, home: Path) -> None:
     assert (home / "runs" / "perfect" / "report.html").read_text().startswith("<!doctype html>")
     report = json.loads(jimbot("analyze", "random", "--game", "probe", "--games", 8, "--json")[1])
     assert (report["report"], report["games"]) == ("report-random.html", 8)
+
+
+def test_a_game_of_two_players_is_judged_against_opponents(jimbot, home: Path) -> None:
+    code, out, err = jimbot("evaluate", "vgc", "max_power", "--opponent", "random", "--games", 4, "--json")
+    assert (code, err) == (0, "")
+    assert [duel["opponent"] for duel in json.loads(out)["opponents"]] == ["random"]
+    code, out, err = jimbot(
+        "compare", "max_power", "random", "--game", "vgc", "--no-scripted", "--games", 2, "--picture", "table.png"
+    )
+    assert code == 0
+    assert "table.png" in err
+    assert (home / "table.png").stat().st_size > 0
+    assert "Ratings" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("evaluate", "perfect", "--opponent", "random"), "one player"),
+        (("evaluate", "vgc", "max_power", "--opponent", "nobody"), "nobody"),
+        (("evaluate", "vgc", "max_power", "--option", "opponent=random"), "--opponent"),
+        (("evaluate", "max_power", "random"), "two policies"),
+        (("evaluate", "vgc", "max_power", "--game", "probe"), "two games"),
+        (("compare", "max_power", "random", "--game", "vgc", "--picture", "table.txt"), ".png"),
+        (("compare", "perfect", "random", "--picture", "table.png"), "one player"),
+    ],
+)
+def test_wrong_opponents_are_one_sentence(jimbot, arguments: tuple[str, ...], word: str) -> None:
+    code, out, err = jimbot(*arguments)
+    assert (code, out) == (2, "")
+    assert word in err
+    assert len(err.strip().splitlines()) == 1

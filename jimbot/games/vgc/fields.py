@@ -163,6 +163,7 @@ def scales() -> np.ndarray:
     return found
 
 
+@cache
 def column(field: str, name: str) -> int:
     """The place of a named column in the last axis of a field (`move` for each of the four)."""
     return list(COLUMNS[field]).index(name)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import SimulatorError, SnapshotError, UsageError
-from jimbot.games.contract import BatchGame, GameEntry
+from jimbot.games.contract import BatchGame, GameEntry, TwoSides
 from jimbot.games.spec import GameSpec
 from jimbot.games.vgc import fields, history, luck, orders, rewards, words
 from jimbot.games.vgc import teams as team_files
@@ -55,6 +55,7 @@ class VgcGame(BatchGame):
         self.refused = np.zeros(
             self.num_rows, bool
         )  # the last choice was refused by hidden trapping; no step was taken
+        self.lost = np.zeros(self.num_rows, bool)  # the battle was cut off because its process died; nobody's doing
         self.counters = np.zeros((self.num_rows, len(COUNTERS)), np.int16)  # raw figures of the state shown
         self.teams = np.zeros((num_envs, 2), np.int64)  # numbers in `team_table`
         self.groups = np.array_split(np.arange(num_envs), GROUPS)
@@ -66,6 +67,7 @@ class VgcGame(BatchGame):
         self._episodes = np.zeros(num_envs, np.int64)
         self._histories: list[list[history.Event]] = [[] for _ in range(num_envs)]
         self._following: list[int] = [0] * num_envs
+        self._chosen: dict[int, int] = {}
         self._sent: dict[int, Ticket] = {}
         self._started = False
 
@@ -111,6 +113,11 @@ class VgcGame(BatchGame):
         """The second half: waits for these battles and brings their rows up to date."""
         self._quiet(self._rows(battles))
         self._receive(np.asarray(battles))
+
+    def follow(self, battles: np.ndarray, seeds: np.ndarray) -> None:
+        """Chooses the seeds these battles go on with if they end with the step that is sent next; for judges, who play
+        one chosen seed after another without waiting for the slowest battle."""
+        self._chosen.update(zip(np.asarray(battles).tolist(), np.asarray(seeds).tolist(), strict=True))
 
     def redraw_hidden(self, rows: np.ndarray, seeds: np.ndarray) -> None:
         self._require_started()
@@ -201,7 +208,8 @@ class VgcGame(BatchGame):
                 if self.acting[row]
             ]
             self._histories[battle] += played
-            following = luck.train_seed(int(self._streams[battle]), int(self._episodes[battle]))
+            drawn = luck.train_seed(int(self._streams[battle]), int(self._episodes[battle]))
+            following = self._chosen.pop(battle, drawn)
             self._following[battle] = following
             entries[battle] = step_entry(battle, luck.mixed(following), self._deal(following), played)
         for ticket in self.pool.send(Kind.STEP, entries):
@@ -261,10 +269,11 @@ class VgcGame(BatchGame):
             return
         self.pool.events["battles_truncated"] += len(lost)
         rows = self._rows(np.array(lost))
-        self.truncated[rows] = True
+        self.truncated[rows] = self.lost[rows] = True
         self.final_observation[rows] = self.observation[rows]
         self.final_stats[rows] = rewards.stats(self.counters[rows])
-        self._begin({battle: self._draw(battle) for battle in lost})
+        self._episodes[lost] += 1
+        self._begin({battle: self._following[battle] for battle in lost})
 
     def _begin(self, seeds: dict[int, int]) -> None:
         """Starts battles; again, where a process dies while it does."""
@@ -294,7 +303,7 @@ class VgcGame(BatchGame):
         return self.team_table.deal(seed, luck.words(seed, 2))
 
     def _quiet(self, rows: np.ndarray) -> None:
-        for array in (self.reward, self.reward_terms, self.terminated, self.truncated, self.refused):
+        for array in (self.reward, self.reward_terms, self.terminated, self.truncated, self.refused, self.lost):
             array[rows] = 0
 
     def _row_numbers(self, got: np.ndarray) -> np.ndarray:
@@ -424,4 +433,5 @@ GAME = GameEntry(
     make=make,
     scripted={name: _scripted(name) for name in SCRIPTED if name != "random"},
     render=_render,
+    two_sides=TwoSides({"opponent": SELF}, agreed=("format", "open_team_sheets")),
 )

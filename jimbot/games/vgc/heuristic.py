@@ -25,10 +25,17 @@ class Table:
 
     def __init__(self, observation: np.ndarray) -> None:
         self.features = np.rint(np.asarray(observation) / fields.scales()).astype(np.int64)
+        self._fields: dict[str, np.ndarray] = {}
         self.hp = self.pokemon("hp") // 10  # (N, 12) percent
+        slots = range(SLOTS)
+        # Asked for every move and aim, so worked out once.
+        self.threatened = [self._threatened(slot) for slot in slots]
+        self.outsped = [self._outsped(slot) for slot in slots]
 
     def field(self, name: str) -> np.ndarray:
-        return OBSERVATION.view(self.features, name)
+        if name not in self._fields:
+            self._fields[name] = OBSERVATION.view(self.features, name)
+        return self._fields[name]
 
     def pokemon(self, name: str) -> np.ndarray:
         return self.field("pokemon")[:, :, column("pokemon", name)]
@@ -52,11 +59,11 @@ class Table:
     def forced(self) -> np.ndarray:
         return self.field("phase")[:, column("phase", "force_switch")] > 0
 
-    def threatened(self, slot: int) -> np.ndarray:
+    def _threatened(self, slot: int) -> np.ndarray:
         """Whether the worst expected hit takes all that is left."""
         return self.field("threat")[:, :, :, slot].max(axis=(1, 2)) >= self.hp[:, slot]
 
-    def outsped(self, slot: int) -> np.ndarray:
+    def _outsped(self, slot: int) -> np.ndarray:
         turned = np.where(self.whole("trickroom") > 0, -1, 1)
         return turned * self.field("outspeeds")[:, slot].sum(axis=1) < 0
 
@@ -121,15 +128,15 @@ def _attack(table: Table, slot: int, move: int, aim: int) -> np.ndarray:
         spread = hits[0] + hits[1] - np.where(everybody, 3 * hits[2] // 2, 0)
         score = np.where(table.move(slot, move, "spread") > 0, spread, np.maximum(hits[0], hits[1]))
     hasty = table.move(slot, move, "priority") > 0
-    late = table.threatened(slot) & table.outsped(slot)
+    late = table.threatened[slot] & table.outsped[slot]
     score = np.where(hasty, score + 10, np.where(late, score * 7 // 10, score))
-    score = score + np.where((table.move(slot, move, "speed_control") > 0) & table.outsped(slot), 15, 0)
+    score = score + np.where((table.move(slot, move, "speed_control") > 0) & table.outsped[slot], 15, 0)
     return score - table.move(slot, move, "recoils") // 10
 
 
 def _support(table: Table, slot: int, move: int, aim: int) -> np.ndarray:
     """The first rule that applies decides."""
-    threatened, outsped = table.threatened(slot), table.outsped(slot)
+    threatened, outsped = table.threatened[slot], table.outsped[slot]
     rules: list[tuple[np.ndarray, np.ndarray | int]] = []
     if aim in (_RIVAL_A, _RIVAL_B):
         has_status = table.field("status")[:, FOE + aim] > 0
@@ -140,7 +147,7 @@ def _support(table: Table, slot: int, move: int, aim: int) -> np.ndarray:
     rules.append((table.move(slot, move, "protects") > 0, np.where(stalled, -40, np.where(threatened, 55, 5))))
     settled = (table.side(0, "tailwind") > 0) | (table.whole("trickroom") > 0)
     rules.append((table.move(slot, move, "speed_control") > 0, np.where(settled, -20, np.where(outsped, 70, 15))))
-    helps = table.threatened(1 - slot) & (table.hp[:, 1 - slot] > 0)
+    helps = table.threatened[1 - slot] & (table.hp[:, 1 - slot] > 0)
     rules.append((table.move(slot, move, "redirects") > 0, np.where(helps, 45, 5)))
     heals = table.move(slot, move, "heals")
     healed = np.minimum(heals, 100 - table.hp[:, slot]) * 9 // 10
@@ -153,39 +160,38 @@ def _support(table: Table, slot: int, move: int, aim: int) -> np.ndarray:
     return np.select([when for when, _ in rules], [score for _, score in rules], default=10)
 
 
-def _thoughtful(table: Table, slot: int, move: int, aim: int, gimmick: bool) -> np.ndarray:
+def _thoughtful(table: Table, slot: int, move: int, aim: int) -> tuple[np.ndarray, np.ndarray]:
+    """Without and with the gimmick."""
     support = table.move_id(slot, move, "category") == _STATUS
     score = np.where(support, _support(table, slot, move, aim), _attack(table, slot, move, aim))
-    if not gimmick:
-        return score
     suits = ~support & (table.move_id(slot, move, "type") == table.field("tera_type")[:, slot])
-    return score + np.where(suits & (score >= 50), 12, -8)
+    return score, score + np.where(suits & (score >= 50), 12, -8)
 
 
 def _switch(table: Table, slot: int, place: int) -> np.ndarray:
     replacing = 200 + table.standing(place) + table.hp[:, place] // 4
     gain = (table.standing(place) - table.standing(slot)) // 4
-    flees = table.threatened(slot) & table.outsped(slot)
+    flees = table.threatened[slot] & table.outsped[slot]
     return np.where(table.forced, replacing, gain - np.where(flees, 10, 45))
 
 
 def _together(table: Table) -> np.ndarray:
-    """(N, 45, 45): what the two choices make of each other."""
-    found = np.zeros((len(table.features), orders.SLOT_CODES, orders.SLOT_CODES), np.int64)
-    for a in range(orders.FIRST_SWITCH):
-        for b in range(orders.FIRST_SWITCH):
-            first, second = a // 10, b // 10
-            if a % 10 == b % 10 == 0:  # once per pair of moves
-                both = (table.move(0, first, "protects") > 0) & (table.move(1, second, "protects") > 0)
-                found[:, a : a + 10, b : b + 10] -= np.where(both, 40, 0)[:, None, None]
-            aim = _aim(0, a % 5)
-            if aim in (_RIVAL_A, _RIVAL_B) and aim == _aim(1, b % 5):
-                hp = table.hp[:, FOE + aim]
-                one, two = table.damage(0, first, aim), table.damage(1, second, aim)
-                wasted = (one >= hp) & (two >= hp)
-                joined = (one < hp) & (two < hp) & (one + two >= hp)
-                found[:, a, b] += np.where(wasted, -60, np.where(joined, 40, 0))
-    return found
+    """(N, 40, 40): what two moves make of each other."""
+    count = len(table.features)
+    # The codes of moves are 4 moves × 2 (gimmick) × 5 aims, for either slot.
+    shape = (MOVES, 2, len(orders.TARGETS))
+    found = np.zeros((count, *shape, *shape), np.int64)
+    protects = [np.stack([table.move(slot, move, "protects") > 0 for move in range(MOVES)], axis=1) for slot in (0, 1)]
+    both = protects[0][:, :, None] & protects[1][:, None, :]  # (N, 4, 4)
+    found -= np.where(both, 40, 0)[:, :, None, None, :, None, None]
+    for aim in (_RIVAL_A, _RIVAL_B):
+        hp = table.hp[:, FOE + aim, None, None]
+        one, two = table.field("damage")[:, 0, :, None, aim], table.field("damage")[:, 1, None, :, aim]
+        wasted = (one >= hp) & (two >= hp)
+        joined = (one < hp) & (two < hp) & (one + two >= hp)
+        at = orders.TARGETS.index(aim + 1)
+        found[:, :, :, at, :, :, at] += np.where(wasted, -60, np.where(joined, 40, 0))[:, :, None, :, None]
+    return found.reshape(count, orders.FIRST_SWITCH, orders.FIRST_SWITCH)
 
 
 def _slot_scores(table: Table, name: str) -> np.ndarray:
@@ -195,13 +201,12 @@ def _slot_scores(table: Table, name: str) -> np.ndarray:
         for move in range(MOVES):
             for at in range(len(orders.TARGETS)):
                 aim = _aim(slot, at)
-                for gimmick in (False, True):
-                    code = orders.move_code(move, orders.TARGETS[at], gimmick)
-                    if name == "heuristic":
-                        found[:, slot, code] = _thoughtful(table, slot, move, aim, gimmick)
-                    else:
-                        rule = _power if name == "max_power" else _damage
-                        found[:, slot, code] = rule(table, slot, move, aim)
+                if name == "heuristic":
+                    plain, tera = _thoughtful(table, slot, move, aim)
+                else:
+                    plain = tera = (_power if name == "max_power" else _damage)(table, slot, move, aim)
+                for gimmick, score in ((False, plain), (True, tera)):
+                    found[:, slot, orders.move_code(move, orders.TARGETS[at], gimmick)] = score
         for place in range(orders.PLACES):
             score = _switch(table, slot, place) if name == "heuristic" else np.where(table.forced, 0, WORST)
             found[:, slot, orders.switch_code(place)] = score
@@ -215,7 +220,7 @@ def scores(observation: np.ndarray, name: str) -> np.ndarray:
     pairs = slots[:, 0, :, None] + slots[:, 1, None, :]
     previews = np.zeros((len(slots), len(_PREVIEWS)), np.int64)
     if name == "heuristic":
-        pairs = pairs + _together(table)
+        pairs[:, : orders.FIRST_SWITCH, : orders.FIRST_SWITCH] += _together(table)
         worth = table.balance()[:, :SIDE_ROWS].sum(axis=2)
         chosen = worth[:, _PREVIEWS]  # (N, 90, 4)
         previews = 2 * (chosen[:, :, 0] + chosen[:, :, 1]) + chosen[:, :, 2] + chosen[:, :, 3]

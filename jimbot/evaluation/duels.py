@@ -1,0 +1,362 @@
+"""Judging in games of two players: one policy against several opponents, or everybody against everybody.
+
+Every seed is played twice with the seats exchanged. The two games of a seed are not independent: who is dealt the
+better team in one has the worse in the other. So the luck of the teams cancels, and Wilson's interval, which does not
+know that, is rather too wide than too narrow.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from jimbot.errors import UsageError
+from jimbot.evaluation.intervals import CONFIDENCE, Interval, wilson_interval
+from jimbot.evaluation.matches import MOST_AT_ONCE, SIDES, Matches, both_seats, play_matches
+from jimbot.evaluation.needed import Claim
+from jimbot.evaluation.play import Progress
+from jimbot.evaluation.ratings import Rating, ratings
+from jimbot.evaluation.seeds import choose_seeds
+from jimbot.games.contract import GameEntry, game_entry
+from jimbot.games.seeds import HELD_OUT
+from jimbot.policies.contract import Policy
+from jimbot.policies.portable import load_policy
+from jimbot.policies.scripted import RANDOM
+from jimbot.runs import Manifest
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Named = Policy | str | Path
+"""A policy, or anything `load_policy` understands."""
+Which = Literal["latest", "best"]
+
+
+@dataclass(frozen=True)
+class Player:
+    """A policy with the name it has in a table."""
+
+    name: str
+    policy: Policy
+    manifest: Manifest | None = None
+
+
+@dataclass(frozen=True)
+class Duel:
+    """One policy's games with one opponent."""
+
+    opponent: str
+    won: int
+    tied: int
+    games: int
+    cut_off: int
+    """Ended by the limit of turns; among the ties."""
+    mean_turns: float
+    against: float | None = None
+    """A win rate to be told from this one."""
+
+    @property
+    def win_rate(self) -> Interval:
+        """Ties are not won."""
+        return wilson_interval(self.won, self.games)
+
+    @property
+    def claim(self) -> Claim | None:
+        return None if self.against is None else Claim(self.win_rate, self.against)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "opponent": self.opponent,
+            "games": self.games,
+            "won": self.won,
+            "tied": self.tied,
+            "lost": self.games - self.won - self.tied,
+            "cut_off": self.cut_off,
+            "win_rate": self.win_rate.to_dict(),
+            "mean_turns": self.mean_turns,
+            "claim": self.claim.to_dict() if self.claim else None,
+        }
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What judging in matches has in common."""
+
+    matches: Matches
+    bank: str
+    deterministic: bool
+    options: Mapping[str, Any]
+
+    def duel(self, one: int, other: int, against: float | None = None) -> Duel:
+        scores = self.matches.of_pair(one, other)
+        seats = self.matches.seats
+        met = (np.sort(seats, axis=1) == sorted((one, other))).all(axis=1)
+        return Duel(
+            self.matches.players[other],
+            won=int((scores == 1.0).sum()),
+            tied=int((scores == 0.5).sum()),
+            games=len(scores),
+            cut_off=int(self.matches.cut_off[met].sum()),
+            mean_turns=float(self.matches.turns[met].mean()),
+            against=against,
+        )
+
+    def common(self) -> dict[str, Any]:
+        """The figures every report carries."""
+        matches = self.matches
+        return {
+            "game": matches.game,
+            "game_version": game_entry(matches.game).spec.version,
+            "options": dict(self.options),
+            "deterministic": self.deterministic,
+            "seeds": self.bank,
+            "confidence": CONFIDENCE,
+            "illegal_actions": int(matches.illegal.sum()),
+            "refused_choices": int(matches.refused.sum()),
+            "played_again": matches.lost,
+            "decisions": int(matches.decisions.sum()),
+            "decisions_per_second": matches.decisions_per_second,
+            "seconds": matches.seconds,
+        }
+
+
+@dataclass(frozen=True)
+class DuelEvaluation(Judged):
+    """One policy, which is player 0, against all the others."""
+
+    against: float | None = None
+
+    @property
+    def policy(self) -> str:
+        return self.matches.players[0]
+
+    @cached_property
+    def duels(self) -> tuple[Duel, ...]:
+        return tuple(self.duel(0, other, self.against) for other in range(1, len(self.matches.players)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        own = {
+            "policy_illegal_actions": int(self.matches.illegal[0]),
+            "policy_refused_choices": int(self.matches.refused[0]),
+        }
+        return {"policy": self.policy, **self.common(), **own, "opponents": [duel.to_dict() for duel in self.duels]}
+
+    def __rich__(self) -> RenderableType:
+        from jimbot.evaluation.tables import duel_tables
+
+        return duel_tables(self)
+
+
+@dataclass(frozen=True)
+class CrossPlay(Judged):
+    """Everybody against everybody."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.matches.players
+
+    @cached_property
+    def duels(self) -> dict[tuple[int, int], Duel]:
+        """(one, other) → the games of `one` with `other`, in both orders."""
+        count = len(self.names)
+        return {(one, other): self.duel(one, other) for one in range(count) for other in range(count) if one != other}
+
+    @cached_property
+    def scores(self) -> np.ndarray:
+        """(P, P) float64: points of each player with each other; a tie counts half."""
+        found = np.zeros((len(self.names), len(self.names)))
+        for (one, other), duel in self.duels.items():
+            found[one, other] = duel.won + 0.5 * duel.tied
+        return found
+
+    @cached_property
+    def ratings(self) -> list[Rating]:
+        """Bradley–Terry, strongest first."""
+        games = np.zeros_like(self.scores)
+        for pair, duel in self.duels.items():
+            games[pair] = duel.games
+        return ratings(self.names, self.scores, games)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        found = [
+            {"player": self.names[one], **duel.to_dict()}
+            for (one, other), duel in self.duels.items()
+            if one < other
+        ]  # fmt: skip
+        rated = [
+            {"player": one.name, "rating": one.points, "low": one.low, "high": one.high, "games": int(one.games)}
+            for one in self.ratings
+        ]
+        return {"players": list(self.names), **self.common(), "ratings": rated, "pairs": found}
+
+    def save_picture(self, path: str | Path) -> Path:
+        """The table of who beats whom and the ratings as a picture; the ending of the name says which kind."""
+        from jimbot.evaluation.duel_picture import save_picture
+
+        return save_picture(self, Path(path))
+
+    def __rich__(self) -> RenderableType:
+        from jimbot.evaluation.tables import crossplay_tables
+
+        return crossplay_tables(self)
+
+
+def evaluate_duels(
+    policy: Named,
+    game_id: str,
+    opponents: Sequence[Named] = (),
+    games: int | None = None,
+    *,
+    bank: str = HELD_OUT,
+    seeds_file: str | Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    against: float | None = None,
+    deterministic: bool = True,
+    num_envs: int = MOST_AT_ONCE,
+    luck_seed: int = 0,
+    progress: Progress | None = None,
+    runs_root: str | Path = "runs",
+    which: Which = "latest",
+    manifest: Manifest | None = None,
+) -> DuelEvaluation:
+    """`games` games (default 256) with each opponent; without opponents, with every scripted player of the game.
+
+    Half of the games are on other seeds, the other half on the same ones with the seats exchanged; an odd number is
+    rounded up. `against` is a win rate to be told from those reached; `manifest` is of a policy that was loaded before.
+    """
+    entry = game_entry(game_id)
+    hero = find(policy, game_id, runs_root, which)
+    hero = hero if manifest is None else replace(hero, manifest=manifest)
+    rivals = [find(one, game_id, runs_root, which) for one in opponents or scripted_rivals(entry, hero.name)]
+    players = distinct([hero, *rivals])
+    together = agreed_options(entry, players, options)
+    seeds, called = _seeds(bank, games, seeds_file)
+    matches = both_seats(seeds, [(0, other) for other in range(1, len(players))])
+    played = _play(game_id, players, matches, together, deterministic, num_envs, luck_seed, progress)
+    return DuelEvaluation(played, called, deterministic, together, against)
+
+
+def cross_play(
+    policies: Sequence[Named],
+    game_id: str,
+    games: int | None = None,
+    *,
+    scripted: bool = True,
+    bank: str = HELD_OUT,
+    seeds_file: str | Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    deterministic: bool = True,
+    num_envs: int = MOST_AT_ONCE,
+    luck_seed: int = 0,
+    progress: Progress | None = None,
+    runs_root: str | Path = "runs",
+    which: Which = "latest",
+) -> CrossPlay:
+    """Every pair plays `games` games (default 256); with `scripted` the game's scripted players take part."""
+    entry = game_entry(game_id)
+    players = [find(one, game_id, runs_root, which) for one in policies]
+    if scripted:
+        present = {player.name for player in players if player.manifest is None}
+        players += [find(name, game_id) for name in scripted_rivals(entry) if name not in present]
+    if len(players) < SIDES:
+        raise UsageError(f"Got {len(players)} policies to compare; give at least two.")
+    players = distinct(players)
+    together = agreed_options(entry, players, options)
+    seeds, called = _seeds(bank, games, seeds_file)
+    matches = both_seats(seeds, list(combinations(range(len(players)), SIDES)))
+    played = _play(game_id, players, matches, together, deterministic, num_envs, luck_seed, progress)
+    return CrossPlay(played, called, deterministic, together)
+
+
+# --- who plays, and by which rules ---
+
+
+def find(policy: Named, game_id: str, runs_root: str | Path = "runs", which: Which = "latest") -> Player:
+    """A player of the game by whatever names it."""
+    if isinstance(policy, str | Path):
+        found, manifest = load_policy(policy, game_id, runs_root, which)
+        return Player(found.name, found, manifest)
+    return Player(policy.name, policy)
+
+
+def scripted_rivals(entry: GameEntry, but: str = "") -> list[str]:
+    """The game's scripted players from the simplest on, without one who would meet itself."""
+    return [name for name in (RANDOM, *entry.scripted) if name != but]
+
+
+def distinct(players: Sequence[Player]) -> list[Player]:
+    """Two of one name get numbers, so that a table says which is meant."""
+    often = Counter(player.name for player in players)
+    seen: Counter[str] = Counter()
+    named = []
+    for player in players:
+        seen[player.name] += 1
+        name = f"{player.name} #{seen[player.name]}" if often[player.name] > 1 else player.name
+        named.append(Player(name, player.policy, player.manifest))
+    return named
+
+
+def agreed_options(
+    entry: GameEntry, players: Sequence[Player], given: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The options the players meet under: as given; else the rules they were trained for, on which they must agree.
+
+    How somebody was trained otherwise (rewards, teams, opponents) is no business of a judge.
+    """
+    if entry.two_sides is None:
+        raise UsageError(f"Game '{entry.spec.id}' is for one player; its policies do not meet. Leave opponents out.")
+    found: dict[str, Any] = {}
+    for name in entry.two_sides.agreed:
+        stated = {
+            player.name: player.manifest.game_options[name]
+            for player in players
+            if player.manifest is not None and name in player.manifest.game_options
+        }
+        if name not in (given or {}) and len(set(map(str, stated.values()))) > 1:
+            listed = ", ".join(f"{who}: {value}" for who, value in stated.items())
+            raise UsageError(f"The policies were trained with different {name} ({listed}); say which with --option.")
+        if stated:
+            found[name] = next(iter(stated.values()))
+    own = [name for name in given or {} if name in entry.two_sides.options]
+    if own:
+        raise UsageError(f"The option {own[0]} says who plays; name the opponents with --opponent instead.")
+    found |= given or {}
+    entry.spec.parse_options(dict(found))
+    return found
+
+
+def _seeds(bank: str, games: int | None, seeds_file: str | Path | None) -> tuple[np.ndarray, str]:
+    """Half as many seeds as games."""
+    return choose_seeds(bank, None if games is None else -(-games // SIDES), seeds_file, default_games=128)
+
+
+def _play(
+    game_id: str,
+    players: Sequence[Player],
+    matches: Sequence[Any],
+    options: Mapping[str, Any],
+    deterministic: bool,
+    num_envs: int,
+    luck_seed: int,
+    progress: Progress | None,
+) -> Matches:
+    return play_matches(
+        game_id,
+        [player.policy for player in players],
+        [player.name for player in players],
+        matches,
+        options=options,
+        deterministic=deterministic,
+        num_envs=num_envs,
+        luck_seed=luck_seed,
+        progress=progress,
+    )
