@@ -25,9 +25,15 @@ def board(entry: GameEntry, game: BatchGame, row: int = 0) -> RenderableType:
 
 
 def chances(
-    game: BatchGame, probabilities: np.ndarray, chosen: int, value: float | None, steady: bool, top: int = 6
+    game: BatchGame,
+    probabilities: np.ndarray,
+    chosen: int,
+    value: float | None,
+    steady: bool,
+    top: int = 6,
+    row: int = 0,
 ) -> RenderableType:
-    """The likeliest actions of row 0 as bars, the chosen one marked, and what the policy expects.
+    """The likeliest actions of a row as bars, the chosen one marked, and what the policy expects.
 
     `steady` keeps the height whatever is legal, so that a live picture does not jump.
     """
@@ -47,13 +53,13 @@ def chances(
         style = "bold green" if action == chosen else ""
         table.add_row(
             Text("▶" if action == chosen else " ", style=style),
-            Text(game.describe_action(0, action), style=style),
+            Text(game.describe_action(row, action), style=style),
             Text(bar(share), style="green" if action == chosen else "cyan"),
             Text(f"{share:6.1%}", style=style),
         )
     for _ in range(top + 1 - len(shown) if steady else 0):
         table.add_row("", "", "", "")
-    legal = int(game.legal_mask[0].sum())
+    legal = int(game.legal_mask[row].sum())
     words = f"{legal} legal action{'s' if legal != 1 else ''}"
     return Group(table, Text(f"  {words}" + (f", value {value:+.2f}" if value is not None else ""), style="dim"))
 

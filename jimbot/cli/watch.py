@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
@@ -41,6 +41,8 @@ jimbot watch my-run --stochastic --speed 8 --seed 42
 
 jimbot watch heuristic --game hackmatrix --episodes 3
 
+jimbot watch vgc my-run --opponent max_damage   (both sides of a battle)
+
 jimbot watch balatro --record game.json   (then: jimbot replay game.json)"""
 
 
@@ -56,7 +58,12 @@ def watch(
             f"with it. Without one: {DEFAULT_GAME}.",
         ),
     ] = None,
+    second: Annotated[str | None, typer.Argument(metavar="", help="The policy, if a game was named first.")] = None,
     game: Annotated[str | None, typer.Option(help="The game, for scripted policies.")] = None,
+    opponent: Annotated[
+        str | None,
+        typer.Option(help="In games of two players, the other side: a scripted player, run, checkpoint or file."),
+    ] = None,
     latest: Annotated[bool, typer.Option("--latest", help="The newest checkpoint of the newest run.")] = False,
     episodes: Annotated[
         int | None, typer.Option(help="How many games; without it until q (one, if not on a terminal).")
@@ -73,15 +80,18 @@ def watch(
 ) -> None:
     """Watch a policy play.
 
-    Shows the board, its likeliest actions, the return it expects and the rewards it gets.
+    Shows the board, its likeliest actions, the return it expects and the rewards it gets; in games of two players what
+    both sides would do.
     """
-    from jimbot.cli.choice import choose, newest_checkpoint
+    from jimbot.cli.choice import choose, game_first, newest_checkpoint
 
     terminal.require_positive(episodes=episodes, speed=speed)
     terminal.require_seed(seed)
     check_place(record)
     if latest and policy is not None:
         raise UsageError(f"Both --latest and '{policy}' say what to watch; give one of them.")
+    if policy is not None:
+        policy, game = game_first(policy, second, game)
     options = terminal.pairs(option or [])
 
     def load() -> Choice:
@@ -90,8 +100,33 @@ def watch(
 
     on_terminal = sys.stdout.isatty()
     endless = on_terminal and record is None
-    Watcher(load, latest, Pace(speed, pause, on_terminal), stochastic, record).watch(
-        _seeds(seed), episodes or (None if endless else 1)
+    watcher = _watcher(load, latest, Pace(speed, pause, on_terminal), stochastic, record, opponent, options, runs_dir)
+    watcher.watch(_seeds(seed), episodes or (None if endless else 1))
+
+
+def _watcher(
+    load: Callable[[], Choice],
+    latest: bool,
+    pace: Pace,
+    stochastic: bool,
+    record: Path | None,
+    opponent: str | None,
+    options: Mapping[str, object],
+    runs_dir: Path,
+) -> Watcher:
+    """For one player, or for both where the game has two. Of a recorded game the rival is the game's own."""
+    entry = load().entry
+    alone = entry.two_sides is None or record is not None or any(name in options for name in entry.two_sides.options)
+    if alone:
+        if opponent is not None:
+            why = "recorded games have one player" if entry.two_sides is not None else "the game is for one player"
+            raise UsageError(f"--opponent is '{opponent}', but {why}; leave it out.")
+        return Watcher(load, latest, pace, stochastic, record)
+    from jimbot.cli.watch_duel import DuelWatcher
+    from jimbot.evaluation.duels import find, scripted_rivals
+
+    return DuelWatcher(
+        load, latest, pace, stochastic, find(opponent or scripted_rivals(entry)[-1], entry.spec.id, runs_dir)
     )
 
 

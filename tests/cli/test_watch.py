@@ -253,3 +253,28 @@ def test_keys_pause_step_change_speed_and_quit_and_the_terminal_is_restored(home
     assert termios.tcgetattr(follower) == before
     os.close(leader)
     os.close(follower)
+
+
+def test_both_sides_of_a_battle_are_shown_and_told(jimbot) -> None:
+    code, out, _ = jimbot("watch", "vgc", "max_damage", "--opponent", "max_power", "--seed", 3)
+    assert code == 0
+    assert "max_damage (one) against max_power (two)" in out
+    assert "one: max_damage" in out
+    assert "two: max_power" in out
+    assert "comes out" in out
+    assert "faints" in out
+    assert out.rstrip().endswith("turns.")
+    winner = "max_damage (one)" if "one wins" in out else "max_power (two)"
+    assert f"{winner} won after" in out
+
+
+def test_opponents_are_for_games_of_two(jimbot) -> None:
+    for arguments, word in (
+        (("watch", "perfect", "--opponent", "random"), "one player"),
+        (("watch", "vgc", "max_power", "--opponent", "nobody"), "nobody"),
+        (("watch", "vgc", "max_power", "--opponent", "random", "--record", "game.json"), "recorded"),
+    ):
+        code, _, err = jimbot(*arguments)
+        assert code == 2
+        assert word in err
+        assert len(err.strip().splitlines()) == 1

@@ -20,7 +20,7 @@ import numpy as np
 from jimbot.errors import SimulatorError, SnapshotError, UsageError
 from jimbot.games.contract import BatchGame, GameEntry, TwoSides
 from jimbot.games.spec import GameSpec
-from jimbot.games.vgc import fields, history, luck, orders, rewards, words
+from jimbot.games.vgc import fields, history, luck, narration, orders, rewards, words
 from jimbot.games.vgc import teams as team_files
 from jimbot.games.vgc.options import SCRIPTED, SELF, Options
 from jimbot.games.vgc.pool import Pool, Ticket
@@ -193,9 +193,15 @@ class VgcGame(BatchGame):
         """(D,) the whole numbers a row's observation was made of."""
         return np.rint(self.observation[row] / self._scales).astype(np.int64)
 
-    def log_lines(self, battle: int, start: int = 0) -> list[str]:
-        """The battle's public protocol lines from a place on, as a spectator sees them."""
-        return self.pool.ask({"what": "log", "battle": battle, "from": start}, battle)["lines"]
+    def log_lines(self, battle: int, start: int = 0, ended: bool = False) -> list[str]:
+        """The battle's public protocol lines from a place on, as a spectator sees them; with `ended` those of the last
+        battle that ended in its place."""
+        return self.pool.ask({"what": "log", "battle": battle, "from": start, "ended": ended}, battle)["lines"]
+
+    def story(self, battle: int, start: int = 0, ended: bool = False) -> tuple[list[str], int]:
+        """What happened since line `start` in sentences, and the number of the next line."""
+        lines = self.log_lines(battle, start, ended)
+        return narration.sentences(lines), start + len(lines)
 
     # --- inner parts ---
 

@@ -13,9 +13,9 @@ function validate(worker, {team, format}) {
 	return {packed: Teams.pack(sets), size: sets.length, complaints};
 }
 
-/** Public lines of a battle from a place on, as a spectator would get them. */
-function log(worker, {battle, from = 0}) {
-	const {log: lines} = worker.battles.get(battle).battle;
+/** Public lines of a battle from a place on, as a spectator would get them; or of the one that ended last in its place. */
+function log(worker, {battle, from = 0, ended = false}) {
+	const lines = ended ? worker.endedLogs.get(battle) || [] : worker.battles.get(battle).battle.log;
 	const found = [];
 	for (let at = 0; at < lines.length; at++) {
 		if (lines[at].startsWith('|split|')) {

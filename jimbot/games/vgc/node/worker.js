@@ -24,11 +24,13 @@ class Worker {
 		this.folder = folder;
 		this.send = send;
 		this.battles = new Map();
+		this.endedLogs = new Map(); // battle → the lines of the last one that ended in its place
 	}
 
 	/** Sets the worker up, or anew for other games; what it held is gone. */
 	configure(settings) {
 		for (const number of [...this.battles.keys()]) this.drop(number);
+		this.endedLogs.clear();
 		const showdown = require(this.folder);
 		const {version} = require(`${this.folder}/package.json`);
 		const internals = {
@@ -112,6 +114,7 @@ class Worker {
 			const over = this.advance(live, events);
 			if (over) {
 				this.addRows(rows, number, live, over);
+				this.endedLogs.set(number, live.battle.log);
 				live = this.begin(number, ...next);
 			}
 			this.addRows(rows, number, live, 0);

@@ -1,0 +1,143 @@
+"""`jimbot watch` for games of two players: the board, what either side would do, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from jimbot.cli import screen
+from jimbot.cli.start import start_game
+from jimbot.cli.watch import KEYS, Pace, Watcher
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from jimbot.cli.choice import Choice
+    from jimbot.cli.keys import Keyboard
+    from jimbot.evaluation.duels import Player
+    from jimbot.games import BatchGame
+    from jimbot.policies import Decision
+
+MOST_LINES = 16  # of what happened, in a live picture
+MOST_CHANCES = 5
+SIDES = ("one", "two")
+
+
+class DuelWatcher(Watcher):
+    """Shows both players of a battle before each of their decisions."""
+
+    def __init__(self, load: Callable[[], Choice], reload: bool, pace: Pace, stochastic: bool, rival: Player) -> None:
+        from jimbot.evaluation.duels import Player, agreed_options
+
+        def both() -> Choice:
+            choice = load()
+            two_sides = choice.entry.two_sides
+            assert two_sides is not None, "the caller looked"
+            players = [Player(choice.name, choice.policy, choice.manifest), rival]
+            given = {name: value for name, value in choice.options.items() if name not in two_sides.options}
+            stated = choice.manifest.game_options if choice.manifest is not None else {}
+            chosen = {name: value for name, value in given.items() if stated.get(name) != value}
+            options = {**agreed_options(choice.entry, players, chosen), **two_sides.options}
+            return replace(choice, options=options)
+
+        super().__init__(both, reload, pace, stochastic)
+        self.rival = rival
+        self.wins = [0, 0]
+        self._lines: list[str] = []
+
+    def _game(self, seed: int, keys: Keyboard) -> None:
+        self.episode += 1
+        self.turns, self._lines = 0, []
+        read = 0
+        with closing(start_game(self.choice.entry, seed, self.choice.options, quiet=True)) as game:
+            while True:
+                told, read = _story(game, read)
+                self._tell(told)
+                decisions = self._decide(game)
+                show = partial(self._show_both, game, decisions, seed)
+                show()
+                self.pace.wait(keys, show)
+                game.step(self._actions(decisions))
+                if game.terminated[0] or game.truncated[0]:
+                    break
+                self.turns += int(not game.refused.any())
+            self._tell(_story(game, read, ended=True)[0])
+            self._end(game, seed)
+
+    def _decide(self, game: BatchGame) -> list[Decision | None]:
+        policies = (self.choice.policy, self.rival.policy)
+        return [
+            policy.act(game.observation[[row]], game.legal_mask[[row]], not self.stochastic, self.luck)
+            if game.acting[row]
+            else None
+            for row, policy in enumerate(policies)
+        ]
+
+    def _actions(self, decisions: list[Decision | None]) -> Any:
+        import numpy as np
+
+        return np.array([0 if decision is None else int(decision.actions[0]) for decision in decisions])
+
+    def _tell(self, told: list[str]) -> None:
+        self._lines = told if told else self._lines
+        if told and not self.pace.on_terminal:
+            self.console.print("\n".join(told), markup=False)
+
+    def _show_both(self, game: BatchGame, decisions: list[Decision | None], seed: int) -> None:
+        self._draw(self.duel_picture(game, decisions, seed))
+
+    def duel_picture(self, game: BatchGame, decisions: list[Decision | None], seed: int) -> RenderableType:
+        """The moment before both sides decide: the board as side one sees it, and what each would do."""
+        from rich.console import Group
+        from rich.text import Text
+
+        names = (self.choice.name, self.rival.name)
+        head = Text.assemble(
+            (f"{names[0]} (one) against {names[1]} (two)", "bold"),
+            (f"  {self.choice.game}  seed {seed}  game {self.episode}  decision {self.turns + 1}", "dim"),
+        )
+        one, two = (self._chances(game, row, decisions[row], names[row]) for row in range(len(SIDES)))
+        board = screen.board(self.choice.entry, game)
+        foot = Text(f"{self.pace} · {KEYS}" if self.pace.on_terminal else "", style="dim")
+        parts: list[RenderableType] = [head, board, screen.beside(self.console, one, two)]
+        if self.pace.on_terminal:
+            parts.append(Text("\n".join(self._lines[-MOST_LINES:]), style="dim"))
+        return Group(*parts, foot)
+
+    def _chances(self, game: BatchGame, row: int, decision: Decision | None, name: str) -> RenderableType:
+        from rich.console import Group
+        from rich.panel import Panel
+        from rich.text import Text
+
+        title = f"{SIDES[row]}: {name}"
+        if decision is None:
+            return Panel(Text("waits", style="dim"), title=title, expand=False)
+        manifest = (self.choice.manifest, self.rival.manifest)[row]
+        body = screen.chances(
+            game,
+            decision.probabilities[0],
+            int(decision.actions[0]),
+            float(decision.values[0]) if manifest is not None else None,  # scripted players have no opinion
+            steady=self.pace.on_terminal,
+            top=MOST_CHANCES,
+            row=row,
+        )
+        return Panel(Group(body), title=title, expand=False)
+
+    def _end(self, game: BatchGame, seed: int) -> None:
+        won = [bool(game.final_stats[row, game.spec.episode_stats.index("won")]) for row in range(len(SIDES))]
+        turns = int(game.final_stats[0, game.spec.episode_stats.index("turns")])
+        self.wins = [wins + one for wins, one in zip(self.wins, won, strict=True)]
+        names = (self.choice.name, self.rival.name)
+        result = f"{names[won.index(True)]} ({SIDES[won.index(True)]}) won" if any(won) else "nobody won"
+        standing = f" It stands {self.wins[0]} to {self.wins[1]}." if self.episode > 1 else ""
+        self.console.print(
+            f"Game {self.episode} (seed {seed}): {result} after {turns} turns.{standing}", soft_wrap=True, markup=False
+        )
+
+
+def _story(game: Any, start: int, ended: bool = False) -> tuple[list[str], int]:
+    return game.story(0, start, ended)
