@@ -47,7 +47,7 @@ class Reinforce(RLTrainer):
         return self.updates * self.settings.batch_size
 
     def create_model(self) -> None:
-        self.params = self.network.init(jax.random.key(self.settings.seed))
+        self.params = self.network.init(self.settings.seed)
         self.memory = self.optimiser.init(self.params)
         self.game.reset()
 

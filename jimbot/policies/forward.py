@@ -28,6 +28,9 @@ class Ops(Protocol):
     def rows(self, array: Any, start: int, stop: int) -> Any:
         """array[start:stop] of a parameter"""
 
+    def split(self, array: Any, sizes: list[int]) -> list[Any]:
+        """All of array[:, :sum(sizes)] in pieces; unlike that of many `columns`, its gradient is one concatenation."""
+
     def take(self, array: Any, indices: list[int]) -> Any:
         """array[..., indices]"""
 

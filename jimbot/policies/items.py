@@ -267,19 +267,16 @@ def _logits(
     ops: Any, items: Mapping[str, Any], params: Mapping[str, Any], hidden: Any, encoded: Mapping[str, Any]
 ) -> Any:
     """Block by block: actions about nothing come from the trunk, the others from their items."""
-    plain = dense(params, "policy", hidden)
-    queries = dense(params, "query", hidden)
-    width = items["item_width"]
-    parts, at, asked = [], 0, 0
-    for block in items["blocks"]:
-        size = 1 if block["group"] else block["size"]
-        logits = ops.columns(plain, at, at + size)
-        at += size
+    blocks, width = items["blocks"], items["item_width"]
+    about = [block for block in blocks if block["group"]]
+    plain = ops.split(dense(params, "policy", hidden), [1 if block["group"] else block["size"] for block in blocks])
+    queries = iter(ops.split(dense(params, "query", hidden), [width] * len(about)))
+    parts = []
+    for block, logits in zip(blocks, plain, strict=True):
         if block["group"]:
-            query = ops.reshape(ops.columns(queries, asked * width, (asked + 1) * width), (-1, width, 1))
-            asked += 1
-            scores = ops.reshape(encoded[block["group"]] @ query, (-1, items["groups"][block["group"]]["rows"]))
-            logits = logits + _of_items(ops, items, params, block, hidden, encoded[block["group"]], scores)
+            query, vectors = ops.reshape(next(queries), (-1, width, 1)), encoded[block["group"]]
+            scores = ops.reshape(vectors @ query, (-1, items["groups"][block["group"]]["rows"]))
+            logits = logits + _of_items(ops, items, params, block, hidden, vectors, scores)
         parts.append(logits)
     return ops.concat(parts) + params["actions.bias"]
 

@@ -165,6 +165,9 @@ def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     return {**shapes, "policy": (widths[-1], network["num_actions"]), "value": (widths[-1], 1)}
 
 
+GAINS = {"policy": 0.01, "query": 0.01, "gate": 0.01, "value": 1.0}
+"""How large a layer's first weights are, by the first word of its name; √2 for the others."""
+
 INITIAL = {"normalize.mean": 0.0, "normalize.scale": 1.0, "normalize.limit": np.inf}
 """Parameters of normalisation, one number per entry of the observation: clip((x - mean) * scale, -limit, limit). No
 gradient reaches them; they begin with these values, which change nothing."""

@@ -169,6 +169,10 @@ class OnnxOps:
         edges = (self._integers([start]), self._integers([stop]), self._integers([0]))
         return self._node("Slice", array.name, *edges, rank=array.rank, dtype=array.dtype)
 
+    def split(self, array: Tensor, sizes: list[int]) -> list[Tensor]:
+        ends = np.cumsum(sizes)
+        return [self.columns(array, int(end) - size, int(end)) for end, size in zip(ends, sizes, strict=True)]
+
     def swapped(self, array: Tensor) -> Tensor:
         return self._node("Transpose", array.name, rank=array.rank, perm=[0, 2, 1])
 

@@ -14,16 +14,13 @@ import numpy as np
 
 from jimbot.errors import MissingExtraError
 from jimbot.policies import forward
-from jimbot.policies.networks import INITIAL, check_params, layer_shapes, param_shapes
+from jimbot.policies.networks import GAINS, INITIAL, check_params, layer_shapes, param_shapes
 
 try:
     import torch
     from torch import Tensor, nn
 except ModuleNotFoundError as problem:
     raise MissingExtraError(f"'{problem.name}', which the torch learners need,", "sb3") from problem
-
-
-GAINS = {"policy": 0.01, "query": 0.01, "gate": 0.01, "value": 1.0}  # as in `jax_networks.init_params`
 
 
 class TorchNetwork(nn.Module):
@@ -73,7 +70,7 @@ class TorchNetwork(nn.Module):
         check_params(self.description, arrays)
         with torch.no_grad():
             for name, place in self.named().items():
-                place.copy_(torch.as_tensor(np.asarray(arrays[name], np.float32)))
+                place.copy_(torch.as_tensor(np.array(arrays[name], np.float32)))
 
 
 class TorchOps:
@@ -90,6 +87,10 @@ class TorchOps:
     @staticmethod
     def rows(array: Tensor, start: int, stop: int) -> Tensor:
         return array[start:stop]
+
+    @staticmethod
+    def split(array: Tensor, sizes: list[int]) -> list[Tensor]:
+        return list(array.split(sizes, dim=1))
 
     @staticmethod
     def take(array: Tensor, indices: list[int]) -> Tensor:

@@ -35,7 +35,7 @@ def parts() -> dict[str, Any]:
     description = describe_network(SPEC)
     network = make_network(description)
     rng = np.random.default_rng(0)
-    params = jax.jit(network.init)(jax.random.key(0))
+    params = network.init(0)
     params = {name: value + 0.1 * rng.normal(size=value.shape).astype(np.float32) for name, value in params.items()}
     return {"description": description, "network": network, "params": params, "apply": jax.jit(network.apply)}
 

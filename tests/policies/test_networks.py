@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import jax
 import numpy as np
 import onnxruntime
 import pytest
@@ -62,7 +61,7 @@ def observations(count: int, seed: int = 0) -> np.ndarray:
 def test_onnx_gives_the_same_masked_policy_and_value_as_jax(kind: str) -> None:
     described = describe_network(BOARD_GAME, kind, hidden_dim=24, num_layers=3)
     network = make_network(described)
-    params = jax.jit(network.init)(jax.random.key(1))
+    params = network.init(1)
     params["policy.weight"] = params["policy.weight"] * 300  # far from uniform
     size, actions = described["observation_size"], described["num_actions"]
     seen = observations(50)
@@ -194,7 +193,7 @@ def test_what_does_not_fit_is_one_sentence() -> None:
     with pytest.raises(SettingsError, match="needs a game with a board; 'probe' has none"):
         describe_network(PROBE, "board")
     described = describe_network(PROBE, "mlp", 8)
-    params = {k: np.asarray(v) for k, v in make_network(described).init(jax.random.key(0)).items()}
+    params = {k: np.asarray(v) for k, v in make_network(described).init(0).items()}
     with pytest.raises(CheckpointError, match="belongs to another game"):
         onnx_from_params(described, params, 6, 48)
     with pytest.raises(CheckpointError, match=r"'trunk_0.weight' has shape"):

@@ -71,7 +71,7 @@ def test_the_loss_is_that_of_the_samples_that_count() -> None:
     )
     weight = rng.random(size) < 0.7
     counted = jax.tree.map(lambda values: values[weight], batch)
-    params = jax.jit(network.init)(jax.random.key(0))
+    params = network.init(0)
     gradient = jax.grad(lambda params, batch: ppo_loss(network, losses, params, batch), has_aux=True)
     few, few_parts = gradient(params, counted)
     all_, all_parts = gradient(params, batch._replace(weight=weight))

@@ -90,7 +90,7 @@ def test_loss_equals_a_float64_reference() -> None:
         advantage=rng.normal(size=size).astype(np.float32),
         target=rng.normal(size=size).astype(np.float32),
     )
-    params = jax.jit(network.init)(jax.random.key(0))
+    params = network.init(0)
     loss, parts = jax.jit(lambda params, batch: ppo_loss(network, losses, params, batch))(params, batch)
 
     logits, value = (np.asarray(x, np.float64) for x in network.apply(params, batch.features))

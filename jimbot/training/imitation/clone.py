@@ -30,7 +30,7 @@ from jimbot.training.compile_cache import use_compile_cache
 from jimbot.training.imitation.batches import Batch, Batches, prefetched
 from jimbot.training.imitation.dataset import Dataset
 from jimbot.training.imitation.settings import ALGORITHM, CloneSettings
-from jimbot.training.jax_ppo.program import network_for, run_key
+from jimbot.training.jax_ppo.program import network_for
 from jimbot.training.jax_ppo.update import make_optimiser
 from jimbot.training.reward_transform import transform_reward
 from jimbot.training.session import Session
@@ -204,8 +204,7 @@ class Cloner:
 
     def _initial_state(self) -> CloneState:
         @jax.jit
-        def build(key: Array) -> CloneState:
-            params = self.network.init(jax.random.wrap_key_data(key))
+        def build(params: Params) -> CloneState:
             return CloneState(
                 params=params,
                 optimiser=make_optimiser(self.settings.max_grad_norm).init(params),
@@ -216,7 +215,7 @@ class Cloner:
                 worse_epochs=jnp.int32(0),
             )
 
-        return build(run_key(self.settings.seed))
+        return build(self.network.init(self.settings.seed))
 
     def _save(self) -> Path:
         """A checkpoint of the best parameters so far (before the first validation: of those there are)."""

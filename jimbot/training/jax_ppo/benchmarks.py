@@ -19,7 +19,7 @@ from jimbot.errors import UsageError
 from jimbot.games import functional
 from jimbot.games.checker import random_legal
 from jimbot.games.contract import BatchGame, FunctionalGame, functional_game, make
-from jimbot.policies.jax_networks import make_network
+from jimbot.policies.jax_networks import Params, make_network
 from jimbot.policies.networks import describe_network, forward_flops, train_flops
 from jimbot.training.environments import training_game
 from jimbot.training.jax_ppo.program import (
@@ -167,7 +167,7 @@ def _learning_phase(settings: TrainSettings, described: dict[str, Any], seconds:
     shape = (settings.num_steps, settings.num_envs)
 
     @jax.jit
-    def build(key: Any) -> Any:
+    def build(params: Params, key: Any) -> Any:
         observation = jax.random.uniform(key, (*shape, described["observation_size"]))
         zeros = jnp.zeros(shape)
         never = jnp.zeros(shape, bool)
@@ -175,16 +175,15 @@ def _learning_phase(settings: TrainSettings, described: dict[str, Any], seconds:
         log_probability = zeros - jnp.log(described["num_actions"])
         reward = jax.random.normal(key, shape)
         rollout = Rollout(
-            network.prepare(observation, network.init(key)),
+            network.prepare(observation, params),
             legal_mask,
             jnp.zeros(shape, jnp.int32),
             log_probability,
             *(zeros, reward, never, never, zeros, zeros[0]),
         )
-        params = network.init(key)
         return params, make_optimiser(settings.max_grad_norm).init(params), rollout
 
-    params, optimiser, rollout = build(jax.random.key(0))
+    params, optimiser, rollout = build(network.init(0), jax.random.key(0))
     losses = loss_settings(settings)
     program = jax.jit(lambda *arguments: learn(network, losses, *arguments), donate_argnums=(0, 1))
 

@@ -77,10 +77,10 @@ def initial_state(settings: TrainSettings, network: JaxNetwork, game: Functional
     """Fresh parameters and, for a JAX game, freshly started games (one compiled program: eager JAX is slow)."""
     rows = settings.num_envs * game.spec.players
     if isinstance(game, FunctionalGame):
-        build = _starting(network_text(network), game, program_key(settings), rows)
+        build = _starting(game, program_key(settings), rows)
     else:
-        build = _start_program(settings, network, game, rows)
-    return build(run_key(settings.seed), functional.row_streams(settings.seed, rows))
+        build = _start_program(settings, game, rows)
+    return build(network.init(settings.seed), run_key(settings.seed), functional.row_streams(settings.seed, rows))
 
 
 def fused_update(
@@ -127,11 +127,10 @@ class HostUpdate:
 
 
 def _start_program(
-    settings: TrainSettings, network: JaxNetwork, game: FunctionalGame | BatchGame, rows: int
-) -> Callable[[Any, Any], TrainState]:
+    settings: TrainSettings, game: FunctionalGame | BatchGame, rows: int
+) -> Callable[[Params, Any, Any], TrainState]:
     @jax.jit
-    def build(key: Array, streams: Array) -> TrainState:
-        params = network.init(jax.random.fold_in(jax.random.wrap_key_data(key), 2**31))
+    def build(params: Params, key: Array, streams: Array) -> TrainState:
         return TrainState(
             params=params,
             optimiser=make_optimiser(settings.max_grad_norm).init(params),
@@ -147,8 +146,8 @@ def _start_program(
 
 
 @lru_cache(maxsize=KEPT_PROGRAMS)
-def _starting(described: str, game: FunctionalGame, key: str, rows: int) -> Callable[[Any, Any], TrainState]:
-    return _start_program(settings_of(key), make_network(json.loads(described)), game, rows)
+def _starting(game: FunctionalGame, key: str, rows: int) -> Callable[[Params, Any, Any], TrainState]:
+    return _start_program(settings_of(key), game, rows)
 
 
 @lru_cache(maxsize=KEPT_PROGRAMS)

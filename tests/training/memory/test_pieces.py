@@ -36,7 +36,7 @@ def minibatch() -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_jax_gradients_of_pieces_add_up_to_the_whole(weighted: bool) -> None:
     network = make_network(describe_network(SPEC, "mlp", hidden_dim=8))
-    params = network.init(jax.random.key(0))
+    params = network.init(0)
     data = minibatch()
     weight = jnp.asarray(np.arange(ROWS) % 3 > 0) if weighted else None
     batch = Samples(*(jnp.asarray(data[name]) for name in list(data)), weight=weight)
