@@ -108,9 +108,23 @@ function named(live, side) {
 		items: Array.from(row.slice(at.item, at.item + 12), (id) => table.items[id]),
 		abilities: Array.from(row.slice(at.ability, at.ability + 12), (id) => table.abilities[id]),
 		moves: Array.from({length: 12}, (_, place) => [1, 2, 3, 4].map((k) => table.moves[row[at[`move_${k}_id`] + place]]).filter(Boolean)),
+		types: Array.from(row.slice(at.type_1, at.type_1 + 12), (id) => table.types[id]),
 		teras: Array.from(row.slice(at.tera_type, at.tera_type + 12), (id) => table.types[id]),
 		row: crypto.createHash('sha256').update(Buffer.from(row.buffer, row.byteOffset, row.byteLength)).digest('hex'),
 	};
+}
+
+/** The lines of a log as the player of a side gets them. */
+function channel(log, from, side) {
+	const found = [];
+	for (let at = from; at < log.length; at++) {
+		const split = /^\|split\|p(\d)$/.exec(log[at]);
+		if (split) {
+			found.push(log[at + (Number(split[1]) - 1 === side ? 1 : 2)]);
+			at += 2;
+		} else found.push(log[at]);
+	}
+	return found;
 }
 
 const JOBS = {
@@ -202,6 +216,49 @@ const JOBS = {
 			}
 		}
 		return {changed: found, looked, control};
+	},
+	/** Rows read from one side's requests and lines, beside those of the live battle: where they differ, by field. */
+	shadow: ({count, seed}) => {
+		const {Shadow} = require(`${input.node}/shadow.js`);
+		const luck = luckOf(seed, 11);
+		const found = {rows: 0, wrong: [], masks: 0};
+		const {at} = worker.table.features;
+		const fields = Object.entries(at).sort((a, b) => a[1] - b[1]);
+		for (let game = 0; game < count; game++) {
+			const live = worker.begin(0, seed, game, luck(worker.teams.length), luck(worker.teams.length));
+			const shadows = [0, 1].map(() => new Shadow(worker.table));
+			const read = [0, 0];
+			while (!live.ended) {
+				for (const side of [0, 1]) {
+					for (let tries = 0; live.acts(side) && tries < 20; tries++) {
+						const lines = channel(live.battle.log, read[side], side);
+						read[side] = live.battle.log.length;
+						shadows[side].read(lines);
+						const {row, legal} = shadows[side].ask(JSON.parse(JSON.stringify(live.battle.sides[side].activeRequest)));
+						found.rows++;
+						if (legal.join() !== live.legal[side].join()) found.masks++;
+						for (let place = 0; place < row.length; place++) {
+							if (row[place] === live.rows[side][place]) continue;
+							const [field, start] = fields.filter(([, offset]) => offset <= place).pop();
+							const names = input.settings.layout.columns[/^move_\d$/.test(field) ? 'move' : field];
+							const width = names ? names.length : 1;
+							found.wrong.push([game, live.battle.turn, side, field, Math.floor((place - start) / width), names ? names[(place - start) % width] : '', live.rows[side][place], row[place]]);
+						}
+						live.choose(side, live.legal[side][luck(live.legal[side].length)]);
+						if (live.lastRefused[side]) live.look();
+					}
+				}
+				live.settle();
+				for (const side of [0, 1]) {
+					const {activeRequest} = live.battle.sides[side];
+					if (live.ended || !activeRequest || !activeRequest.wait) continue;
+					shadows[side].read(channel(live.battle.log, read[side], side));
+					read[side] = live.battle.log.length;
+					shadows[side].ask(JSON.parse(JSON.stringify(activeRequest)));
+				}
+			}
+		}
+		return found;
 	},
 	vocabulary: () => {
 		const {build} = require(`${input.node}/vocabulary.js`);

@@ -175,8 +175,8 @@ class Features {
 		view.types = species.types;
 		if (view.terastallized && view.teraType && view.teraType.toLowerCase() !== 'stellar') {
 			view.types = [this.dex.types.get(view.teraType).name];
-		} else if (active && !active.illusion && active.volatiles.typechange) {
-			view.types = active.getTypes();
+		} else if (active && view.record.types) {
+			view.types = view.record.types;
 		}
 		view.boosts = active && !active.fainted ? active.boosts : NO_BOOSTS;
 		view.volatiles = active && !active.fainted ? active.volatiles : NO_BOOSTS;

@@ -3,6 +3,7 @@
 
 const {choiceText} = require('./mask');
 const {player} = require('./players');
+const {Shadow} = require('./shadow');
 
 /** Packed or exported text → {packed, complaints}. */
 function validate(worker, {team, format}) {
@@ -39,7 +40,22 @@ function usage() {
 	return {cpu_seconds: (user + system) / 1e6, rss_mb: process.memoryUsage().rss / 2 ** 20};
 }
 
+/**
+ * A battle played elsewhere: what its lines and a request mean to the side that was asked. `id` names it; a first call
+ * opens it, `forget` closes it. → {row, legal}, or null without a request.
+ */
+function shadow(worker, {id, lines = [], request = null, forget = false}) {
+	if (!worker.shadows.has(id)) worker.shadows.set(id, new Shadow(worker.table));
+	const found = worker.shadows.get(id);
+	found.read(lines);
+	if (forget) worker.shadows.delete(id);
+	if (!request) return null;
+	const {row, legal} = found.ask(request);
+	return {row: Array.from(row), legal, choices: legal.map((action) => choiceText(action, request))};
+}
+
 const QUESTIONS = {
+	shadow,
 	advise,
 	usage,
 	validate,

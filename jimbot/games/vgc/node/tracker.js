@@ -26,6 +26,7 @@ class Seen {
 		this.teraType = '';
 		this.terastallized = false;
 		this.sleepTurns = 0;
+		this.before = null; // how it was when it last came out
 		this.leave();
 	}
 
@@ -34,6 +35,7 @@ class Seen {
 		this.lastMove = '';
 		this.transformed = false;
 		this.toxicTurns = 0;
+		this.types = null; // where a move or ability changed them
 	}
 }
 
@@ -127,6 +129,7 @@ class Tracker {
 		if (!seen) return;
 		side.active[slot] = seen;
 		seen.leave();
+		seen.before = {hp: seen.hp, status: seen.status, fainted: seen.fainted};
 		seen.revealed = true;
 		this.readDetails(seen, parts[3]);
 		if (parts[4]) this.readCondition(seen, parts[4]);
@@ -200,7 +203,9 @@ const HANDLERS = {
 			seen.hp = disguise.hp;
 			tracker.setStatus(seen, disguise.status);
 			seen.lastMove = disguise.lastMove;
+			seen.fainted = disguise.fainted;
 			disguise.leave();
+			Object.assign(disguise, disguise.before); // it was never there
 		}
 		side.active[slot] = seen;
 		seen.revealed = true;
@@ -229,6 +234,9 @@ const HANDLERS = {
 		if (seen.transformed || id === 'struggle' || parts.some((part) => part.startsWith('[from]'))) return;
 		if (!seen.moves.includes(id) && seen.moves.length < 4) seen.moves.push(id);
 		seen.used.add(id);
+	}),
+	'-start': withSeen((tracker, seen, parts) => {
+		if (parts[3] === 'typechange' && parts[4] && !parts[4].startsWith('[')) seen.types = parts[4].split('/');
 	}),
 	'-transform': withSeen((tracker, seen) => { seen.transformed = true; }),
 	'-ability': withSeen((tracker, seen, parts) => {

@@ -24,6 +24,7 @@ class Worker {
 		this.folder = folder;
 		this.send = send;
 		this.battles = new Map();
+		this.shadows = new Map(); // battles played elsewhere, see shadow.js
 		this.endedLogs = new Map(); // battle → the lines of the last one that ended in its place
 	}
 
@@ -31,6 +32,7 @@ class Worker {
 	configure(settings) {
 		for (const number of [...this.battles.keys()]) this.drop(number);
 		this.endedLogs.clear();
+		this.shadows.clear();
 		const showdown = require(this.folder);
 		const {version} = require(`${this.folder}/package.json`);
 		const internals = {
