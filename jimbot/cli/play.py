@@ -1,4 +1,4 @@
-"""`jimbot play`: a person plays a game in the terminal, by keys or (piped) by lines."""
+"""`jimbot play`: a person plays a game in the terminal, by keys or (piped) by lines; or a policy plays on a server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 from jimbot.cli import screen, terminal
 from jimbot.cli.keys import Keyboard
-from jimbot.cli.options import OptionOption
+from jimbot.cli.options import RUNS, OptionOption, RunsDirOption, StochasticOption
 from jimbot.cli.recording import RECORD_HELP, GameFile, check_place
 from jimbot.cli.start import start_game
 
@@ -33,7 +33,9 @@ jimbot play hackmatrix --seed 42 --option profile=reference
 
 jimbot play balatro --record game.json   (then: jimbot replay game.json)
 
-printf 'up\\nup\\nq\\n' | jimbot play hackmatrix   (lines instead of keys)"""
+printf 'up\\nup\\nq\\n' | jimbot play hackmatrix   (lines instead of keys)
+
+jimbot play vgc --policy my-run --server ws://127.0.0.1:8000/showdown/websocket --challenge NAME   (the policy plays)"""
 MOST_LISTED = 24  # actions of one block shown one by one; a hand of cards can be played in hundreds of ways
 QUIT, HELP = ("q", "quit", "end"), ("?", "h", "help")
 
@@ -47,11 +49,36 @@ def play(
     seed: Annotated[int | None, typer.Option(help="Play this seed; without it a fresh one is drawn.")] = None,
     option: OptionOption = None,
     record: Annotated[Path | None, typer.Option(help=RECORD_HELP)] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(help="A policy plays VGC on this Showdown server, e.g. ws://127.0.0.1:8000/showdown/websocket."),
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="On a server: who plays; a run, checkpoint, file or scripted player.")
+    ] = None,
+    challenge: Annotated[
+        str | None, typer.Option(help="On a server: whom to challenge; without it challenges are accepted.")
+    ] = None,
+    name: Annotated[str, typer.Option(help="On a server: our name.")] = "JimBot",
+    team: Annotated[
+        Path | None, typer.Option(help="On a server: a file of teams; without it held-out teams of the default format.")
+    ] = None,
+    battles: Annotated[int, typer.Option(help="On a server: how many battles.")] = 1,
+    patience: Annotated[float, typer.Option(help="On a server: seconds of silence before we give up.")] = 300.0,
+    stochastic: StochasticOption = False,
+    runs_dir: RunsDirOption = RUNS,
 ) -> None:
-    """Play a game yourself.
+    """Play a game yourself, or let a policy play on a server.
 
     Arrows or w a s d move, the shown keys do everything else, ? helps, q leaves.
     """
+    if server is not None or challenge is not None or policy is not None:
+        from jimbot.cli.play_server import Visit, play_on_server
+
+        terminal.require_positive(battles=battles, patience=patience)
+        visit = Visit(server, policy or game, challenge, name, team, battles, patience, stochastic)
+        play_on_server(game, visit, terminal.pairs(option or []), runs_dir)
+        return
     from jimbot.games import game_entry
 
     terminal.require_seed(seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import socket
 import subprocess
 import sys
 import termios
@@ -122,3 +123,23 @@ def test_on_a_terminal_single_keys_play_and_the_terminal_is_restored(tmp_path: P
     assert termios.tcgetattr(follower) == before
     os.close(leader)
     os.close(follower)
+
+
+def test_wrong_visits_to_a_server_are_one_sentence(jimbot) -> None:
+    pytest.importorskip("poke_env")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free = f"ws://127.0.0.1:{probe.getsockname()[1]}/showdown/websocket"
+    visit = ("--server", free, "--challenge", "somebody")
+    for arguments, word in (
+        (("play", "vgc", "--policy", "heuristic", *visit), "No Showdown server answers"),
+        (("play", "vgc", "--policy", "heuristic", "--server", "nowhere"), "no address"),
+        (("play", "vgc", "--policy", "nobody", *visit), "nobody"),
+        (("play", "vgc", "--policy", "heuristic", "--challenge", "somebody"), "--server"),
+        (("play", "probe", "--policy", "perfect", *visit), "vgc"),
+        (("play", "vgc", "--policy", "heuristic", *visit, "--battles", 0), "--battles"),
+    ):
+        code, out, err = jimbot(*arguments)
+        assert (code, out) == (2, "")
+        assert word in err
+        assert len(err.strip().splitlines()) == 1

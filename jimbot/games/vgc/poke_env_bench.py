@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from jimbot.errors import MissingExtraError, SimulatorError
+from jimbot.games.vgc.poke_env_player import CyclingTeams
 from jimbot.games.vgc.server import ShowdownServer
 
 try:
     from poke_env import AccountConfiguration, ServerConfiguration
     from poke_env.player import RandomPlayer
-    from poke_env.teambuilder import Teambuilder
 except ModuleNotFoundError as problem:
     raise MissingExtraError(f"'{problem.name}', which the baseline of jimbot bench vgc needs,", "vgc") from problem
 
@@ -21,18 +21,6 @@ CONCURRENT = 16
 BATTLES_AT_ONCE = 16
 DEADLINE = 180.0
 """poke-env waits for ever for a lost message; nobody else should."""
-
-
-class CyclingTeams(Teambuilder):
-    """The given packed teams, one after another."""
-
-    def __init__(self, packed: Sequence[str]) -> None:
-        self._packed = list(packed)
-        self._next = 0
-
-    def yield_team(self) -> str:
-        self._next += 1
-        return self._packed[self._next % len(self._packed)]
 
 
 class CountingPlayer(RandomPlayer):

@@ -14,17 +14,22 @@ function validate(worker, {team, format}) {
 	return {packed: Teams.pack(sets), size: sets.length, complaints};
 }
 
+/** A log as spectators get it, or with the secrets of both sides; without the time of day. */
+function readLog(log, secret = false) {
+	const found = [];
+	for (let at = 0; at < log.length; at++) {
+		if (log[at].startsWith('|split|')) {
+			found.push(log[at + (secret ? 1 : 2)]);
+			at += 2;
+		} else if (!log[at].startsWith('|t:|')) found.push(log[at]);
+	}
+	return found;
+}
+
 /** Public lines of a battle from a place on, as a spectator would get them; or of the one that ended last in its place. */
 function log(worker, {battle, from = 0, ended = false}) {
-	const lines = ended ? worker.endedLogs.get(battle) || [] : worker.battles.get(battle).battle.log;
-	const found = [];
-	for (let at = 0; at < lines.length; at++) {
-		if (lines[at].startsWith('|split|')) {
-			found.push(lines[at + 2]);
-			at += 2;
-		} else if (!lines[at].startsWith('|t:|')) found.push(lines[at]);
-	}
-	return {lines: found.slice(from), next: found.length};
+	const lines = readLog(ended ? worker.endedLogs.get(battle) || [] : worker.battles.get(battle).battle.log);
+	return {lines: lines.slice(from)};
 }
 
 /** What a scripted player would do in the place of a side; null where it has nothing to decide. */
@@ -54,7 +59,27 @@ function shadow(worker, {id, lines = [], request = null, forget = false}) {
 	return {row: Array.from(row), legal, choices: legal.map((action) => choiceText(action, request))};
 }
 
+/** Plays a battle again from its input log, as a server keeps it. */
+function replay(worker, {inputs, sheets}) {
+	const {Battle} = worker.table.showdown;
+	let battle = null;
+	for (const input of inputs) {
+		const [command, ...words] = input.slice(1).split(' ');
+		const rest = words.join(' ');
+		if (command === 'start') battle = new Battle({...JSON.parse(rest), send: () => {}});
+		else if (command === 'player') battle.setPlayer(words[0], JSON.parse(words.slice(1).join(' ')));
+		else if (/^p[12]$/.test(command) && rest !== 'undo') {
+			if (sheets && battle.requestState === 'teampreview' && battle.sides.every((side) => !side.isChoiceDone())) battle.showOpenTeamSheets();
+			battle.choose(command, rest);
+		}
+	}
+	const lines = readLog(battle ? battle.log : [], true);
+	if (battle) battle.destroy();
+	return {lines};
+}
+
 const QUESTIONS = {
+	replay,
 	shadow,
 	advise,
 	usage,
