@@ -28,7 +28,7 @@ from jimbot.training.environments import training_game
 from jimbot.training.framework import Callback, RLTrainer
 from jimbot.training.measures import Measures
 from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
-from jimbot.training.memory.relief import SMALLEST_REPLAY
+from jimbot.training.memory.relief import MOST_PIECES, SMALLEST_REPLAY
 from jimbot.training.moments import moments_of
 from jimbot.training.replay.rare_events import events_of
 from jimbot.training.sb3 import Logger, torch
@@ -44,7 +44,6 @@ from jimbot.training.settings import TrainSettings, network_choice
 from jimbot.training.start import check_network, fixed_statistics_updates, start_of
 
 LEARNER = "sb3"
-MOST_PIECES = 16
 RMSPROP = {"alpha": 0.99, "eps": 1e-5, "weight_decay": 0}  # as SB3's own A2C
 
 

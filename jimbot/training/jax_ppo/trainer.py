@@ -31,6 +31,7 @@ from jimbot.training.jax_ppo.program import (
 )
 from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS
 from jimbot.training.measures import Measures
+from jimbot.training.memory.relief import MOST_PIECES
 from jimbot.training.moments import Moments, moments_of
 from jimbot.training.session import Session
 from jimbot.training.settings import TrainSettings
@@ -38,7 +39,6 @@ from jimbot.training.start import check_network, start_of
 
 LEARNER, ALGORITHM = "jax", "PPO"
 PER_ROW = ("tally", "rows")  # parts of TrainState with one entry per row of the game
-MOST_PIECES = 16
 _GAME_PREFIX = "game/"  # of a host-stepped game's snapshot inside a checkpoint's state
 
 

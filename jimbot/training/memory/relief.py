@@ -31,6 +31,7 @@ STEPS = ("smaller_replay", "smaller_batches", "fewer_games", "restart")
 FILE = "memory.json"
 LOOK_SECONDS = 1.0  # between two looks; one costs milliseconds per process
 SETTLE_LOOKS = 3  # looks after a step before the next is taken
+MOST_PIECES = 16  # of a minibatch
 SMALLEST_REPLAY = 1_000_000  # bytes; giving back half of less is not worth it
 RESTART_SECONDS = 300.0  # of a process before a restart may help: only what grew with time becomes smaller by it
 MOST_RESTARTS = 3  # without progress in between

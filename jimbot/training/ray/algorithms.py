@@ -119,8 +119,12 @@ def _ppo(settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, s
             add_default_connectors_to_learner_pipeline=False,
             learner_connector=lambda *_: EpisodesToSamples(gamma, gae_lambda),
         )
-        .rl_module(rl_module_spec=spec_of(description, spec, MaskedActorCritic, lean=True))
+        .rl_module(rl_module_spec=_actor_critic(settings, spec, description, lean=True))
     )
+
+
+def _actor_critic(settings: TrainSettings, spec: GameSpec, description: Any, lean: bool = False) -> Any:
+    return spec_of(description, spec, MaskedActorCritic, lean=lean, pieces=settings.gradient_pieces)
 
 
 def _asynchronous(
@@ -134,7 +138,7 @@ def _asynchronous(
             entropy_coeff=settings.ent_coef,
         )
         .reporting(min_time_s_per_iteration=ASYNC_SECONDS)
-        .rl_module(rl_module_spec=spec_of(description, spec, MaskedActorCritic, lean=True))
+        .rl_module(rl_module_spec=_actor_critic(settings, spec, description, lean=True))
     )
 
 
@@ -190,7 +194,7 @@ def _offline(
         .offline_data(
             input_=str(settings.offline_data), offline_data_class=RecordedDecisions, dataset_num_iters_per_learner=1
         )
-        .rl_module(rl_module_spec=spec_of(description, spec, MaskedActorCritic))
+        .rl_module(rl_module_spec=_actor_critic(settings, spec, description))
     )
 
 

@@ -24,6 +24,7 @@ from ray.rllib.core.rl_module.apis import (
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from ray.rllib.utils.schedules.scheduler import Scheduler
+from torch.utils.checkpoint import checkpoint
 
 from jimbot.games.contract import game_entry
 from jimbot.games.spec import GameSpec
@@ -45,8 +46,9 @@ def seen(batch: Mapping[str, Any], column: str = Columns.OBS) -> tuple[Tensor, T
 class MaskedActorCritic(TorchRLModule, ValueFunctionAPI, TargetNetworkAPI):
     """Policy and value, for PPO, APPO, IMPALA, BC and MARWIL.
 
-    `model_config`: network (a description, see `policies.networks`), and lean: send only the chosen action and its
-    log-probability to the learner instead of those of all actions, which our own PPO does not ask for.
+    `model_config`: network (a description, see `policies.networks`), lean: send only the chosen action and its
+    log-probability to the learner instead of those of all actions, which our own PPO does not ask for; and pieces: of
+    so many a minibatch is made while learning, only one of which keeps its intermediate results in memory.
     """
 
     network: TorchNetwork
@@ -55,6 +57,7 @@ class MaskedActorCritic(TorchRLModule, ValueFunctionAPI, TargetNetworkAPI):
     def setup(self) -> None:
         self.network = TorchNetwork(self.model_config["network"])
         self.lean = bool(self.model_config.get("lean"))
+        self.pieces = int(self.model_config.get("pieces", 1))
         self.action_dist_cls = MaskedCategorical
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -68,8 +71,12 @@ class MaskedActorCritic(TorchRLModule, ValueFunctionAPI, TargetNetworkAPI):
         return chosen if self.lean else {**chosen, Columns.ACTION_DIST_INPUTS: log_probability}
 
     def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        log_probability, value = self._look(self.network, batch)
-        return {Columns.ACTION_DIST_INPUTS: log_probability, Columns.EMBEDDINGS: value}
+        observation, legal = seen(batch)
+        logits, value = in_pieces(self.network, observation, self.pieces)
+        return {
+            Columns.ACTION_DIST_INPUTS: masking.log_probabilities(logits, legal),
+            Columns.EMBEDDINGS: value,
+        }
 
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> Tensor:
         """`embeddings` are the values themselves: the network makes both at once."""
@@ -157,6 +164,15 @@ class MaskedQ(TorchRLModule, TargetNetworkAPI, QNetAPI):
         observation, legal = seen(batch)
         advantages, value = network(observation)
         return masking.duelling(advantages, value, legal) if network.description.get("duelling") else advantages
+
+
+def in_pieces(network: TorchNetwork, observation: Tensor, pieces: int) -> tuple[Tensor, Tensor]:
+    """What the network answers, remembering the answers only: the way there is computed again for the gradient."""
+    if pieces == 1:
+        return network(observation)
+    parts = observation.split(-(-len(observation) // pieces))
+    logits, values = zip(*(checkpoint(network, part, use_reentrant=False) for part in parts), strict=True)
+    return torch.cat(logits), torch.cat(values)
 
 
 def target_of(network: TorchNetwork) -> TorchNetwork:

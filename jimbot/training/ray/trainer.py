@@ -9,10 +9,12 @@ had, DQN its replay, too; RLlib stores no running games, so those begin anew.
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ray.rllib.core import DEFAULT_MODULE_ID
 
 from jimbot.errors import CheckpointError, SettingsError, TrainingError, UsageError
 from jimbot.games.contract import BatchGame
@@ -26,7 +28,7 @@ from jimbot.training.environments import has_curriculum
 from jimbot.training.framework import Callback, RLTrainer
 from jimbot.training.measures import Measures
 from jimbot.training.memory.budget import GIGABYTE
-from jimbot.training.memory.relief import SMALLEST_REPLAY
+from jimbot.training.memory.relief import MOST_PIECES, SMALLEST_REPLAY
 from jimbot.training.ray import torch
 from jimbot.training.ray.algorithms import BUILDERS, algorithm_config
 from jimbot.training.ray.cluster import Cluster
@@ -195,6 +197,12 @@ class RayTrainer(RLTrainer):
             store.resize(before // 2)
             self.session.memory.remember(buffer_gb=store.max_bytes / GIGABYTE)
             return f"the replay has {store.max_bytes / 1e6:,.0f} MB instead of {before / 1e6:,.0f} MB"
+        if name == "smaller_batches" and settings.algorithm != "DQN" and settings.gradient_pieces < MOST_PIECES:
+            pieces = 2 * settings.gradient_pieces
+            self.settings = settings.model_copy(update={"gradient_pieces": pieces})
+            self._live().learner_group.foreach_learner(partial(_learn_in, pieces))
+            self.session.memory.remember(gradient_pieces=pieces)
+            return f"minibatches are learned in {pieces} pieces, with the same steps as before"
         if name == "fewer_games" and (settings.num_envs // 2) % settings.num_env_runners:
             return None  # they could not be shared out to the runners
         return super().relieve(name)
@@ -258,6 +266,10 @@ class RayTrainer(RLTrainer):
 
     def _manifest(self) -> Manifest:
         return self.manifest_of(LEARNER, self.description, self.updates)
+
+
+def _learn_in(pieces: int, learner: Any, **_: Any) -> None:
+    learner.module[DEFAULT_MODULE_ID].unwrapped().pieces = pieces
 
 
 def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

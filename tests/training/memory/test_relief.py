@@ -102,6 +102,7 @@ class TestKeeper:
 LEARNERS: dict[str, dict[str, Any]] = {
     "jax": {"learner": "jax", "algorithm": "PPO"},
     "PPO": {"learner": "sb3", "algorithm": "PPO", "network": "mlp"},
+    "ray": {"learner": "ray", "algorithm": "PPO", "network": "mlp", "num_env_runners": 1},
     "DQN": {
         "learner": "sb3", "algorithm": "DQN", "network": "mlp", "num_steps": 1, "num_minibatches": 1,
         "learning_starts": 64, "buffer_size": 100_000, "train_freq": 16,
@@ -110,16 +111,19 @@ LEARNERS: dict[str, dict[str, Any]] = {
 EXPECTED = {
     "jax": ["smaller_batches"] * 4 + ["fewer_games"],
     "PPO": ["smaller_batches"] * 4 + ["fewer_games"],
+    "ray": ["smaller_batches"] * 4 + ["fewer_games"],
     "DQN": ["smaller_replay"] * 2 + ["smaller_batches"] * 4 + ["fewer_games"],
 }
 
 
-@pytest.mark.parametrize("learner", [pytest.param("jax", marks=pytest.mark.long), "PPO", "DQN"])
+@pytest.mark.parametrize(
+    "learner", [*(pytest.param(name, marks=pytest.mark.long) for name in ("jax", "ray")), "PPO", "DQN"]
+)
 def test_a_run_that_outgrows_its_limit_takes_every_step_and_goes_on_with_fewer_games(
     learner: str, tmp_path: Path
 ) -> None:
     if learner != "jax":
-        pytest.importorskip("torch")
+        pytest.importorskip("ray" if learner == "ray" else "torch")
     config = {**SMALL, "total_timesteps": 10**6, "log_interval": 1, **LEARNERS[learner]}
     trainer = create_trainer("probe", config, root=tmp_path)
     memory = trainer.session.memory

@@ -22,6 +22,7 @@ from jimbot.policies import masking, torch_masking  # noqa: E402
 from jimbot.policies.networks import describe_network, param_shapes  # noqa: E402
 from jimbot.policies.onnx_form import onnx_from_params  # noqa: E402
 from jimbot.policies.portable import OnnxPolicy  # noqa: E402
+from jimbot.policies.torch_networks import TorchNetwork  # noqa: E402
 from jimbot.training import torch_losses  # noqa: E402
 from jimbot.training.callbacks import BalatroCallbacks, measured_of  # noqa: E402
 from jimbot.training.curriculum import AnteCurriculum, Level  # noqa: E402
@@ -30,7 +31,7 @@ from jimbot.training.ray.algorithms import BUILDERS, algorithm_config  # noqa: E
 from jimbot.training.ray.distribution import MaskedCategorical  # noqa: E402
 from jimbot.training.ray.games import MASK, OBSERVATION, RunnerGames, make_games  # noqa: E402
 from jimbot.training.ray.learners import EpisodesToSamples, MaskedDQNLearner  # noqa: E402
-from jimbot.training.ray.modules import MaskedQ, spec_of  # noqa: E402
+from jimbot.training.ray.modules import MaskedQ, in_pieces, spec_of  # noqa: E402
 from jimbot.training.ray.results import losses_of  # noqa: E402
 from jimbot.training.settings import TrainSettings, load_settings, network_choice  # noqa: E402
 
@@ -73,6 +74,22 @@ def test_the_distribution_is_that_of_the_reference() -> None:
     for _ in range(20):
         assert legal[np.arange(64), found.sample().numpy()].all()
     assert float(found.kl(found).abs().max()) == 0.0
+
+
+def test_a_minibatch_in_pieces_gives_the_same_answers_and_gradients() -> None:
+    torch.manual_seed(0)
+    network = TorchNetwork(describe_network(PROBE, "mlp", hidden_dim=16))
+    observation = torch.rand(10, PROBE.observation.size)
+
+    def learned(pieces: int) -> tuple[Any, dict[str, Any]]:
+        network.zero_grad()
+        logits, value = in_pieces(network, observation, pieces)
+        (logits.square().sum() + value.sum()).backward()
+        return (logits, value), {name: place.grad.clone() for name, place in network.named().items()}
+
+    (whole, gradients), (pieces, same) = learned(1), learned(4)
+    torch.testing.assert_close(pieces, whole)
+    torch.testing.assert_close(same, gradients)
 
 
 def test_a_game_that_ended_shows_its_last_position_and_restarts_in_a_step_that_does_not_count() -> None:
