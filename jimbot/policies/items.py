@@ -81,6 +81,16 @@ def _block(block: ActionBlock, groups: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def in_order(groups: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Groups as they follow each other in the observation, which is how the trunk sees them: a description that was
+    written and read again may have them in another order."""
+
+    def begins(group: Mapping[str, Any]) -> int:
+        return min(place[0] for part in ("numbers", "one_hot", "embedded") for place in group[part])
+
+    return sorted(groups.items(), key=lambda pair: begins(pair[1]))
+
+
 # --- shapes ---
 
 
@@ -192,7 +202,7 @@ def outputs(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], obs
     items = network["items"]
     encoded = {
         name: ops.relu(encode(ops, params, f"item_{name}", group, items["item_width"], observation))
-        for name, group in items["groups"].items()
+        for name, group in in_order(items["groups"])
     }
     hidden = ops.relu(_first_layer(ops, items, params, observation, encoded))
     for layer in range(1, len(network["hidden"])):

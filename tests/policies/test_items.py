@@ -89,6 +89,17 @@ def test_onnx_gives_the_same_masked_policy_and_value_as_jax() -> None:
     np.testing.assert_allclose(value, expected_value, rtol=1e-5, atol=1e-4)
 
 
+def test_a_description_read_from_a_file_with_its_keys_in_another_order_is_the_same_network() -> None:
+    network, params = network_and_params()
+    seen = observations(20)
+    items = network.description["items"]
+    turned = {**items, "groups": dict(reversed(items["groups"].items()))}
+    assert list(turned["groups"]) != list(items["groups"])
+    again = make_network({**network.description, "items": turned})
+    for found, expected in zip(again.apply(params, seen), network.apply(params, seen), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_swapping_two_cards_swaps_the_actions_about_them_when_the_trunk_is_deaf() -> None:
     """With a trunk that sees nothing, a logit depends on an action's own cards only."""
     network, params = network_and_params()

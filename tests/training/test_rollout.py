@@ -12,10 +12,11 @@ import pytest
 
 from jimbot.games.contract import make
 from jimbot.games.functional import row_streams, start
-from jimbot.training.jax_ppo.program import HostUpdate, fused_update, initial_state
+from jimbot.training.jax_ppo.program import HostUpdate, fused_update, initial_state, network_for
 from jimbot.training.jax_ppo.rollout import COLLECT, HostCollector, Tally, collect_fused, phase_key
 from jimbot.training.reward_transform import transform_reward
-from tests.training.small import probe_parts
+from jimbot.training.settings import load_settings
+from tests.training.small import SMALL, probe_parts
 
 
 @pytest.fixture(scope="module")
@@ -126,3 +127,20 @@ def test_transformed_rewards_keep_sign_and_order_and_tame_the_huge(kind: str, la
     np.testing.assert_allclose(squashed[1], small, rtol=0.01)
     np.testing.assert_allclose(transform_reward(kind, jnp.asarray(rewards), jnp), squashed, rtol=1e-5)
     np.testing.assert_array_equal(transform_reward("none", rewards), rewards)
+
+
+@pytest.mark.parametrize("game_id", ["probe", "balatro"])
+def test_actions_are_learned_from_by_the_very_network_that_chose_them(game_id: str) -> None:
+    """With a learning rate of 0 nothing changes, so every action is as probable as when it was chosen."""
+    settings = load_settings({**SMALL, "game": game_id, "num_envs": 4, "num_steps": 8, "num_minibatches": 2})
+    game = make(game_id, settings.num_envs, settings.seed)
+    game.reset()
+    network = network_for(settings, game.spec)
+    rng = np.random.default_rng(0)
+    state = initial_state(settings, network, game)
+    decided = {name: jnp.asarray(rng.normal(0, 0.5, value.shape), jnp.float32) for name, value in state.params.items()}
+    losses = HostUpdate(settings, network, game)(state._replace(params=decided), 0.0).losses
+    assert float(losses["train/entropy"]) < 0.95 * np.log(game.legal_mask.sum(axis=1)).mean(), "a policy with opinions"
+    assert abs(float(losses["train/approx_kl"])) < 1e-5
+    assert float(losses["train/clip_frac"]) == 0
+    game.close()
