@@ -33,14 +33,23 @@ def guidance(settings: TrainSettings, params: Params, reference: Any, update: Ar
     return None if pull is None and learns is None else Guidance(pull, reference, learns)
 
 
-def reference_log_probabilities(network: JaxNetwork, guide: Guidance, features: Array, legal_mask: Array) -> Array:
-    """(B, A) log-probabilities of the policy pulled to; not computed once the pull has decayed to 0."""
+def reference_log_probabilities(
+    network: JaxNetwork, guide: Guidance, features: Array, legal_mask: Array, pieces: int
+) -> Array:
+    """(B, A) log-probabilities of the policy pulled to; not computed once the pull has decayed to 0.
+
+    In pieces: what a network computes on its way takes several times the memory of its answer.
+    """
     assert guide.pull is not None
-    return jax.lax.cond(
-        guide.pull > 0,
-        lambda: masking.log_probabilities(network.apply(guide.reference, features)[0], legal_mask),
-        lambda: jnp.zeros(legal_mask.shape, jnp.float32),
-    )
+
+    def piece(rows: tuple[Array, Array]) -> Array:
+        return masking.log_probabilities(network.apply(guide.reference, rows[0])[0], rows[1])
+
+    def all_of_them() -> Array:
+        parts = tuple(values.reshape(pieces, -1, values.shape[-1]) for values in (features, legal_mask))
+        return jax.lax.map(piece, parts).reshape(legal_mask.shape)
+
+    return jax.lax.cond(guide.pull > 0, all_of_them, lambda: jnp.zeros(legal_mask.shape, jnp.float32))
 
 
 def divergence(reference: Array, log_probability: Array, legal_mask: Array) -> Array:

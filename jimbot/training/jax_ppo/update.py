@@ -155,7 +155,9 @@ def learn(
     arrays = Samples(*decided, advantage, target, weight=rollout.acting)
     batch = jax.tree.map(lambda values: values.reshape(-1, *values.shape[2:]), arrays)
     if guide is not None and pull is not None:
-        reference = reference_log_probabilities(network, guide, batch.features, batch.legal_mask)
+        reference = reference_log_probabilities(
+            network, guide, batch.features, batch.legal_mask, settings.num_minibatches
+        )
         batch = batch._replace(reference=reference)
     size = batch.action.shape[0]
 
