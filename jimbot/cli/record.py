@@ -32,6 +32,8 @@ jimbot record hackmatrix --policy heuristic --games 2000 --noise 0.05 --output n
 
 jimbot record hackmatrix --policy my-run --games 500 --probabilities
 
+jimbot record vgc --replays FOLDER   (what people did in public replays)
+
 Ctrl+C keeps the games that are complete. Then: jimbot clone FILE"""
 
 
@@ -54,6 +56,10 @@ def record(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Keep how likely the teacher found every action, too.")
     ] = False,
+    replays: Annotated[
+        Path | None,
+        typer.Option(help="Instead of playing: public replays of VGC, a .json or .log file or a folder of them."),
+    ] = None,
     option: OptionOption = None,
     num_envs: NumEnvsOption = 64,
     best: BestOption = False,
@@ -67,6 +73,11 @@ def record(
     """
     terminal.require_positive(games=games, num_envs=num_envs)
     terminal.require_seed(seed)
+    if replays is not None:
+        from jimbot.cli.record_replays import record_replays
+
+        record_replays(game, replays, output, terminal.pairs(option or []), overwrite, as_json)
+        return
     from jimbot.training.imitation.record import record as play_and_write
 
     choice = _teacher(policy, game, terminal.pairs(option or []), runs_dir, best)

@@ -34,6 +34,7 @@ class Batch(NamedTuple):
     value_weight: Any  # (B,) float32, 0 where the return is not known to its end (a truncated game), else 1
     weight: Any  # (B,) float32, 0 for rows that only fill up the last batch
     probabilities: Any  # (B, A) float32, or None
+    labels: Any = None  # (B, A) bool: one of these was chosen; or None
 
 
 class Batches:
@@ -120,6 +121,8 @@ class Batches:
         pool.value_weight[place] = self.value_weight[rows]
         if pool.probabilities is not None and chunk.probabilities is not None:
             pool.probabilities[place] = chunk.probabilities[kept]
+        if pool.labels is not None and chunk.labels is not None:
+            pool.labels[place] = chunk.labels[kept]
         return place.stop
 
     def _empty(self, rows: int) -> Batch:
@@ -132,6 +135,7 @@ class Batches:
             value_weight=np.zeros(rows, np.float32),
             weight=np.ones(rows, np.float32),
             probabilities=np.zeros((rows, spec.actions.size), np.float32) if self.probabilities else None,
+            labels=np.zeros((rows, spec.actions.size), bool) if self.dataset.info.labels else None,
         )
 
     def _fitting_rows(self) -> int:

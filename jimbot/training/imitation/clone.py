@@ -1,8 +1,9 @@
 """Behavioural cloning: the learner's own networks trained to do what a recorded teacher did.
 
-The loss is the masked cross-entropy of the teacher's choice plus the squared error of the value against the return
-the teacher went on to get, measured in units of the returns' variance (so that one weight suits every game). Games,
-not rows, are held out: rows of one game are too much alike to judge by each other.
+The loss is the masked cross-entropy of the teacher's choice (or of all it may have been, where replays do not tell)
+plus the squared error of the value against the return the teacher went on to get, measured in units of the returns'
+variance (so that one weight suits every game). Games, not rows, are held out: rows of one game are too much alike to
+judge by each other.
 
 A checkpoint of a clone holds the parameters with the lowest validation loss so far (what everybody wants to play or
 start from), and in its state where learning stands, so that the same command continues exactly.
@@ -252,12 +253,16 @@ def compiled(network: JaxNetwork, settings: CloneSettings, target_variance: floa
     def measure(params: Params, batch: Batch) -> Sums:
         logits, value = network.apply(params, network.prepare(batch.observation))
         log_probability = masking.log_probabilities(logits, batch.legal_mask)
-        if batch.probabilities is None:
-            policy_loss = -masking.of_action(log_probability, batch.action)
-        else:
+        if batch.probabilities is not None:
             policy_loss = -jnp.sum(jnp.where(batch.legal_mask, batch.probabilities * log_probability, 0.0), axis=-1)
+        elif batch.labels is not None:
+            # Nobody saw which of them it was: the chance that it was any of them.
+            policy_loss = -jax.nn.logsumexp(jnp.where(batch.labels, log_probability, -jnp.inf), axis=-1)
+        else:
+            policy_loss = -masking.of_action(log_probability, batch.action)
         value_weight = batch.weight * batch.value_weight
-        correct = masking.best(log_probability, batch.legal_mask) == batch.action
+        best = masking.best(log_probability, batch.legal_mask)
+        correct = best == batch.action if batch.labels is None else masking.of_action(batch.labels, best)
         return Sums(
             rows=jnp.sum(batch.weight),
             policy_loss=jnp.sum(batch.weight * policy_loss),

@@ -6,6 +6,7 @@
     chunk_00000/action.npy         (R,) int32            what the teacher chose
     chunk_00000/trajectory.npy     (R,) int32            whose decision: game number × players + player
     chunk_00000/probabilities.npy  (R, A) float16        how likely the teacher found each action; optional
+    chunk_00000/labels.npy         (R, ⌈A/8⌉) uint8      packed bits: the actions it may have been; optional
     reward.npy                     (all rows,) float32   raw reward from each decision to the next
     trajectories/….npy             seed, return, length, ended and stats of every trajectory
 
@@ -58,6 +59,8 @@ class DatasetInfo(MadeForGame):
     """Share of moves played at random instead of the teacher's; what is stored is always the teacher's choice."""
     seed: int
     probabilities: bool = False
+    labels: bool = False
+    """Whether rows tell of sets of actions one of which was chosen, where nobody saw which; `action` is one of them."""
     games: int = Field(default=0, ge=0)
     """Games played to their end."""
     rows: int = Field(default=0, ge=0)
@@ -86,6 +89,7 @@ class Chunk(NamedTuple):
     legal_mask: np.ndarray  # (R, A) bool
     action: np.ndarray  # (R,) int32
     probabilities: np.ndarray | None  # (R, A) float32
+    labels: np.ndarray | None  # (R, A) bool
 
 
 class DatasetWriter:
@@ -98,10 +102,10 @@ class DatasetWriter:
         self._sizes = [0, 0]  # bytes of observations in memory, in the file
 
     def add_chunk(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """One stretch of rows: observation, legal_mask (bool), action, trajectory, maybe probabilities."""
+        """One stretch of rows: observation, legal_mask (bool), action, trajectory, maybe probabilities, labels."""
         folder = f"chunk_{len(self.chunks):05d}"
         for name, array in arrays.items():
-            if name == "legal_mask":
+            if name in ("legal_mask", "labels"):
                 array = np.packbits(array, axis=1)
             self._write(f"{folder}/{name}", array)
         observation = self._archive.getinfo(f"{folder}/observation.npy")
@@ -208,14 +212,16 @@ class Dataset:
         start, stop = self._starts[number], self._starts[number + 1]
         count, spec = stop - start, self.spec
         observation = self._chunk_array(number, "observation", np.float32, spec.observation.size)
-        packed = self._chunk_array(number, "legal_mask", np.uint8, (spec.actions.size + 7) // 8)
-        legal_mask = np.unpackbits(packed, axis=1, count=spec.actions.size).astype(bool)
+        legal_mask = self._bits(number, "legal_mask")
+        labels = self._bits(number, "labels") & legal_mask if self.info.labels else None
         probabilities = None
         if self.info.probabilities:
             probabilities = self._chunk_array(number, "probabilities", np.float16, spec.actions.size)
         action = self.action[start:stop]
         if not legal_mask[np.arange(count), action].all():
             raise self._damaged(f"chunk {number} holds an action that was not legal")
+        if labels is not None and not labels[np.arange(count), action].all():
+            raise self._damaged(f"chunk {number} holds an action outside its labels")
         kept = np.flatnonzero(self.usable[start:stop])
         return Chunk(
             rows=start + kept,
@@ -223,6 +229,7 @@ class Dataset:
             legal_mask=legal_mask[kept],
             action=action[kept],
             probabilities=None if probabilities is None else probabilities[kept].astype(np.float32),
+            labels=None if labels is None else labels[kept],
         )
 
     def discounted_returns(self, gamma: float, reward: np.ndarray) -> np.ndarray:
@@ -237,6 +244,11 @@ class Dataset:
             whose = trajectory
             returns[row] = later
         return returns
+
+    def _bits(self, number: int, name: str) -> np.ndarray:
+        size = self.spec.actions.size
+        packed = self._chunk_array(number, name, np.uint8, (size + 7) // 8)
+        return np.unpackbits(packed, axis=1, count=size).astype(bool)
 
     def _all_chunks(self, name: str, dtype: Any) -> np.ndarray:
         parts = [self._chunk_array(number, name, dtype) for number in range(len(self.info.chunks))]

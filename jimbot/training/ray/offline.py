@@ -17,6 +17,7 @@ from ray.rllib.evaluation.postprocessing import Postprocessing
 from ray.rllib.offline.offline_data import OfflineData
 from ray.rllib.policy.sample_batch import MultiAgentBatch, SampleBatch
 
+from jimbot.errors import DatasetError
 from jimbot.games.contract import game_entry
 from jimbot.training.imitation.batches import Batch, Batches
 from jimbot.training.imitation.dataset import Dataset
@@ -32,6 +33,10 @@ class RecordedDecisions(OfflineData):
     def __init__(self, config: Any) -> None:  # nothing of what RLlib's own does is needed
         told = config.env_config
         self.dataset = Dataset.open(config.input_, game_entry(told["game"]).spec)
+        if self.dataset.info.labels:
+            raise DatasetError(
+                f"Dataset {config.input_} holds sets of actions (replays); only `jimbot clone` learns from them."
+            )
         reward = transform_reward(told["reward_transform"], self.dataset.reward)
         # `start`: decisions learned from so far; a continued run goes on with epochs of its own.
         luck = int(np.random.SeedSequence([told["seed"], told["start"]]).generate_state(1)[0])

@@ -260,6 +260,57 @@ const JOBS = {
 		}
 		return found;
 	},
+	/** Random battles, their public logs read back: is what was chosen among the labels of every decision? */
+	spectate: ({count, seed, player: name}) => {
+		const {decisions} = require(`${input.node}/spectator.js`);
+		const {player} = require(`${input.node}/players.js`);
+		const {readLog} = require(`${input.node}/questions.js`);
+		const choose = name ? player(name, input.settings.layout) : (row, legal, luck) => legal[luck(legal.length)];
+		const luck = luckOf(seed, 13);
+		const found = {made: 0, read: 0, sure: 0, wrong: [], unread: 0, unexplained: 0, columns: {}, compared: 0, results: 0};
+		const readable = (action, places) => (action >= ORDERS ? `preview ${action}` : [Math.floor(action / 45), action % 45].map((code) => (code >= 40 && code < 44 ? `to ${places[code - 40]}` : code)).join(' + '));
+		for (let game = 0; game < count; game++) {
+			const live = worker.begin(0, seed, game, luck(worker.teams.length), luck(worker.teams.length));
+			const made = [];
+			while (!live.ended) {
+				for (const side of [0, 1]) {
+					for (let tries = 0; live.acts(side) && tries < 20; tries++) {
+						const {activeRequest} = live.battle.sides[side];
+						const places = activeRequest.side.pokemon.map((entry) => entry.ident.slice(4));
+						const action = choose(live.rows[side], live.legal[side], luck);
+						const moment = {side, turn: live.battle.turn, words: readable(action, places), legal: live.legal[side].length, row: Array.from(live.rows[side])};
+						live.choose(side, action);
+						if (live.lastRefused[side]) live.look();
+						else if (moment.legal > 1) made.push(moment);
+					}
+				}
+				live.settle();
+			}
+			const log = readLog(live.battle.log);
+			const told = decisions(worker.table, log.join('\n'));
+			found.made += made.length;
+			found.read += told.decisions.length;
+			found.unexplained += told.unexplained;
+			found.results += told.results.join() === [0, 1].map((side) => live.counters(side)[0]).join() ? 1 : 0;
+			for (const side of [0, 1]) {
+				const mine = made.filter((moment) => moment.side === side);
+				for (const one of told.decisions.filter((decision) => decision.side === side)) {
+					const words = one.labels.map((action) => readable(action, one.places));
+					// Decisions of one turn (orders, then replacements) come in the same order; others may be missing.
+					const at = mine.findIndex((moment) => moment.turn === one.turn && words.includes(moment.words));
+					if (at < 0) found.wrong.push([game, one.turn, side, words.slice(0, 4), mine.filter((moment) => moment.turn === one.turn).map((moment) => moment.words)]);
+					else {
+						if (words.length === 1) found.sure++;
+						const [moment] = mine.splice(at, 1);
+						found.compared++;
+						moment.row.forEach((value, place) => { if (value !== one.row[place]) { const [field] = Object.entries(worker.table.features.at).filter(([, offset]) => offset <= place).sort((a, b) => b[1] - a[1])[0]; found.columns[field] = (found.columns[field] || 0) + 1; } });
+					}
+				}
+				found.unread += mine.length;
+			}
+		}
+		return found;
+	},
 	vocabulary: () => {
 		const {build} = require(`${input.node}/vocabulary.js`);
 		return build(worker.table.showdown, require(`${input.package}/package.json`).version);

@@ -4,6 +4,7 @@
 const {choiceText} = require('./mask');
 const {player} = require('./players');
 const {Shadow} = require('./shadow');
+const {decisions} = require('./spectator');
 
 /** Packed or exported text → {packed, complaints}. */
 function validate(worker, {team, format}) {
@@ -79,6 +80,7 @@ function replay(worker, {inputs, sheets}) {
 }
 
 const QUESTIONS = {
+	decisions: (worker, {log: text}) => decisions(worker.table, text),
 	replay,
 	shadow,
 	advise,
@@ -96,4 +98,4 @@ function answer(worker, question) {
 	return asked(worker, question);
 }
 
-module.exports = {answer};
+module.exports = {answer, readLog};
