@@ -49,7 +49,7 @@ def record_replays(
         terminal.note(f"{count} left out: {reason}")
     console.print(
         f"{path}: {info.games:,} battles, {info.rows:,} decisions in {path.stat().st_size / 1e6:.1f} MB, "
-        f"{made.sure / info.rows:.0%} of them known for sure, the others as sets of orders; {made.unexplained:,} that no "
+        f"{made.sure / info.rows:.0%} known for sure, the others as sets of orders; {made.unexplained:,} that no "
         "legal order explains were left out. Next:"
     )
     console.print(f"  [cyan]jimbot clone {path}[/]")
