@@ -83,7 +83,7 @@ class Specific(NamedTuple):
     """One key of `algorithm_specific`."""
 
     setting: str
-    default: Any
+    default: Any  # None: the learner's own
     kind: type
 
 
@@ -104,6 +104,12 @@ SPECIFIC: dict[str, dict[str, Specific]] = {
         "target_update_interval": Specific("target_update_interval", 10_000, int),
         "exploration_fraction": Specific("exploration_fraction", 0.1, float),
         "exploration_final_eps": Specific("exploration_final_eps", 0.05, float),
+        "n_step": Specific("n_step", None, int),
+        "double_q": Specific("double_q", None, bool),
+        "duelling": Specific("duelling", None, bool),
+        "prioritized_replay": Specific("prioritized_replay", None, bool),
+        "priority_alpha": Specific("priority_alpha", None, float),
+        "priority_beta": Specific("priority_beta", None, float),
     },
 }
 
@@ -195,7 +201,7 @@ def get_default_config(name: str) -> TrainerConfig:
     (0.0007, {'n_steps': 5})
     """
     algorithm = algorithm_name(name)
-    specific = {key: entry.default for key, entry in SPECIFIC[algorithm].items()}
+    specific = {key: entry.default for key, entry in SPECIFIC[algorithm].items() if entry.default is not None}
     learner = ALIASES[name.lower()][1]
     hyperparams = HyperparameterConfig(**HYPERPARAMETERS[algorithm], algorithm_specific=specific)
     return TrainerConfig(algorithm=algorithm, learner=learner, hyperparams=hyperparams)
@@ -274,7 +280,12 @@ def _specific(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
     for name in given:
         if name not in known:
             raise UnknownNameError(f"entry of algorithm_specific for {algorithm}", name, known)
-    return {entry.setting: _number(name, given.get(name, entry.default), entry.kind) for name, entry in known.items()}
+    values = {name: given.get(name, entry.default) for name, entry in known.items()}
+    return {
+        known[name].setting: _number(name, value, known[name].kind)
+        for name, value in values.items()
+        if value is not None
+    }
 
 
 def _number(name: str, value: Any, kind: Callable[[Any], Any]) -> Any:

@@ -70,6 +70,15 @@ def test_values_assigned_later_are_coerced_when_used() -> None:
     assert (values["num_envs"], values["lr"], values["num_steps"]) == (4, 1e-3, 64)
 
 
+def test_what_a_learner_has_defaults_of_its_own_for_is_passed_on_only_if_given() -> None:
+    config = get_default_config("DQN")
+    assert "double_q" not in to_settings(config)
+    config.hyperparams.algorithm_specific |= {"double_q": True, "n_step": "3", "prioritized_replay": 1}
+    values = to_settings(config)
+    assert (values["double_q"], values["n_step"], values["prioritized_replay"]) == (True, 3, True)
+    load_settings(values)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
