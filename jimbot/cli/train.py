@@ -11,12 +11,13 @@ import typer
 from jimbot.cli import terminal
 from jimbot.cli.flags import SET_HELP, with_settings_flags
 from jimbot.cli.options import RUNS, RunsDirOption
+from jimbot.errors import UsageError
 from jimbot.training.settings import TrainSettings, parse_assignments
 
 if TYPE_CHECKING:
     from jimbot.training.run import Outcome
 
-NOT_FLAGS = ("game", "game_options", "difficulty_schedule", "mutations")  # the argument, --option, and tables
+NOT_FLAGS = ("game", "game_options", "difficulty_schedule", "mutations", "league")  # the argument, --option, tables
 EPILOG = """Examples:
 
 jimbot train hackmatrix --minutes 10
@@ -29,6 +30,8 @@ jimbot train hackmatrix --init-from hackmatrix-jax-bc --init-kl 0.1 --value-warm
 
 jimbot train balatro --population 4 --minutes 60   (four agents in turns, see docs/population.md)
 
+jimbot train vgc --num-workers 4 --buffer-size 2048 --bc-model vgc-jax-bc --lr 3e-4   (a league, see docs/vgc.md)
+
 The same command continues a run that was stopped; --fresh starts over."""
 
 
@@ -37,6 +40,11 @@ OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
     "config": (Annotated[Path | None, typer.Option("--config", help="YAML file with settings.")], None),
     "assignments": (Annotated[list[str], typer.Option("--set", help=SET_HELP)], []),
     "options": (Annotated[list[str], typer.Option("--option", help="name=value; an option of the game.")], []),
+    "num_workers": (
+        Annotated[str | None, typer.Option(help="Processes that play: vgc's simulators, or ray's env runners.")],
+        None,
+    ),
+    "battle_format": (Annotated[str | None, typer.Option(help="vgc: the same as --option format=….")], None),
     "run": (Annotated[str | None, typer.Option("--run", help="The same as --run-name.")], None),
     "fresh": (Annotated[bool, typer.Option("--fresh", help="Start over; the old run is kept aside.")], False),
     "runs_dir": (RunsDirOption, RUNS),
@@ -57,6 +65,8 @@ def train(
     config: Path | None,
     assignments: list[str],
     options: list[str],
+    num_workers: str | None,
+    battle_format: str | None,
     run: str | None,
     fresh: bool,
     runs_dir: Path,
@@ -75,6 +85,9 @@ def train(
     given |= {name: value for name, value in flags.items() if value is not None}
     if run is not None:
         given["run_name"] = run
+    for flag, value in (("num_workers", num_workers), ("battle_format", battle_format)):
+        if value is not None:
+            _other_name(flag, value, given)
     settings = resolve_settings(config, given)
     if explain_config:
         show_mapping(config, settings, as_json)
@@ -83,6 +96,28 @@ def train(
         _tell_preset(settings)
     outcome = run_training(settings, root=runs_dir, fresh=fresh, quiet=as_json, restart=restart_command)
     report(outcome, settings.game, runs_dir, as_json)
+
+
+PROCESSES, FORMAT = "workers", "format"
+"""Options of games that have processes of their own, and battle formats."""
+
+
+def _other_name(flag: str, value: str, given: dict[str, Any]) -> None:
+    """Puts a flag with a name of its own where it belongs."""
+    import yaml
+
+    from jimbot.games.contract import game_entry
+
+    option = PROCESSES if flag == "num_workers" else FORMAT
+    if flag == "num_workers" and given.get("learner") == "ray":
+        given["num_env_runners"] = value
+    elif option in game_entry(given["game"]).spec.options.__dataclass_fields__:
+        given["game_options"] = {**given.get("game_options", {}), option: yaml.safe_load(value)}
+    else:
+        raise UsageError(
+            f"--{flag.replace('_', '-')} is {value}, but game '{given['game']}' has no {option} to choose"
+            f"{' (its games run inside the learner)' if flag == 'num_workers' else ''}. Leave it out."
+        )
 
 
 def show_mapping(config: Path | None, settings: TrainSettings, as_json: bool = False) -> None:

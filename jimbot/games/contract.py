@@ -99,6 +99,10 @@ class BatchGame(ABC):
         """An action in words, in the situation of a row."""
         return self.spec.actions.label(action)
 
+    def health(self) -> dict[str, float]:
+        """Figures about whatever the game runs on (processes of its own), for the log of a training run."""
+        return {}
+
     def check_actions(self, actions: np.ndarray, hold: np.ndarray | None = None) -> None:
         """Counts illegal actions; raises in checked mode. Implementations call this first in `step`."""
         actions = np.asarray(actions)

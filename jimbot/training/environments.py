@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from jimbot.errors import UsageError
 from jimbot.games.contract import BatchGame, available_games, make
+from jimbot.training.league import SELF
+from jimbot.training.league_store import OPPONENT, plays_league
 from jimbot.training.settings import TrainSettings
 
 
@@ -58,7 +60,8 @@ def options_of(game: BatchGame) -> dict[str, Any]:
 
 def training_game(settings: TrainSettings) -> BatchGame:
     """The batch of games that the settings ask for, inside its curriculum if there is one."""
-    game = make(settings.game, settings.num_envs, settings.seed, settings.game_options)
+    options = settings.game_options | ({OPPONENT: SELF} if plays_league(settings) else {})
+    game = make(settings.game, settings.num_envs, settings.seed, options)
     if not has_curriculum(settings):
         return game
     from jimbot.training.curriculum import AnteCurriculum, DifficultySchedule

@@ -25,6 +25,7 @@ from jimbot.training.config import (
     get_default_config,
     to_settings,
 )
+from jimbot.training.league_store import check_league
 from jimbot.training.settings import RunSettings, TrainSettings, load_settings
 
 if TYPE_CHECKING:
@@ -77,6 +78,22 @@ class RLTrainer(ABC):
         raise SettingsError(
             f"This learner cannot start from the checkpoint {path} (init_from); use --learner jax, or leave it out."
         )
+
+    def start_from_clone(self, path: str | Path) -> str:
+        """Takes over what fits of a clone (`bc_model`), with a fresh value head; says what was and was not loaded."""
+        raise SettingsError(
+            f"This learner cannot start from the clone {path} (bc_model); use --learner jax, or leave it out."
+        )
+
+    def begin(self, root: str | Path) -> str:
+        """A new run's first parameters, where the settings name another policy; says what was taken over."""
+        if self.settings.bc_model:
+            return self.start_from_clone(find_checkpoint(self.settings.bc_model, runs_root=root))
+        if self.settings.init_from:
+            start = find_checkpoint(self.settings.init_from, runs_root=root)
+            self.start_from(start)
+            return f"Starting from the parameters of {start}."
+        return ""
 
     @abstractmethod
     def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> None:
@@ -155,12 +172,17 @@ class RLTrainer(ABC):
         if session.evaluation_due(step):
             session.evaluated(step, *self.evaluate(VALIDATION_GAMES, bank="validation"))
         if update % self.settings.log_interval == 0:
-            metrics = session.log(step, measures.take(), seconds(session.row_seconds))
+            spent = seconds(session.row_seconds)
+            metrics = session.log(step, measures.take() | self.more_metrics(), spent)
             if callback and callback(step, metrics) is False:
                 session.end("the callback asked to stop")
         session.keep_memory(self.relieve, step)
         if session.checkpoint_due(step):
             self.save_model()
+
+    def more_metrics(self) -> dict[str, float]:
+        """Figures of this learner's own for a log row."""
+        return {}
 
     def relieve(self, name: str) -> str | None:
         """Gives back memory by one of `memory.relief.STEPS`; says what was done, or None if it cannot.
@@ -222,6 +244,7 @@ def learner_class(settings: TrainSettings) -> type[RLTrainer]:
         raise SettingsError(
             f"Learner '{name}' does not know algorithm '{settings.algorithm}'; it has {', '.join(trainer.algorithms)}."
         )
+    check_league(settings, name)
     trainer.check(settings)
     return trainer
 
@@ -270,6 +293,6 @@ def create_trainer(
     if start := session.resume_point():
         trainer.load_model(start)
         session.resumed(trainer.step)
-    elif settings.init_from:
-        trainer.start_from(find_checkpoint(settings.init_from, runs_root=root))
+    else:
+        trainer.begin(root)
     return trainer

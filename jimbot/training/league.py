@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -42,6 +41,7 @@ class Member:
     name: str
     kind: str
     policy: Policy | None = None
+    model: bytes = b""  # the policy in its portable form; empty where the game knows it by its name
     points: float = 0.0  # the learner's, in recent games against this member
     games: float = 0.0
 
@@ -94,16 +94,6 @@ class League:
         """The learner's recent score against each member it has met."""
         return {f"league/{m.name}": m.points / m.games for m in self.members if m.games and m.kind != SELF}
 
-    def state(self) -> dict[str, Any]:
-        """What resume needs beside the policies themselves."""
-        return {m.name: {"kind": m.kind, "points": m.points, "games": m.games} for m in self.members}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Scores of members that are in the league again."""
-        for member in self.members:
-            if member.name in state:
-                member.points, member.games = state[member.name]["points"], state[member.name]["games"]
-
 
 def check_mix(mix: Mapping[str, float]) -> dict[str, float]:
     """Shares per kind, which need not sum to 1."""
@@ -127,17 +117,20 @@ class Seats:
         self.game, self.league = game, league
         self.players = game.spec.players
         self.luck = np.random.default_rng(seed)
-        self.won = game.spec.episode_stats.index("won")
+        names = game.spec.episode_stats
+        self.won = names.index("won")
+        self.tied = names.index("tied") if "tied" in names else None
         self.others = np.zeros(game.num_rows, bool)
-        self._met: list[tuple[Member, int]] = [(league.members[0], 0)] * game.num_envs
+        self.met: list[tuple[Member, int]] = [(league.members[0], 0)] * game.num_envs
+        """The opponent of every game and the seat it has."""
         for number in range(game.num_envs):
-            self._sit(number)
+            self._draw(number)
 
     def act(self, rows: np.ndarray, actions: np.ndarray) -> None:
         """Overwrites `actions` (N,) in those of `rows` that others play."""
         asked: dict[int, tuple[Policy, list[int]]] = {}
         for row in rows[self.others[rows] & self.game.acting[rows]]:
-            policy = self._met[row // self.players][0].policy
+            policy = self.met[row // self.players][0].policy
             assert policy is not None
             asked.setdefault(id(policy), (policy, []))[1].append(int(row))
         for policy, theirs in asked.values():
@@ -148,15 +141,23 @@ class Seats:
         """A step of `rows` was taken: reports games that ended and seats the next opponents."""
         ended = (self.game.terminated | self.game.truncated)[rows]
         for number in np.unique(rows[ended] // self.players):
-            member, seat = self._met[number]
+            member, seat = self.met[number]
             ours = number * self.players + (self.players - 1 - seat)
             if member.kind != SELF and self.game.terminated[ours]:
-                self.league.report(member.name, float(self.game.final_stats[ours, self.won]))
-            self._sit(number)
+                self.league.report(member.name, self._score(ours))
+            self._draw(number)
 
-    def _sit(self, number: int) -> None:
-        """Draws an opponent for a game and the seat it takes."""
-        member, taken = self.league.draw(self.luck, 1)[0], int(self.luck.integers(self.players))
-        self._met[number] = member, taken
+    def sit(self, number: int, member: Member, seat: int) -> None:
+        """Puts a member on a seat of a game."""
+        self.met[number] = member, seat
         rows = number * self.players + np.arange(self.players)
-        self.others[rows] = (np.arange(self.players) == taken) & (member.kind != SELF)
+        self.others[rows] = (np.arange(self.players) == seat) & (member.kind != SELF)
+
+    def _draw(self, number: int) -> None:
+        """An opponent for a game, and the seat it takes."""
+        self.sit(number, self.league.draw(self.luck, 1)[0], int(self.luck.integers(self.players)))
+
+    def _score(self, row: int) -> float:
+        """How an ended game went for a row: 1 won, ½ tied, 0 lost."""
+        stats = self.game.final_stats[row]
+        return float(stats[self.won]) + (0.0 if self.tied is None else 0.5 * float(stats[self.tied]))

@@ -109,6 +109,7 @@ class Measures:
         metrics = {name: float(np.mean([row[name] for row in losses if name in row])) for name in names}
         metrics["train/mean_reward"] = float(sums["reward"]) / steps
         metrics["train/num_episodes"] = float(sums["episodes"])
+        metrics["train/num_decisions"] = float(sums["decisions"])
         for name, value in zip(self.spec.reward_terms, sums["reward_terms"], strict=True):
             metrics[f"reward/{name}"] = float(value) / steps
         for block, value in zip(self.spec.actions.blocks, sums["blocks"], strict=True):

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.console import Console
 
 from jimbot.errors import CheckpointError, JimbotError, SettingsError
-from jimbot.runs.checkpoint import find_checkpoint, run_names
+from jimbot.games.contract import game_entry
+from jimbot.runs.checkpoint import run_names
 from jimbot.runs.directory import RunDirectory
 from jimbot.training.config import algorithm_defaults
 from jimbot.training.framework import learner_class, learner_name
+from jimbot.training.league import SELF
+from jimbot.training.league_store import OPPONENT, plays_league
 from jimbot.training.memory.restart import restart_command
 from jimbot.training.presets import preset
 from jimbot.training.rllib_names import explain, mapping_table
@@ -44,7 +47,23 @@ def resolve_settings(config: Path | None, given: Mapping[str, Any]) -> TrainSett
     from_file = read_yaml(config) if config else {}
     draft = load_settings(from_file, given, {"num_minibatches": 1})  # only to learn which game and learner it will be
     learner = learner_name(draft)
-    return load_settings(algorithm_defaults(draft.algorithm, learner), preset(draft.game, learner), from_file, given)
+    layers = [algorithm_defaults(draft.algorithm, learner), preset(draft.game, learner), from_file, given]
+    if draft.algorithm == "PPO" and (places := {**from_file, **given}.get("buffer_size")) is not None:
+        layers.append({"num_steps": steps_for(places, load_settings(*layers, {"num_minibatches": 1}))})
+    return load_settings(*layers)
+
+
+def steps_for(places: Any, settings: TrainSettings) -> int:
+    """Steps of each game between two updates, for so many places for decisions in all rows together."""
+    options = settings.game_options | ({OPPONENT: SELF} if plays_league(settings) else {})
+    spec = game_entry(settings.game).spec
+    rows = settings.num_envs * getattr(spec.parse_options(options), "players", spec.players)
+    if settings.buffer_size < rows:
+        raise SettingsError(
+            f"buffer_size is {places}, but {settings.num_envs} games have {rows} rows that decide. Give at least "
+            f"{rows}, or fewer games (--num-envs)."
+        )
+    return settings.buffer_size // rows
 
 
 def stored_settings(run: str, given: Mapping[str, Any], root: Path = Path("runs")) -> TrainSettings:
@@ -89,10 +108,9 @@ def run_training(
             trainer.load_model(start)
             session.resumed(load_step(start))
             session.view.note(f"Continuing from {start}.", style="cyan")
-        elif settings.init_from:
-            start = find_checkpoint(settings.init_from, runs_root=root)
-            trainer.start_from(start)
-            session.view.note(f"Starting from the parameters of {start}.", style="cyan")
+        elif told := trainer.begin(root):
+            session.view.note(told, style="cyan")
+            session.recorder.event(0, told)
         trainer.train()
         if session.memory.restart_wanted:
             session.memory.count_restart(trainer.step)

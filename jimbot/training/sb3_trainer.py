@@ -213,6 +213,7 @@ class SB3Trainer(RLTrainer):
             ent_coef=settings.ent_coef,
             vf_coef=settings.vf_coef / 2,  # SB3 weighs the whole squared error
             max_grad_norm=settings.max_grad_norm,
+            target_kl=settings.target_kl or None,
             policy_kwargs=policy_kwargs,
             seed=_seed(settings.seed),
             device="auto",

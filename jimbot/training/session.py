@@ -124,6 +124,8 @@ class Session:
         metrics = {**metrics, **self._evaluated}
         self._evaluated = {}
         metrics["speed/steps_per_second"] = (step - self._row_step) / elapsed
+        if "train/num_decisions" in metrics:
+            metrics["speed/decisions_per_second"] = metrics["train/num_decisions"] / elapsed
         for phase, spent in (seconds or {}).items():
             metrics[f"speed/{phase}_share"] = min(1.0, spent / elapsed)
         metrics["health/rss_mb"] = self._process.memory_info().rss / 2**20

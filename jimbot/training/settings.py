@@ -30,7 +30,7 @@ CHANGEABLE = frozenset(
         *("population_games", "population_quantile"),
         *("address", "num_env_runners", "num_gpus", "num_gpus_per_env_runner", "spill_gb"),
         *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
-        *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact"),
+        *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact", "share"),
     }
 )
 
@@ -110,6 +110,9 @@ class TrainSettings(RunSettings):
     vf_coef: float = Field(0.5, ge=0, description="Weight of the value loss.")
     ent_coef: float = Field(0.15, ge=0, description="Weight of the entropy bonus.")
     max_grad_norm: float = Field(0.5, gt=0, description="Gradients are clipped to this global norm.")
+    target_kl: float = Field(
+        0.0, ge=0, description="End an update's passes once approx_kl is above 1.5 times this; 0: never."
+    )
     gradient_pieces: int = Field(
         1, ge=1, description="Pieces a minibatch is learned in, one after another: less memory, the same step."
     )
@@ -130,12 +133,31 @@ class TrainSettings(RunSettings):
         0, ge=0, description="First updates in which only the value head learns and the policy stays as it is."
     )
     freeze_trunk_updates: int = Field(0, ge=0, description="First updates in which only the heads learn.")
+    bc_model: str | None = Field(
+        None,
+        description="Start a new run from a clone: what fits is copied and told, the value head stays fresh; in a "
+        "league it also is the opponent `clone`.",
+    )
+
+    league: dict[str, float] = Field(
+        default_factory=dict,
+        description="Games of two: {self, past, clone, exploiter: share of the games}; empty: the game's own opponent.",
+    )
+    league_members: list[str] = Field(
+        default_factory=list, description="League: exploiters (scripted players, runs, checkpoints): heuristic,my-run."
+    )
+    past_interval: int = Field(20, ge=1, description="League: updates between two past selves that are taken in.")
+    share: Literal["memory", "file_system"] = Field(
+        "memory", description="Where collected experience lies: in memory, or in mapped files of the run directory."
+    )
 
     use_curriculum: bool = Field(False, description="Balatro: play only so far at first, further when that goes well.")
     difficulty_schedule: dict[int, str] = Field(
         default_factory=dict, description="Balatro: {step: easy, medium or hard}, a curriculum by the clock."
     )
-    buffer_size: int = Field(100_000, ge=1, description="DQN: steps remembered.")
+    buffer_size: int = Field(
+        100_000, ge=1, description="DQN: steps remembered. PPO: places for decisions per update, sets num-steps."
+    )
     buffer_gb: float | None = Field(
         None, gt=0, description="DQN: memory of a compressed replay; default: its part of memory-limit-gb."
     )
@@ -183,6 +205,12 @@ class TrainSettings(RunSettings):
 
     log_interval: int = Field(10, ge=1, description="Updates between two log rows.")
 
+    @field_validator("league_members", mode="before")
+    @classmethod
+    def _names(cls, value: Any) -> Any:
+        """Names as text, too: heuristic,my-run."""
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
     @field_validator("policy_layers", "value_layers")
     @classmethod
     def _positive(cls, value: list[int]) -> list[int]:
@@ -228,7 +256,11 @@ def load_settings(*layers: Mapping[str, Any]) -> TrainSettings:
     """
     merged: dict[str, Any] = {}
     for layer in layers:
-        merged.update(from_rllib(layer, lambda name: merged.get(name, TrainSettings.model_fields[name].default)))
+        plain = from_rllib(layer, lambda name: merged.get(name, TrainSettings.model_fields[name].default))
+        options = plain.get("game_options")
+        if isinstance(options, Mapping):  # option by option: a flag for one leaves those of the preset alone
+            plain["game_options"] = {**merged.get("game_options", {}), **options}
+        merged.update(plain)
     if (alias := ALIASES.get(str(merged.get("algorithm")).lower())) is not None:
         merged |= {"algorithm": alias[0], "learner": merged.get("learner", "auto")}
         merged["learner"] = alias[1] if merged["learner"] == "auto" else merged["learner"]
@@ -286,9 +318,15 @@ def check_batch(settings: TrainSettings) -> None:
 
 def check_start(settings: TrainSettings) -> None:
     """Raises where settings speak of a starting policy and there is none."""
-    if settings.init_kl and settings.init_from is None:
+    if settings.init_kl and settings.init_from is None and settings.bc_model is None:
         raise SettingsError(
-            f"init_kl is {settings.init_kl} but there is no policy to be pulled to. Give one with --init-from."
+            f"init_kl is {settings.init_kl} but there is no policy to be pulled to. Give one with --init-from or "
+            "--bc-model."
+        )
+    if settings.init_from is not None and settings.bc_model is not None:
+        raise SettingsError(
+            f"init_from is {settings.init_from} and bc_model is {settings.bc_model}; a run begins with one. Give "
+            "init_from to take over everything, or bc_model for what fits with a fresh value head."
         )
 
 

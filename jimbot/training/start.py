@@ -13,6 +13,7 @@ reference parameters in the state.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +42,39 @@ def start_of(path: str | Path, spec: GameSpec, network: Mapping[str, Any]) -> St
     found = checkpoint.params()
     check_params(network, found)
     return Start({name: found[name] for name in param_shapes(network)}, checkpoint.manifest.step)
+
+
+class Fitting(NamedTuple):
+    """What of a clone fits a run's network."""
+
+    params: dict[str, np.ndarray]
+    whole: bool  # everything but the value head
+    told: str
+
+
+def fitting_params(path: str | Path, spec: GameSpec, network: Mapping[str, Any]) -> Fitting:
+    """The parameters of a clone that exist with the same shape here, without its value head.
+
+    A clone's value is a guess about its teacher, so the critic starts fresh. A clone none of whose policy fits is one
+    clear sentence.
+    """
+    checkpoint = load_checkpoint(path)
+    check_matches(checkpoint.manifest, spec, where=path)
+    found, shapes = checkpoint.params(), param_shapes(network)
+    wanted = {name: shape for name, shape in shapes.items() if part_of(name) != "value"}
+    params = {name: found[name] for name, shape in wanted.items() if name in found and found[name].shape == shape}
+    loaded = Counter(part_of(name) for name in params)
+    total = Counter(part_of(name) for name in wanted)
+    if not loaded["policy"]:
+        theirs = checkpoint.manifest.network
+        raise CheckpointError(
+            f"Nothing of the policy of clone {path} (network {theirs.get('kind')} {theirs.get('hidden')}) fits this "
+            f"run's network {network['kind']} {network['hidden']}. Give the same --network."
+        )
+    parts = ", ".join(f"{loaded[part]} of {total[part]} parameters of the {part}" for part in ("policy", "trunk"))
+    missing = [name for name in wanted if name not in params]
+    rest = "Fresh: the value head" + (f", {', '.join(missing)}" if missing else "")
+    return Fitting(params, not missing, f"Loaded from {path}: {parts}. {rest}.")
 
 
 def check_network(manifest: Manifest, network: Mapping[str, Any], path: str | Path) -> None:

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from jimbot.errors import TrainingError
 from jimbot.games.contract import game_entry
-from jimbot.runs.checkpoint import find_checkpoint
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.files import make_directory, read_text, write_atomically
 from jimbot.training.framework import learner_class
@@ -122,8 +121,8 @@ def _train_once(settings: TrainSettings, session: TurnSession, order: Order) -> 
         if start := session.resume_point():
             trainer.load_model(start)
             session.resumed(trainer.step)
-        elif settings.init_from:
-            trainer.start_from(find_checkpoint(settings.init_from, runs_root=order.root))
+        else:
+            trainer.begin(order.root)
         trainer.train()
         if trainer.step < min(order.until, settings.total_timesteps):
             return trainer.step, None

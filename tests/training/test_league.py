@@ -88,13 +88,6 @@ def test_only_the_newest_past_selves_stay_and_the_first() -> None:
     assert names[-1] == "past-19"
 
 
-def test_scores_survive_a_restart() -> None:
-    league, again = full_league(), full_league()
-    league.report("rival", 1.0)
-    again.restore(league.state())
-    np.testing.assert_array_equal(again.weights(), league.weights())
-
-
 @pytest.mark.parametrize(
     ("mix", "error", "words"),
     [

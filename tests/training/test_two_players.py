@@ -139,7 +139,7 @@ def test_a_player_learns_to_beat_one_who_may_not_choose() -> None:
     update = HostUpdate(settings, network, game)
     state = initial_state(settings, network, game)
     measures = Measures(SPEC)
-    for _ in range(50):
+    for _ in range(80):
         result = update(state, 3e-3)
         state = result.state
         measures.add(result.losses, result.measured, settings.num_steps * game.num_rows)

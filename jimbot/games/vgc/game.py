@@ -11,6 +11,7 @@ what it knows now, and `refused` marks it, so that learners can put the new deci
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,8 @@ SPEC = GameSpec(
 """With one row per battle, against a scripted opponent."""
 SELF_PLAY_SPEC = replace(SPEC, players=2)
 GROUPS = 2
+EVENTS = ("worker_died", "worker_hung", "worker_replaced", "battles_truncated", "battles_cut_off", "refused_choices")
+"""What is counted while battles run; see `VgcGame.events`."""
 
 
 class VgcGame(BatchGame):
@@ -136,6 +139,12 @@ class VgcGame(BatchGame):
         for battle, event in events.items():
             self._histories[battle].append(event)
         self._show(got)
+
+    def health(self) -> dict[str, float]:
+        figures = {name: float(self.events[name]) for name in EVENTS}
+        with suppress(SimulatorError):  # it died just now; the next step notices, replaces and counts it
+            figures["worker_mb"] = max(worker["rss_mb"] for worker in self.pool.usage())
+        return figures
 
     def close(self) -> None:
         self.pool.close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -110,8 +111,11 @@ class HostUpdate:
         game: BatchGame,
         halves: int | None = None,
         seats: Seats | None = None,
+        folder: Path | None = None,
     ) -> None:
-        self.collector = HostCollector(game, network, settings.reward_transform, settings.num_steps, halves, seats)
+        self.collector = HostCollector(
+            game, network, settings.reward_transform, settings.num_steps, halves, seats, folder
+        )
         self._numbers = numbers_of(settings)
         self._learn = _learning(network_text(network), game.spec, program_key(settings))
 

@@ -7,6 +7,7 @@ game's first; the value of a cut-off (truncated) episode's last observation is k
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -17,6 +18,7 @@ from jimbot.games import functional
 from jimbot.games.contract import BatchGame, FunctionalGame
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
+from jimbot.runs.files import make_directory
 from jimbot.training.league import Seats
 from jimbot.training.measures import Measured
 from jimbot.training.reward_transform import transform_reward
@@ -158,6 +160,14 @@ def collect_fused(
     return rows, tally, Rollout(*stored, last_value=value_of(features), seen=seen), total(measured)
 
 
+def _space(folder: Path | None, name: str, shape: tuple[int, ...], kind: Any) -> np.ndarray:
+    """Room for one part of the experience; only the two that are large can lie in files."""
+    if folder is None:
+        return np.zeros(shape, kind)
+    make_directory(folder)
+    return np.lib.format.open_memmap(folder / f"{name}.npy", mode="w+", dtype=kind, shape=shape)
+
+
 class HostCollector:
     """The same rollout over a game stepped from Python, into preallocated arrays.
 
@@ -173,7 +183,9 @@ class HostCollector:
         num_steps: int,
         halves: int | None = None,
         seats: Seats | None = None,
+        folder: Path | None = None,
     ) -> None:
+        """`folder`: where experience lies in memory-mapped files; None: in memory."""
         self.game = game
         self.seats = seats
         self.num_steps = num_steps
@@ -187,8 +199,8 @@ class HostCollector:
         alone = spec.players == 1
         self._halves = [slice(h, None, halves) if alone else np.flatnonzero(half_of == h) for h in range(halves)]
         shape = (num_steps, rows)
-        self.observation = np.zeros((*shape, spec.observation.size), np.float32)
-        self.legal_mask = np.zeros((*shape, spec.actions.size), bool)
+        self.observation = _space(folder, "observation", (*shape, spec.observation.size), np.float32)
+        self.legal_mask = _space(folder, "legal_mask", (*shape, spec.actions.size), bool)
         self.acting, self.ours = np.ones(shape, bool), np.ones(shape, bool)
         self.action = np.zeros(shape, np.int32)
         self.log_probability, self.value, self.final_value = (np.zeros(shape, np.float32) for _ in range(3))

@@ -17,7 +17,8 @@ from jimbot.training.settings import CHANGEABLE, TrainSettings
 KEPT_PROGRAMS = 4
 NUMBERS = ("gamma", "gae_lambda", "clip_eps", "vf_coef", "ent_coef", "max_grad_norm")
 """Arguments of the programs."""
-APART = (CHANGEABLE - {"gradient_pieces"}) | {"seed", "lr", "anneal_lr", "init_from", *NUMBERS}
+LEAGUE = ("league", "league_members", "past_interval")
+APART = (CHANGEABLE - {"gradient_pieces"}) | {"seed", "lr", "anneal_lr", "init_from", "bc_model", *LEAGUE, *NUMBERS}
 """Settings that no program is compiled for."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from jimbot.policies.jax_networks import Params
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import with_metadata
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
+from jimbot.runs.files import remove_directory
 from jimbot.training.compile_cache import use_compile_cache
 from jimbot.training.environments import has_curriculum, training_game
 from jimbot.training.framework import Callback, RLTrainer
@@ -30,16 +32,20 @@ from jimbot.training.jax_ppo.program import (
     network_for,
 )
 from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS
+from jimbot.training.league import Seats
+from jimbot.training.league_store import league_state, open_league, past_self, plays_league, restore_league
 from jimbot.training.measures import Measures
 from jimbot.training.memory.relief import MOST_PIECES
 from jimbot.training.moments import Moments, moments_of
 from jimbot.training.session import Session
 from jimbot.training.settings import TrainSettings
-from jimbot.training.start import check_network, start_of
+from jimbot.training.start import check_network, fitting_params, start_of
 
 LEARNER, ALGORITHM = "jax", "PPO"
+EXPERIENCE = "experience"  # folder of a run with `share: file_system`
 PER_ROW = ("tally", "rows")  # parts of TrainState with one entry per row of the game
 _GAME_PREFIX = "game/"  # of a host-stepped game's snapshot inside a checkpoint's state
+_LEAGUE_PREFIX = "league/"
 
 
 class JaxPPOTrainer(RLTrainer):
@@ -52,6 +58,10 @@ class JaxPPOTrainer(RLTrainer):
         use_compile_cache()
         self.network = network_for(settings, self.spec)
         self.game: FunctionalGame | BatchGame = game if game is not None else self._build_game()
+        self.spec = self.game.spec  # with as many players as the options make it
+        self.seats: Seats | None = None
+        if plays_league(settings) and isinstance(self.game, BatchGame):
+            self.seats = Seats(self.game, open_league(settings, session.run.root), settings.seed)
         self.state: TrainState | None = None
         self._update: Any
         self._compile()
@@ -72,12 +82,32 @@ class JaxPPOTrainer(RLTrainer):
         def copied() -> Params:  # one copy each: the compiled update reuses the memory of what it is given
             return {name: jnp.array(value, jnp.float32) for name, value in start.params.items()}
 
+        self._begin_with(copied)
+        if self.settings.normalize_obs:
+            observed = Moments(*(jnp.array(value, jnp.float32) for value in moments_of(start.params, start.step)))
+            live = self._live()
+            self.state = live._replace(statistics=live.statistics._replace(observed=observed))
+
+    def start_from_clone(self, path: str | Path) -> str:
+        taken = fitting_params(path, self.spec, self.network.description)
+        if self.settings.init_kl and not taken.whole:
+            raise SettingsError(
+                f"init_kl is {self.settings.init_kl}, but the clone {path} has another network than this run, so there "
+                "is nothing to be pulled to. Leave init_kl out, or give the clone's --network, --hidden-dim and layers."
+            )
+        fresh = self._params()
+
+        def copied() -> Params:
+            return {name: jnp.array(taken.params.get(name, value), jnp.float32) for name, value in fresh.items()}
+
+        self._begin_with(copied)
+        return taken.told
+
+    def _begin_with(self, copied: Callable[[], Params]) -> None:
+        """Takes over parameters; `copied` makes them anew each time."""
         self.state = self._live()._replace(params=copied())
         if self.settings.init_kl:
             self.state = self.state._replace(reference=copied())
-        if self.settings.normalize_obs:
-            observed = Moments(*(jnp.array(value, jnp.float32) for value in moments_of(start.params, start.step)))
-            self.state = self.state._replace(statistics=self.state.statistics._replace(observed=observed))
 
     def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> None:
         if self.state is None:
@@ -93,11 +123,18 @@ class JaxPPOTrainer(RLTrainer):
                 update = int(self.state.update)
                 session.check_finite(result.losses, update, self.step)
                 measures.add(result.losses, result.measured, batch)
+                if self.seats is not None and update % self.settings.past_interval == 0:
+                    self.seats.league.add(past_self(update, self.policy_onnx()))
                 self.after_update(update, measures, self._phase_seconds, callback)
             if rest := measures.take():
-                session.log(self.step, rest)
+                session.log(self.step, rest | self.more_metrics())
             path = self.save_model()
         session.view.note(f"Training stopped: {reason}. Checkpoint: {path}", style="green")
+
+    def more_metrics(self) -> dict[str, float]:
+        figures = self.game.health() if isinstance(self.game, BatchGame) else {}
+        found = {f"health/{name}": value for name, value in figures.items()}
+        return found | (self.seats.league.metrics() if self.seats is not None else {})
 
     def policy_onnx(self) -> bytes:
         """The policy as it is now, in its portable form."""
@@ -117,6 +154,9 @@ class JaxPPOTrainer(RLTrainer):
         state = named_leaves(live)
         if isinstance(self.game, BatchGame):
             state |= {_GAME_PREFIX + name: value for name, value in self.game.snapshot(kept).items()}
+        if self.seats is not None:
+            parts = league_state(self.seats, self.games_kept)
+            state |= {_LEAGUE_PREFIX + name: value for name, value in parts.items()}
         path = self.session.store.save(self._manifest(), self.policy_onnx(), self._params(), state)
         self.session.saved(self.step, path)
         return path
@@ -131,8 +171,9 @@ class JaxPPOTrainer(RLTrainer):
         stored = checkpoint.state()
         self.state = from_named_leaves(self._live(), stored, f"checkpoint {path}")
         if isinstance(self.game, BatchGame):
-            skip = len(_GAME_PREFIX)
-            self.game.restore({n[skip:]: v for n, v in stored.items() if n.startswith(_GAME_PREFIX)})
+            self.game.restore(_under(_GAME_PREFIX, stored))
+        if self.seats is not None:
+            restore_league(self.seats, _under(_LEAGUE_PREFIX, stored), self.settings.game)
         self.session.latest_metrics = dict(manifest.metrics)
 
     def relieve(self, name: str) -> str | None:
@@ -147,12 +188,15 @@ class JaxPPOTrainer(RLTrainer):
     def close(self) -> None:
         if isinstance(self.game, BatchGame):
             self.game.close()
+        if (folder := self.session.run.path / EXPERIENCE).is_dir():
+            remove_directory(folder)
         self.session.close()
 
     def _compile(self) -> None:
         """The update for the settings as they are; XLA compiles when it is first called."""
         if isinstance(self.game, BatchGame):
-            self._update = HostUpdate(self.settings, self.network, self.game)
+            folder = self.session.run.path / EXPERIENCE if self.settings.share == "file_system" else None
+            self._update = HostUpdate(self.settings, self.network, self.game, seats=self.seats, folder=folder)
         else:
             self._update = fused_update(self.settings, self.network, self.game)
 
@@ -195,6 +239,11 @@ class JaxPPOTrainer(RLTrainer):
 
     def _manifest(self) -> Manifest:
         return self.manifest_of(LEARNER, self.network.description, int(self._live().update))
+
+
+def _under(prefix: str, stored: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The entries whose names begin so, by the rest of their names."""
+    return {name[len(prefix) :]: value for name, value in stored.items() if name.startswith(prefix)}
 
 
 @lru_cache(maxsize=KEPT_PROGRAMS)

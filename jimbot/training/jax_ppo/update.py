@@ -30,6 +30,7 @@ class LossSettings(NamedTuple):
     num_minibatches: int
     update_epochs: int
     gradient_pieces: int = 1
+    target_kl: float = 0.0
 
 
 class Samples(NamedTuple):
@@ -163,11 +164,11 @@ def learn(
 
     def order(epoch: Array) -> Array:
         shuffled = jax.random.permutation(jax.random.fold_in(key, epoch), size)
-        return shuffled.reshape(settings.num_minibatches, -1)
+        if batch.weight is None:
+            return shuffled
+        return shuffled[jnp.argsort(~batch.weight[shuffled], stable=True)]  # what counts comes first
 
-    indices = jax.vmap(order)(jnp.arange(settings.update_epochs)).reshape(
-        settings.update_epochs * settings.num_minibatches, -1
-    )
+    orders = jax.vmap(order)(jnp.arange(settings.update_epochs))  # (epochs, B)
     gradient = _gradient(network, settings, batch, pull)
 
     def descend(carry: Any, chosen: Array) -> tuple[Any, LossParts]:
@@ -180,13 +181,49 @@ def learn(
         params = moved if learns is None else {n: jnp.where(learns[n], moved[n], params[n]) for n in moved}
         return (params, optimiser_state), parts
 
-    (params, optimiser_state), parts = jax.lax.scan(descend, (params, optimiser_state), indices)
+    if batch.weight is None and not settings.target_kl:
+        indices = orders.reshape(settings.update_epochs * settings.num_minibatches, -1)
+        (params, optimiser_state), parts = jax.lax.scan(descend, (params, optimiser_state), indices)
+    else:
+        (params, optimiser_state), parts = _while_it_pays(
+            settings, descend, (params, optimiser_state), orders, batch.weight
+        )
     named = {name: values for name, values in parts._asdict().items() if values is not None}
     metrics = {f"train/{name}": jnp.mean(values) for name, values in named.items() if name != "total"}
     metrics["train/loss"] = jnp.mean(parts.total)
     unexplained = variance(target - rollout.value, rollout.acting)
     metrics["train/explained_variance"] = 1 - unexplained / jnp.maximum(variance(target, rollout.acting), 1e-12)
     return params, optimiser_state, metrics
+
+
+def _while_it_pays(
+    settings: LossSettings, descend: Callable[..., Any], carry: Any, orders: Array, weight: Array | None
+) -> tuple[Any, LossParts]:
+    """Epochs of minibatches of only what counts, given up once the policy has moved further than `target_kl` allows.
+
+    Minibatches keep their size, so their number follows from how many samples count; the last of an epoch takes some of
+    the one before along rather than being nearly empty.
+    """
+    size = orders.shape[1]
+    rows = size // settings.num_minibatches
+    count = jnp.int32(size) if weight is None else jnp.sum(weight, dtype=jnp.int32)
+    many = jnp.maximum(1, -(-count // rows))
+
+    def going(state: Any) -> Array:
+        number, _, _, moved = state
+        far = moved > 1.5 * settings.target_kl if settings.target_kl else False
+        return (number < settings.update_epochs * many) & ~jnp.asarray(far)
+
+    def step(state: Any) -> Any:
+        number, carry, sums, _ = state
+        start = jnp.minimum(number % many * rows, jnp.maximum(count - rows, 0))
+        carry, parts = descend(carry, jax.lax.dynamic_slice(orders, (number // many, start), (1, rows))[0])
+        return number + 1, carry, jax.tree.map(jnp.add, sums, parts), parts.approx_kl
+
+    shapes = jax.eval_shape(descend, carry, orders[0, :rows])[1]
+    nothing = jax.tree.map(lambda shape: jnp.zeros(shape.shape, shape.dtype), shapes)
+    done, carry, sums, _ = jax.lax.while_loop(going, step, (jnp.int32(0), carry, nothing, jnp.float32(0)))
+    return carry, jax.tree.map(lambda total: total / done, sums)
 
 
 def _gradient(

@@ -82,6 +82,10 @@ class RayTrainer(RLTrainer):
                     f"{name} is {wrong}, which only learner sb3 does; learner ray takes observations as the game "
                     "scales them and rewards through symlog. Leave it out, or use --learner sb3."
                 )
+        if settings.target_kl:
+            raise SettingsError(
+                f"target_kl is {settings.target_kl}; learner ray makes all its passes. Leave it out, or use another."
+            )
         if settings.algorithm in OFFLINE and settings.offline_data is None:
             raise SettingsError(
                 f"{settings.algorithm} learns from recorded games. Record some with `jimbot record {settings.game}` "

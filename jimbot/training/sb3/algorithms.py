@@ -39,14 +39,16 @@ class MaskedPPO(MaskablePPO):
         weights = Weights(clip(self._current_progress_remaining), 2 * self.vf_coef, self.ent_coef, self.guide.pull)
         network: Any = self.policy.network
         steps: list[dict[str, float]] = []
-        for _ in range(self.n_epochs):
-            for data in self.rollout_buffer.get(self.batch_size):
-                self.policy.optimizer.zero_grad()
-                parts = self._gradients(network, weights, self.guide.of(_samples(data)))
-                torch.nn.utils.clip_grad_norm_(network.parameters(), self.max_grad_norm)
-                self.guide.step(self.policy.optimizer, network)
-                steps.append(parts)
-            self._n_updates += 1
+        far = 1.5 * self.target_kl if self.target_kl else np.inf
+        for data in (data for _ in range(self.n_epochs) for data in self.rollout_buffer.get(self.batch_size)):
+            if steps and steps[-1]["train/approx_kl"] > far:
+                break
+            self.policy.optimizer.zero_grad()
+            parts = self._gradients(network, weights, self.guide.of(_samples(data)))
+            torch.nn.utils.clip_grad_norm_(network.parameters(), self.max_grad_norm)
+            self.guide.step(self.policy.optimizer, network)
+            steps.append(parts)
+        self._n_updates += self.n_epochs
         self.losses = {name: float(np.mean([step[name] for step in steps])) for name in steps[0]}
         values, targets = self.rollout_buffer.values.flatten(), self.rollout_buffer.returns.flatten()
         self.losses["train/explained_variance"] = float(1 - np.var(targets - values) / max(np.var(targets), 1e-12))
