@@ -3,7 +3,8 @@
 Every so often the training process is killed without warning (SIGKILL) and the same command is started again, as a
 person or a service manager would. The report tells how much of the time training was going on, how often it was
 restarted, how many steps had to be done again because they came after the last checkpoint, and by how many megabytes
-per hour the memory of a running process grows.
+per hour the memory of a running process grows. Where a game has processes of its own (VGC's simulators), one of them
+can be killed every few seconds as well; training must go on and count every loss.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from jimbot.training.memory.relief import tree_bytes
 
 POLL_SECONDS = 0.5
 WARM_SHARE = 0.25  # of each life is left out of the slope: caches fill, programs are compiled
+WORKER = "node"  # the program the game's own processes run
 FIRST_ROW_SECONDS = 900.0  # a process that logs nothing for so long has failed
 
 
@@ -59,6 +61,10 @@ class SoakReport(NamedTuple):
     memory_slope_mb_per_hour: float
     """Within a life of the process, after its first quarter; the mean over lives, weighted by their length."""
     illegal_actions: int
+    worker_kills: int
+    """Of the game's own processes, by us."""
+    workers_lost: int
+    """As training counted them."""
 
 
 def soak(
@@ -67,12 +73,14 @@ def soak(
     hours: float,
     kill_minutes: float,
     note: Callable[[str], None] = lambda text: None,
+    worker_seconds: float | None = None,
 ) -> SoakReport:
-    """Runs `command` (which trains `run` and continues it when started again) for so long, killing it as told."""
+    """Runs `command` (which trains `run` and continues it when started again) for so long, killing it as told.
+    `worker_seconds`: also kill one of the game's own processes every so often."""
     began = time.monotonic()
     end = began + 3600 * hours
     samples: list[Sample] = []
-    kills = crashes = life = lost = 0
+    kills = crashes = life = lost = worker_kills = workers_lost = 0
     trained = 0.0
     while time.monotonic() < end:
         checkpointed = _checkpoint_step(run)
@@ -83,12 +91,16 @@ def soak(
         try:
             first = _wait_for_row(process, run, checkpointed)
             until = min(end, first + 60 * kill_minutes)
+            next_worker = first + (worker_seconds or float("inf"))
             # A process killed before its first checkpoint would never get anywhere.
             while process.poll() is None and (
                 time.monotonic() < until or (time.monotonic() < end and _checkpoint_step(run) <= checkpointed)
             ):
                 megabytes = tree_bytes(psutil.Process(process.pid)) / 1e6
                 samples.append(Sample(life, time.monotonic() - began, megabytes, _logged_step(run)))
+                if time.monotonic() >= next_worker:
+                    worker_kills += _kill_worker(process.pid)
+                    next_worker += worker_seconds or 0.0
                 time.sleep(POLL_SECONDS)
             trained += time.monotonic() - first
         except psutil.NoSuchProcess:
@@ -98,6 +110,7 @@ def soak(
             if not ended_by_itself:
                 process.send_signal(signal.SIGKILL)
             _, said = process.communicate()
+            workers_lost += int(_last_row(run).get("health/worker_died", 0))
         if ended_by_itself:
             if process.returncode == 0:
                 note("The run is complete before the time is over.")
@@ -121,7 +134,17 @@ def soak(
         memory_mb=max((sample.megabytes for sample in samples), default=0.0),
         memory_slope_mb_per_hour=memory_slope(samples),
         illegal_actions=int(_last_row(run).get("health/illegal_actions", 0)),
+        worker_kills=worker_kills,
+        workers_lost=workers_lost,
     )
+
+
+def _kill_worker(training: int) -> int:
+    """Kills the oldest of the game's processes; how many were killed."""
+    workers = [child for child in psutil.Process(training).children() if Path(child.exe()).name == WORKER]
+    for worker in workers[:1]:
+        worker.kill()
+    return len(workers[:1])
 
 
 def memory_slope(samples: list[Sample]) -> float:

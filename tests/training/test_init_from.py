@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from jimbot.cli.main import run
+from jimbot.errors import JimbotError
 from jimbot.games.contract import available_games, game_entry
 from jimbot.policies import masking
 from jimbot.policies.networks import describe_network, param_shapes, part_of
@@ -176,3 +177,37 @@ def test_every_network_has_a_trunk_and_two_heads(game: str) -> None:
     spec = game_entry(game).spec
     for kind in ("mlp", "auto"):
         assert {part_of(name) for name in param_shapes(describe_network(spec, kind))} == {"trunk", "policy", "value"}
+
+
+def test_a_clone_gives_its_policy_and_the_critic_starts_fresh(start: Path, tmp_path: Path) -> None:
+    fresh = create_trainer("probe", SMALL, root=tmp_path / "fresh")
+    trainer = create_trainer("probe", {**SMALL, "bc_model": str(start)}, root=tmp_path)
+    assert isinstance(trainer, JaxPPOTrainer)
+    assert isinstance(fresh, JaxPPOTrainer)
+    theirs, before = load_checkpoint(start).params(), params_of(fresh)
+    for name, value in params_of(trainer).items():
+        np.testing.assert_array_equal(value, (before if part_of(name) == "value" else theirs)[name])
+    fresh.close()
+    trainer.close()
+
+
+def test_of_a_clone_with_another_trunk_what_fits_is_taken_and_told(start: Path, tmp_path: Path) -> None:
+    told = create_trainer("probe", SMALL, root=tmp_path / "same").start_from_clone(start)
+    assert "2 of 2 parameters of the policy, 4 of 4 parameters of the trunk" in told
+    assert told.endswith("Fresh: the value head.")
+    deeper = {**SMALL, "num_layers": 3}
+    trainer = create_trainer("probe", {**deeper, "bc_model": str(start)}, root=tmp_path / "deeper")
+    told = trainer.start_from_clone(start)
+    assert "4 of 6 parameters of the trunk" in told
+    assert "Fresh: the value head, trunk_2.weight, trunk_2.bias." in told
+    trainer.close()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [({"hidden_dim": 8}, "Nothing of the policy"), ({"num_layers": 3, "init_kl": 0.1}, "nothing to be pulled to")],
+)
+def test_a_clone_that_cannot_be_used_is_one_sentence(changes: dict, words: str, start: Path, tmp_path: Path) -> None:
+    with pytest.raises(JimbotError, match=words) as caught:
+        create_trainer("probe", {**SMALL, **changes, "bc_model": str(start)}, root=tmp_path)
+    assert caught.value.exit_code == 2

@@ -129,10 +129,13 @@ def test_choosing_one_opponent_turns_the_league_off() -> None:
     ],
 )
 def test_a_league_that_cannot_be_is_one_sentence(given: dict, words: str, tmp_path: Path) -> None:
-    with pytest.raises(JimbotError, match=words) as caught:
+    def begin() -> None:
         settings = resolve_settings(None, given)
         learner_class(settings)
         open_league(settings, tmp_path)
+
+    with pytest.raises(JimbotError, match=words) as caught:
+        begin()
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
 

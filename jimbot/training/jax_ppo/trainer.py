@@ -57,11 +57,12 @@ class JaxPPOTrainer(RLTrainer):
         super().__init__(settings, session, game)
         use_compile_cache()
         self.network = network_for(settings, self.spec)
+        league = open_league(settings, session.run.root) if plays_league(settings) else None
         self.game: FunctionalGame | BatchGame = game if game is not None else self._build_game()
         self.spec = self.game.spec  # with as many players as the options make it
         self.seats: Seats | None = None
-        if plays_league(settings) and isinstance(self.game, BatchGame):
-            self.seats = Seats(self.game, open_league(settings, session.run.root), settings.seed)
+        if league is not None and isinstance(self.game, BatchGame) and self.spec.players > 1:
+            self.seats = Seats(self.game, league, settings.seed)
         self.state: TrainState | None = None
         self._update: Any
         self._compile()
