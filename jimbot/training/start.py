@@ -62,7 +62,10 @@ def fitting_params(path: str | Path, spec: GameSpec, network: Mapping[str, Any])
     check_matches(checkpoint.manifest, spec, where=path)
     found, shapes = checkpoint.params(), param_shapes(network)
     wanted = {name: shape for name, shape in shapes.items() if part_of(name) != "value"}
-    params = {name: found[name] for name, shape in wanted.items() if name in found and found[name].shape == shape}
+    fits = {name for name, shape in wanted.items() if name in found and found[name].shape == shape}
+    # A bias means nothing without the weights it was learned with.
+    alone = {name for name in fits if (of := name.replace(".bias", ".weight")) in wanted and of not in fits}
+    params = {name: found[name] for name in wanted if name in fits - alone}
     loaded = Counter(part_of(name) for name in params)
     total = Counter(part_of(name) for name in wanted)
     if not loaded["policy"]:

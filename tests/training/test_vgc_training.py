@@ -57,7 +57,8 @@ def test_record_clone_and_train_from_the_clone(tmp_path: Path, monkeypatch: pyte
     assert run(["train", "vgc", "--bc-model=teacher", *flags, *small]) == 0
     said = " ".join(capsys.readouterr().err.split())
     assert "Fresh: the value head." in said
-    checkpoint = load_checkpoint(find_checkpoint("kept"))
+    checkpoint = load_checkpoint(find_checkpoint("league"))
+    assert Path("kept").resolve() in checkpoint.path.resolve().parents
     assert checkpoint.manifest.config["num_steps"] == 6  # 48 places, two sides of four battles
     assert "clone" in json.loads(str(checkpoint.state()["league/members"]))[-1]["name"]
     assert not (tmp_path / "runs" / "league" / "experience").exists()
