@@ -56,6 +56,7 @@ def test_results_do_not_depend_on_how_many_are_played_at_once() -> None:
     np.testing.assert_array_equal(few.of_pair(0, 1), 1.0 - few.of_pair(1, 0)[[4, 5, 6, 7, 0, 1, 2, 3]])
 
 
+@pytest.mark.long
 def test_matches_of_a_process_that_died_are_played_again() -> None:
     killed: list[int] = []
 

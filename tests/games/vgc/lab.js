@@ -268,7 +268,11 @@ const JOBS = {
 		const choose = name ? player(name, input.settings.layout) : (row, legal, luck) => legal[luck(legal.length)];
 		const luck = luckOf(seed, 13);
 		const found = {made: 0, read: 0, sure: 0, wrong: [], unread: 0, unexplained: 0, columns: {}, compared: 0, results: 0};
-		const readable = (action, places) => (action >= ORDERS ? `preview ${action}` : [Math.floor(action / 45), action % 45].map((code) => (code >= 40 && code < 44 ? `to ${places[code - 40]}` : code)).join(' + '));
+		const slotWords = (code, places, moves) => {
+			if (code >= 40) return code < 44 ? `to ${places[code - 40]}` : 'pass';
+			return `${(moves || [])[Math.floor(code / 10)]} ${code % 10}`;
+		};
+		const readable = (action, places, moves) => (action >= ORDERS ? `preview ${action}` : [Math.floor(action / 45), action % 45].map((code, slot) => slotWords(code, places, moves[slot])).join(' + '));
 		for (let game = 0; game < count; game++) {
 			const live = worker.begin(0, seed, game, luck(worker.teams.length), luck(worker.teams.length));
 			const made = [];
@@ -278,7 +282,7 @@ const JOBS = {
 						const {activeRequest} = live.battle.sides[side];
 						const places = activeRequest.side.pokemon.map((entry) => entry.ident.slice(4));
 						const action = choose(live.rows[side], live.legal[side], luck);
-						const moment = {side, turn: live.battle.turn, words: readable(action, places), legal: live.legal[side].length, row: Array.from(live.rows[side])};
+						const moment = {side, turn: live.battle.turn, words: readable(action, places, (activeRequest.active || []).map(({moves}) => moves.map((move) => move.id))), legal: live.legal[side].length, row: Array.from(live.rows[side])};
 						live.choose(side, action);
 						if (live.lastRefused[side]) live.look();
 						else if (moment.legal > 1) made.push(moment);
@@ -295,7 +299,7 @@ const JOBS = {
 			for (const side of [0, 1]) {
 				const mine = made.filter((moment) => moment.side === side);
 				for (const one of told.decisions.filter((decision) => decision.side === side)) {
-					const words = one.labels.map((action) => readable(action, one.places));
+					const words = one.labels.map((action) => readable(action, one.places, one.moves));
 					// Decisions of one turn (orders, then replacements) come in the same order; others may be missing.
 					const at = mine.findIndex((moment) => moment.turn === one.turn && words.includes(moment.words));
 					if (at < 0) found.wrong.push([game, one.turn, side, words.slice(0, 4), mine.filter((moment) => moment.turn === one.turn).map((moment) => moment.words)]);

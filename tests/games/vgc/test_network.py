@@ -124,3 +124,21 @@ def test_wrong_addresses_are_one_sentence() -> None:
     for address in ("127.0.0.1:8000", "http://127.0.0.1", "ws://"):
         with pytest.raises(UsageError, match="no address of a Showdown server"):
             check_server(address)
+
+
+@pytest.mark.long
+def test_the_command_tells_how_battles_ended(server: ShowdownServer, run_jimbot) -> None:
+    other = rival(server, "rivalcommand", True)
+    accepting = asyncio.run_coroutine_threadsafe(other._accept_challenges(None, 1, None), other.ps_client.loop)
+    visit = ("--server", server.websocket, "--challenge", "rivalcommand", "--name", "JimBot CLI", "--patience", 60)
+    done = run_jimbot("play", "vgc", "--policy", "max_damage", *visit)
+    accepting.cancel()
+    assert done.returncode == 0, done.stderr
+    assert "rivalcommand after" in done.stdout
+    assert "of 1 battles won" in done.stdout
+    assert " 0 invalid" in done.stdout
+    again = run_jimbot("play", "vgc", "--policy", "max_damage", *visit[:2], "--challenge", "nobodyhere")
+    assert again.returncode == 2
+    assert "nobodyhere" in again.stderr
+    assert len(again.stderr.strip().splitlines()) <= 2, "a note where we play, and one sentence"
+    server.take_logs(1)

@@ -92,9 +92,14 @@ class PublicSide {
 			item: seen.item === 'none' ? '' : seen.item,
 			commanding: !!(out && out.volatiles.commanding),
 			reviving: false,
-			teraType: seen.teraType,
+			teraType: this.teraOf(seen),
 			terastallized: seen.terastallized && !seen.fainted ? seen.teraType : '',
 		};
+	}
+
+	/** As its player knew it: from the sheet, or from the moment it was seen, which may be later. */
+	teraOf(seen) {
+		return seen.teraType || this.log.teras[this.number].get(seen.name) || '';
 	}
 
 	typesOf(seen) {
@@ -126,7 +131,13 @@ class PublicSide {
 			return {id, pp, maxpp, target, disabled: (!!held && held !== id) || (quiet && move.category === 'Status')};
 		});
 		if (moves.every((move) => move.disabled)) for (const move of moves) move.disabled = false;
-		return {moves, ...(this.seen.gimmickUsed || !seen.teraType ? {} : {canTerastallize: seen.teraType})};
+		return {moves, ...(this.seen.gimmickUsed ? {} : {canTerastallize: this.teraOf(seen) || 'unknown'})};
+	}
+
+	mayHide(slot) {
+		const seen = this.seen.byName.get(this.order[slot]);
+		const {fainted, volatiles} = this.shadow.effects.sides[this.number][slot];
+		return !!seen && !fainted && !volatiles.commanding && this.movesOf(seen).length < 4 && !this.log.sheets[this.number];
 	}
 
 	request(kind, forced) {
@@ -219,7 +230,7 @@ function previewLabels(team, brought, legal) {
 
 /** First reading: teams, sheets, who was brought, which moves were ever seen. */
 function survey(lines, toID) {
-	const log = {sheets: [false, false], brought: [[], []], moves: [new Map(), new Map()], entrances: [[], []], winner: null, names: ['', ''], over: false, turns: 0, gametype: '', gen: 0};
+	const log = {sheets: [false, false], brought: [[], []], moves: [new Map(), new Map()], teras: [new Map(), new Map()], entrances: [[], []], winner: null, names: ['', ''], over: false, turns: 0, gametype: '', gen: 0};
 	for (const parts of lines) {
 		const who = place(parts[2]);
 		if (parts[1] === 'gametype') log.gametype = parts[2];
@@ -227,6 +238,7 @@ function survey(lines, toID) {
 		else if (parts[1] === 'player' && parts[3]) log.names[parts[2][1] - 1] = parts[3];
 		else if (parts[1] === 'showteam') log.sheets[parts[2][1] - 1] = true;
 		else if (parts[1] === 'turn') log.turns = Number(parts[2]);
+		else if (parts[1] === '-terastallize' && who) log.teras[who.side].set(who.name, toID(parts[3]));
 		else if (parts[1] === 'win') Object.assign(log, {winner: parts[2], over: true});
 		else if (parts[1] === 'tie') log.over = true;
 		else if (['switch', 'drag', 'replace'].includes(parts[1]) && who && !log.brought[who.side].includes(who.name)) {
@@ -245,7 +257,7 @@ function survey(lines, toID) {
 
 /**
  * All decisions of a log in the order they were made, and how it ended: {side, turn, row, legal, labels, places (who stood
- * where)}. `unexplained` counts those no legal order agrees with; they are left out.
+ * where), moves (of both slots)}. `unexplained` counts those no legal order agrees with; they are left out.
  */
 function decisions(table, text) {
 	const lines = text.split('\n').map((line) => line.split('|'));
@@ -260,7 +272,7 @@ function decisions(table, text) {
 		const labels = labelled(legal);
 		if (legal.length < 2) return; // nothing was decided
 		if (!labels.length) unexplained++;
-		else found.push({side, turn: sides[side].shadow.battle.turn, row: Array.from(row), legal, labels, places: request.side.pokemon.map((entry) => entry.ident.slice(4))});
+		else found.push({side, turn: sides[side].shadow.battle.turn, row: Array.from(row), legal, labels, places: request.side.pokemon.map((entry) => entry.ident.slice(4)), moves: (request.active || []).map(({moves}) => moves.map((move) => move.id))});
 	};
 	let [previewed, started] = [false, false];
 	for (let at = 0; at < lines.length; at++) {
@@ -300,8 +312,10 @@ function turnOrders(lines, at, sides, keep, table) {
 	for (const side of sides) {
 		const request = side.request('turn');
 		const order = side.order.slice();
+		// What a Pokémon was told that never came to act, and whose moves are not all known, may be in no label.
+		const hidden = [0, 1].some((slot) => !acts[side.number][slot].id && acts[side.number][slot].kind !== 'switch' && side.mayHide(slot));
 		const codes = [0, 1].map((slot) => codesOf(acts[side.number][slot], side.number, slot, request, order));
-		keep(side.number, request, (legal) => legal.filter((action) => codes[0].has(Math.floor(action / SLOT_CODES)) && codes[1].has(action % SLOT_CODES)));
+		keep(side.number, request, (legal) => (hidden ? [] : legal.filter((action) => codes[0].has(Math.floor(action / SLOT_CODES)) && codes[1].has(action % SLOT_CODES))));
 	}
 }
 
