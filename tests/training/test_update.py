@@ -10,7 +10,7 @@ import pytest
 from jimbot.policies import masking
 from jimbot.training.jax_ppo.program import loss_settings
 from jimbot.training.jax_ppo.rollout import Rollout
-from jimbot.training.jax_ppo.update import Samples, advantages, ppo_loss
+from jimbot.training.jax_ppo.update import Samples, advantages, learn, make_optimiser, ppo_loss
 from tests.training.small import probe_parts
 
 STEPS, ROWS = 12, 5
@@ -114,3 +114,36 @@ def test_entropy_in_the_loss_counts_legal_actions_only() -> None:
     mask[0, 8:12] = True
     log_probability = masking.log_probabilities(np.zeros((1, 48), np.float32), mask)
     assert float(masking.entropy(log_probability, mask)[0]) == pytest.approx(np.log(4))
+
+
+def learned(rollout: Rollout, **changes: float) -> dict[str, np.ndarray]:
+    """The parameters after one update of a small network."""
+    settings, network, _ = probe_parts()
+    params = network.init(0)
+    optimiser = make_optimiser(settings.max_grad_norm).init(params)
+    losses = loss_settings(settings)._replace(**changes)
+    rollout = jax.tree.map(jnp.asarray, rollout)
+    found = learn(network, losses, params, optimiser, rollout, jnp.float32(1e-2), jax.random.key(1))[0]
+    return {name: np.asarray(value) for name, value in found.items()}
+
+
+def test_passes_end_once_the_policy_has_moved_too_far() -> None:
+    """With a bound nothing reaches an update is what it is without one; with one that everything passes, a step."""
+    _, _, game = probe_parts()
+    rng = np.random.default_rng(4)
+    plain = made_up_rollout(rng)
+    shape = plain.action.shape
+    rollout = plain._replace(
+        features=rng.normal(size=(*shape, game.spec.observation.size)).astype(np.float32),
+        legal_mask=np.ones((*shape, game.spec.actions.size), bool),
+        action=rng.integers(0, game.spec.actions.size, shape).astype(np.int32),
+    )
+    minibatches = {"num_minibatches": 1, "update_epochs": 3}
+    without, far, near, once = (
+        learned(rollout, **{**minibatches, **changes})
+        for changes in ({}, {"target_kl": 1e9}, {"target_kl": 1e-12}, {"update_epochs": 1})
+    )
+    for name, value in without.items():
+        np.testing.assert_allclose(far[name], value, atol=1e-6)
+        np.testing.assert_allclose(near[name], once[name], atol=1e-6)
+    assert any((near[name] != without[name]).any() for name in near)
