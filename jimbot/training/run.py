@@ -48,9 +48,22 @@ def resolve_settings(config: Path | None, given: Mapping[str, Any]) -> TrainSett
     draft = load_settings(from_file, given, {"num_minibatches": 1})  # only to learn which game and learner it will be
     learner = learner_name(draft)
     layers = [algorithm_defaults(draft.algorithm, learner), preset(draft.game, learner), from_file, given]
-    if draft.algorithm == "PPO" and (places := {**from_file, **given}.get("buffer_size")) is not None:
+    if draft.algorithm == "PPO" and (places := wanted_places(from_file, given)) is not None:
         layers.append({"num_steps": steps_for(places, load_settings(*layers, {"num_minibatches": 1}))})
     return load_settings(*layers)
+
+
+def wanted_places(*layers: Mapping[str, Any]) -> Any:
+    """`buffer_size`, where it is how PPO's batch was chosen: who names num_steps as well (a file of all settings does)
+    means DQN's.
+
+    >>> wanted_places({"buffer_size": 4096, "num_steps": 32}, {"buffer_size": 2048})
+    2048
+    """
+    places = None
+    for layer in layers:
+        places = None if "num_steps" in layer else layer.get("buffer_size", places)
+    return places
 
 
 def steps_for(places: Any, settings: TrainSettings) -> int:
