@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -156,7 +156,6 @@ class CheckpointStore:
     ) -> Path:
         """Makes one more checkpoint, then drops those no longer kept. One of the same step is replaced."""
         manifest = self._numbered(manifest)
-        path = self.root / directory_name(manifest.step)
         names = (POLICY, params_name(manifest.step), STATE)
 
         def fill(folder: Path) -> None:
@@ -167,17 +166,11 @@ class CheckpointStore:
             complete = manifest.model_copy(update={"files": {name: _record(folder / name) for name in names}})
             (folder / MANIFEST).write_text(complete.model_dump_json(indent=1), encoding="utf-8")
 
-        write_directory_atomically(path, fill)
-        write_atomically(self.root / LATEST, path.name.encode())
-        if is_best:
-            self.mark_best(path)
-        self._prune(path, manifest.step)
-        return path
+        return self._put(manifest.step, fill, is_best)
 
     def adopt(self, checkpoint: Checkpoint, is_best: bool = False) -> Path:
         """A copy of another store's checkpoint becomes this store's newest: training goes on from there."""
         manifest = self._numbered(checkpoint.manifest)
-        path = self.root / directory_name(manifest.step)
 
         def fill(folder: Path) -> None:
             for name in manifest.files:
@@ -185,12 +178,7 @@ class CheckpointStore:
                 shutil.copyfile(checkpoint.path / name, folder / name)
             (folder / MANIFEST).write_text(manifest.model_dump_json(indent=1), encoding="utf-8")
 
-        write_directory_atomically(path, fill)
-        write_atomically(self.root / LATEST, path.name.encode())
-        if is_best:
-            self.mark_best(path)
-        self._prune(path, manifest.step)
-        return path
+        return self._put(manifest.step, fill, is_best)
 
     def mark_best(self, path: str | Path) -> None:
         """Records a checkpoint of this store as the best so far; it is kept until another one is."""
@@ -214,6 +202,16 @@ class CheckpointStore:
         """The checkpoint last marked best, or None."""
         path = self._pointed(BEST)
         return path if path is not None and self._is_sound(path) else None
+
+    def _put(self, step: int, fill: Callable[[Path], None], is_best: bool) -> Path:
+        """One more checkpoint, written by `fill` as a whole or not at all, becomes the newest."""
+        path = self.root / directory_name(step)
+        write_directory_atomically(path, fill)
+        write_atomically(self.root / LATEST, path.name.encode())
+        if is_best:
+            self.mark_best(path)
+        self._prune(path, step)
+        return path
 
     def _numbered(self, manifest: Manifest) -> Manifest:
         """The manifest of the next checkpoint to be written here."""
