@@ -38,7 +38,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 train: $(STAMP)
-	@$(RUN) jimbot.cli.main train $(GAME) --minutes $(MINUTES)
+	@$(RUN) jimbot train $(GAME) --minutes $(MINUTES)
 
 # What is large is compiled once, before the workers start. One file stays in one worker; workers share .jimbot-cache (tests/conftest.py).
 test: $(STAMP)
@@ -49,7 +49,7 @@ test-long: $(STAMP)
 	@$(RUN) pytest -n 2 --dist loadfile -m long $(TESTS)
 
 bench: $(STAMP)
-	@$(RUN) jimbot.cli.main bench $(BENCH)
+	@$(RUN) jimbot bench $(BENCH)
 
 lint: $(STAMP)
 	@$(RUN) ruff check .

@@ -1,4 +1,5 @@
-"""Compiles the two large Balatro programs before the test workers start: one per core, instead of both in every worker.
+"""Compiles the largest programs before the test workers start, instead of each in every worker: two of Balatro, and
+HackMatrix in the batch size most tests share.
 Installs the Showdown simulator for VGC, too, if it is not there yet.
 
 `make test` runs it; with a warm cache it takes a few seconds. Plain `pytest` does without.
@@ -14,10 +15,14 @@ from jimbot.games.vgc import simulator
 from tests.conftest import REPOSITORY  # also sets the cache directory that the tests use
 
 PROGRAMS = {
-    "games in batches": "from jimbot.games.balatro.game import BalatroGame; BalatroGame(1).reset()",
-    "single games": (
+    "Balatro in batches": "from jimbot.games.balatro.game import BalatroGame; BalatroGame(1).reset()",
+    "single games of Balatro": (
         "import numpy as np; from jimbot.games.balatro import run, state, scratch;"
         "run.apply(state.new_games(1)[0], scratch.new_scratch()[0], run.START, 0, np.uint64(0))"
+    ),
+    "HackMatrix": (
+        "import numpy as np; from jimbot.games import make; from tests.envs.games import COMPILED_ROWS;"
+        "game = make('hackmatrix', COMPILED_ROWS); game.reset(); game.step(np.argmax(game.legal_mask, axis=1))"
     ),
 }
 
@@ -28,7 +33,7 @@ def main() -> None:
     children = [subprocess.Popen([sys.executable, "-c", code], env=environment) for code in PROGRAMS.values()]
     for name, child in zip(PROGRAMS, children, strict=True):
         if child.wait() != 0:
-            sys.exit(f"Balatro's program for {name} did not compile; see above.")
+            sys.exit(f"The program for {name} did not compile; see above.")
 
 
 if __name__ == "__main__":

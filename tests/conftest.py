@@ -52,7 +52,7 @@ def run_jimbot(tmp_path: Path) -> RunJimbot:
 
     def run(*arguments: object, stdin: str | None = None, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "jimbot.cli.main", *map(str, arguments)],
+            [sys.executable, "-m", "jimbot", *map(str, arguments)],
             cwd=cwd,
             env={**os.environ, "PYTHONPATH": str(REPOSITORY), "COLUMNS": "120"},
             input=stdin,

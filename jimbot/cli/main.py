@@ -71,13 +71,9 @@ def run(arguments: list[str]) -> int:
 
 
 def main() -> None:
-    """The `jimbot` script."""
+    """The `jimbot` script, and `python -m jimbot`."""
     sys.exit(run(sys.argv[1:]))
 
 
 def _command(arguments: list[str]) -> str:
     return f"{arguments[0]} " if arguments and arguments[0] in COMMANDS else ""
-
-
-if __name__ == "__main__":
-    main()

@@ -52,6 +52,8 @@ class Field:
     """The things on the table this field tells about, one per entry of its first axis: the name of their main field."""
     board: BoardView | None = None
     """For a board (rows, columns, channels) seen by somebody standing on it."""
+    columns: tuple[str, ...] = ()
+    """What the entries of the last axis are called, where they have names."""
 
     @property
     def size(self) -> int:

@@ -1,12 +1,16 @@
 """The `doubles` network: for battles in which two slots each choose a move and a target, a switch or nothing.
 
-Every Pokémon becomes a vector by one shared encoder (ids embedded, its four moves encoded by another one), so what is
-learned about a move or an item holds for every team. The trunk sees the active ones, the sums of both teams and the
-rest of the observation. A slot's codes are built from what they are about: a move's logit from the move, what it is
-aimed at, and the damage it would do there; a switch's from the Pokémon coming in. The joint order of both slots adds
-the two and a low-rank product of what they do together (both on the same foe, one protects while the other attacks):
+Every Pokémon becomes a vector by one shared encoder (ids embedded, its four moves encoded by another one, and what it
+and each rival would do to each other), so what is learned about a move or an item holds for every team. The trunk sees
+the active ones, the sums of both teams and the rest of the observation.
 
-    logit(a, b) = slot_a(a) + slot_b(b) + ⟨pair(a), gate · pair(b)⟩
+A slot's codes are judged by what they are about, all by the same small net: a move aimed somewhere by the move, its
+target, the slot's situation and what the hit would do (the damage, how much of it counts, whether it knocks out); a
+switch by the Pokémon coming in and how it would stand. The joint order of both slots adds the two, a low-rank product
+of what they do together (one protects while the other attacks), and whether they knock out together what neither does
+alone, or both what one would have:
+
+    logit(a, b) = slot_a(a) + slot_b(b) + ⟨pair(a), gate · pair(b)⟩ + together(a, b)
 
 One softmax over all legal pairs is then exactly "slot a, then slot b given a", with the exact pair mask, and the same
 masked arithmetic as in every other game. Both slots share their weights. A preview is built from the four Pokémon it
@@ -16,7 +20,8 @@ brings: two leads, their pair, two behind.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import permutations
+from functools import cache
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -25,13 +30,24 @@ from jimbot.games.spec import GameSpec
 from jimbot.policies import items
 from jimbot.policies.layers import dense
 
-WIDTH, SLOT_WIDTH, RANK = 64, 128, 16
+WIDTH, SLOT_WIDTH, CODE_WIDTH, RANK = 64, 128, 64, 16
+EMBEDDING = 16  # the gradient of a lookup is dear: narrow tables, widened by the dense layer behind them
 OWN, FOE, ROWS = 6, 6, 12  # own Pokémon come first; the first two of each side are on the field
 MOVES, PLACES, COLUMNS = 4, 4, 5
-CODES = MOVES * 2 * COLUMNS + PLACES + 1
+AIMED = MOVES * 2 * COLUMNS
+CODES = AIMED + PLACES + 1
 PREVIEWS = tuple(p for p in permutations(range(OWN), 4) if p[0] < p[1] and p[2] < p[3])
+FACTS = 3  # of a hit: see `_hits`
 TABLES = {"table_untargeted": (1, WIDTH), "table_gimmick": (2, RANK), "table_pass": (1, RANK)}
 _ROWS_FIELD, _MOVE = "pokemon", "move_"
+
+VICTIMS: dict[str, tuple[int, ...]] = {
+    "damage": tuple(row for slot in range(2) for _ in range(MOVES) for row in (OWN, OWN + 1, 1 - slot)),
+    "threat": (0, 1) * (2 * MOVES),
+    "matchup": tuple(range(OWN, ROWS)) * OWN,
+    "matchup_threat": tuple(row for row in range(OWN) for _ in range(FOE)),
+}
+"""For every entry of the game's tables of expected damage the row of the Pokémon that would be hit."""
 
 
 def suits(spec: GameSpec) -> bool:
@@ -45,46 +61,53 @@ def describe(spec: GameSpec) -> dict[str, Any]:
     of_rows = [field for field in fields if field.items == _ROWS_FIELD]
     moves = [[f for f in of_rows if f.name.startswith(f"{_MOVE}{number}")] for number in range(1, MOVES + 1)]
     pokemon = [field for field in of_rows if not field.name.startswith(_MOVE)]
-    per_slot = [(name, spec.observation[name].size // 2) for name in ("slot", "damage", "outspeeds")]
-    per_own = [(name, spec.observation[name].size // OWN) for name in ("matchup", "matchup_threat")]
+    columns = spec.observation[_ROWS_FIELD].columns
     return {
         "tables": {items.table_of(f): f.ids for f in of_rows if f.ids > items.EMBEDDED_ABOVE},
         "pokemon": items.group_of(pokemon, offsets),
         "moves": [items.group_of(group, offsets) for group in moves],
         "loose": items.group_of([field for field in fields if field.items != _ROWS_FIELD], offsets),
-        "per_slot": [[offsets[name], size] for name, size in per_slot],
-        "per_own": [[offsets[name], size] for name, size in per_own],
-        "damage": offsets["damage"],
+        "per_slot": [[offsets[name], spec.observation[name].size // 2] for name in ("slot", "outspeeds")],
+        "estimates": {name: offsets[name] for name in VICTIMS},
+        "hp": [offsets[_ROWS_FIELD] + row * len(columns) + columns.index("hp") for row in range(ROWS)],
     }
 
 
 # --- shapes ---
 
 
+def _told_size(group: Mapping[str, Any]) -> int:
+    """Width of one thing before its encoder."""
+    return items.encoded_size(group) + EMBEDDING * sum(columns for _, columns, _ in group["embedded"])
+
+
 def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """(inputs, outputs) of every dense layer."""
     d, hidden = network["doubles"], network["hidden"]
-    widths = [items.encoded_size(d["loose"]) + 6 * WIDTH, *hidden]
-    slot = hidden[-1] + 2 * WIDTH + sum(size for _, size in d["per_slot"])
+    seen = FACTS * (len(VICTIMS["damage"]) + len(VICTIMS["threat"]))
+    widths = [items.encoded_size(d["loose"]) + seen + 6 * WIDTH, *hidden]
+    slot = hidden[-1] + 2 * WIDTH + sum(size for _, size in d["per_slot"]) + seen + 2
     return {
-        "move": (items.encoded_size(d["moves"][0]), WIDTH),
-        "pokemon": (items.encoded_size(d["pokemon"]), WIDTH),
+        "move": (_told_size(d["moves"][0]), WIDTH),
+        "pokemon": (_told_size(d["pokemon"]), WIDTH),
+        "prospects": (2 * FACTS * FOE, WIDTH),
         "moveset": (MOVES * WIDTH, WIDTH),
         "deeper": (WIDTH, WIDTH),
         **{f"trunk_{i}": (widths[i], widths[i + 1]) for i in range(len(hidden))},
         "actor_slot": (slot, SLOT_WIDTH),
-        "policy_move": (SLOT_WIDTH, WIDTH),
-        "policy_gimmick": (SLOT_WIDTH, WIDTH),
-        "policy_switch": (SLOT_WIDTH, WIDTH),
+        "actor_situation": (SLOT_WIDTH, CODE_WIDTH),
+        "actor_move": (WIDTH, CODE_WIDTH),
+        "actor_aim": (WIDTH, CODE_WIDTH),
+        "actor_hit": (2 * FACTS, CODE_WIDTH),
+        "actor_switch": (WIDTH, CODE_WIDTH),
+        "actor_standing": (2 * FACTS * 2, CODE_WIDTH),
+        "policy_move": (CODE_WIDTH, 2),
+        "policy_switch": (CODE_WIDTH, 1),
         "policy_pass": (SLOT_WIDTH, 1),
-        "policy_damage": (SLOT_WIDTH, COLUMNS),
-        "left_aim": (WIDTH, RANK),
-        "right_aim": (WIDTH, RANK),
-        "gate_aim": (SLOT_WIDTH, RANK),
-        "left_pair": (WIDTH, RANK),
-        "right_pair": (WIDTH, RANK),
+        "left_pair": (CODE_WIDTH, RANK),
         "gate_pair": (hidden[-1], RANK),
-        "actor_preview": (WIDTH + sum(size for _, size in d["per_own"]), WIDTH),
+        "gate_together": (hidden[-1], 4),
+        "actor_preview": (WIDTH + 2 * FOE, WIDTH),
         "policy_lead": (hidden[-1], WIDTH),
         "policy_back": (hidden[-1], WIDTH),
         "left_lead": (WIDTH, RANK),
@@ -95,68 +118,109 @@ def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
 
 
 _TIMES = {
-    "move": ROWS * MOVES, "pokemon": ROWS, "moveset": ROWS, "deeper": ROWS, "actor_slot": 2, "policy_move": 2,
-    "policy_gimmick": 2, "policy_switch": 2, "policy_pass": 2, "policy_damage": 2, "left_aim": 2 * MOVES,
-    "right_aim": 2 * COLUMNS, "gate_aim": 2, "left_pair": 2 * (MOVES + PLACES), "right_pair": 2 * COLUMNS,
-    "actor_preview": OWN, "left_lead": OWN, "right_lead": OWN,
+    "move": ROWS * MOVES, "pokemon": ROWS, "prospects": ROWS, "moveset": ROWS, "deeper": ROWS, "actor_slot": 2,
+    "actor_situation": 2, "actor_move": 2 * MOVES, "actor_aim": 2 * COLUMNS, "actor_hit": AIMED,
+    "actor_switch": 2 * PLACES, "actor_standing": 2 * PLACES, "policy_move": AIMED, "policy_switch": 2 * PLACES,
+    "policy_pass": 2, "left_pair": AIMED + 2 * PLACES, "actor_preview": OWN, "left_lead": OWN, "right_lead": OWN,
 }  # fmt: skip
 """How often a layer runs for one observation, where more than once."""
 
 
 def table_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """(entries, width) of every embedding."""
-    wide = {f"table_{name}": (count, WIDTH) for name, count in network["doubles"]["tables"].items()}
-    return {**wide, **TABLES}
+    return {f"table_{name}": (ids, EMBEDDING) for name, ids in network["doubles"]["tables"].items()} | TABLES
 
 
 def forward_flops(network: Mapping[str, Any]) -> int:
     """Floating-point operations of the matrix products for one observation."""
     layers = sum(2 * _TIMES.get(name, 1) * a * b for name, (a, b) in layer_shapes(network).items())
-    return layers + 2 * RANK * (CODES * CODES + 2 * MOVES * COLUMNS + OWN * OWN) + 2 * 3 * OWN * len(PREVIEWS)
+    return layers + 2 * RANK * (CODES * CODES + OWN * OWN) + 2 * 3 * OWN * len(PREVIEWS)
 
 
 def input_flops(network: Mapping[str, Any]) -> int:
     """Of these, the products with what comes straight from the observation."""
-    d, shapes = network["doubles"], layer_shapes(network)
-    per_item = sum(2 * _TIMES[name] * shapes[name][0] * shapes[name][1] for name in ("move", "pokemon"))
-    return per_item + 2 * items.encoded_size(d["loose"]) * network["hidden"][0]
+    shapes, loose = layer_shapes(network), items.encoded_size(network["doubles"]["loose"])
+    plain = ("move", "pokemon", "prospects", "actor_hit", "actor_standing")
+    per_item = sum(2 * _TIMES[name] * shapes[name][0] * shapes[name][1] for name in plain)
+    return per_item + 2 * loose * network["hidden"][0]
 
 
 # --- the function ---
+
+Hits = Mapping[str, list[Any]]
 
 
 def outputs(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], observation: Any) -> tuple[Any, Any]:
     """(N, D) observation → ((N, A) logits before masking, (N, 1) value), in the arithmetic of `ops`."""
     d = network["doubles"]
-    moves = [ops.relu(items.encode(ops, params, "move", group, WIDTH, observation)) for group in d["moves"]]
-    pokemon = _pokemon(ops, params, d, moves, observation)
-    hidden = _trunk(ops, network, params, pokemon, observation)
+    hits = {name: _hits(ops, d, name, observation) for name in VICTIMS}
+    moves = [ops.relu(dense(params, "move", _told(ops, params, group, observation))) for group in d["moves"]]
+    pokemon = _pokemon(ops, params, d, moves, hits, observation)
+    hidden = _trunk(ops, network, params, pokemon, hits, observation)
     own, foes = ops.columns(pokemon, 0, 2), ops.columns(pokemon, OWN, OWN + 2)
-    untargeted = ops.lookup(params["table_untargeted"], ops.to_index(ops.columns(observation, 0, 1) * 0.0))
+    untargeted = ops.lookup(params["table_untargeted"], _zero(ops, observation))
     # In the order of the target columns: own slot b, own slot a, nothing, foe a, foe b.
     aims = ops.concat([ops.columns(own, 1, 2), ops.columns(own, 0, 1), untargeted, foes], axis=1)
-    slots = [_slot(ops, params, d, slot, hidden, pokemon, moves, aims, observation) for slot in range(2)]
+    slots = [_slot(ops, params, d, slot, hidden, pokemon, moves, aims, hits, observation) for slot in range(2)]
     (logits_a, pair_a), (logits_b, pair_b) = slots
     gate = ops.reshape(dense(params, "gate_pair", hidden), (-1, 1, RANK))
     joint = ops.reshape(logits_a, (-1, CODES, 1)) + ops.reshape(logits_b, (-1, 1, CODES))
     joint = joint + (pair_a * gate) @ ops.swapped(pair_b)
+    joint = joint + _together(ops, d, dense(params, "gate_together", hidden), hits, observation)
     orders = ops.reshape(joint, (-1, CODES * CODES))
-    previews = _previews(ops, params, d, hidden, pokemon, observation)
+    previews = _previews(ops, params, hidden, pokemon, hits)
     return ops.concat([orders, previews]) + params["actions.bias"], dense(params, "value", hidden)
 
 
-def _pokemon(ops: Any, params: Mapping[str, Any], d: Mapping[str, Any], moves: list[Any], observation: Any) -> Any:
+def _zero(ops: Any, observation: Any) -> Any:
+    """(N, 1) the index 0, as often as there are rows."""
+    return ops.to_index(ops.columns(observation, 0, 1) * 0.0)
+
+
+def _knocks_out(ops: Any, damage: Any, hp: Any) -> Any:
+    return ops.above_zero(damage - hp + 0.005) * ops.above_zero(hp)
+
+
+def _hits(ops: Any, d: Mapping[str, Any], name: str, observation: Any) -> list[Any]:
+    """Of every entry of a table of expected damage (N, entries): the damage, what of it counts, a knock-out or not."""
+    victims, at = VICTIMS[name], d["estimates"][name]
+    damage = ops.columns(observation, at, at + len(victims))
+    hp = ops.take(observation, [d["hp"][row] for row in victims])
+    return [damage, damage - ops.relu(damage - hp), _knocks_out(ops, damage, hp)]
+
+
+def _told(ops: Any, params: Mapping[str, Any], group: Mapping[str, Any], observation: Any) -> Any:
+    """(N, rows, …): all that the observation tells about each thing of a group."""
+    rows, parts = group["rows"], items.expanded(ops, group, observation)
+    for offset, columns, table in group["embedded"]:
+        ids = ops.to_index(ops.columns(observation, offset, offset + rows * columns))
+        parts.append(ops.reshape(ops.lookup(params[f"table_{table}"], ids), (-1, rows, columns * EMBEDDING)))
+    return ops.concat(parts)
+
+
+def _pokemon(
+    ops: Any, params: Mapping[str, Any], d: Mapping[str, Any], moves: list[Any], hits: Hits, observation: Any
+) -> Any:
     """(N, rows, width)"""
-    told = items.encode(ops, params, "pokemon", d["pokemon"], WIDTH, observation)
-    told = told + dense(params, "moveset", ops.concat(moves))
+    dealt, taken = (
+        [ops.reshape(fact, (-1, OWN, FOE)) for fact in hits[name]] for name in ("matchup", "matchup_threat")
+    )
+    rivals = [ops.swapped(fact) for fact in (*taken, *dealt)]  # what a rival deals is what we take
+    prospects = ops.concat([ops.concat([*dealt, *taken]), ops.concat(rivals)], axis=1)
+    told = dense(params, "pokemon", _told(ops, params, d["pokemon"], observation))
+    told = told + dense(params, "prospects", prospects) + dense(params, "moveset", ops.concat(moves))
     return ops.relu(dense(params, "deeper", ops.relu(told)))
 
 
-def _trunk(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], pokemon: Any, observation: Any) -> Any:
+def _trunk(
+    ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], pokemon: Any, hits: Hits, observation: Any
+) -> Any:
     loose = network["doubles"]["loose"]
     own, foe = ops.columns(pokemon, 0, OWN), ops.columns(pokemon, OWN, ROWS)
     hidden = ops.concat([
         ops.reshape(ops.concat(items.expanded(ops, loose, observation)), (-1, items.encoded_size(loose))),
+        *hits["damage"],
+        *hits["threat"],
         ops.reshape(ops.columns(own, 0, 2), (-1, 2 * WIDTH)),
         ops.reshape(ops.columns(foe, 0, 2), (-1, 2 * WIDTH)),
         ops.sum_over(own, 1),
@@ -176,47 +240,71 @@ def _slot(
     pokemon: Any,
     moves: list[Any],
     aims: Any,
+    hits: Hits,
     observation: Any,
 ) -> tuple[Any, Any]:
     """((N, codes) logits of a slot, (N, codes, rank) what each code means to the other slot)"""
     who, partner = (ops.reshape(ops.columns(pokemon, s, s + 1), (-1, WIDTH)) for s in (slot, 1 - slot))
     told = [ops.columns(observation, at + slot * size, at + (slot + 1) * size) for at, size in d["per_slot"]]
-    context = ops.relu(dense(params, "actor_slot", ops.concat([hidden, who, partner, *told])))
-    known = ops.concat([ops.columns(move, slot, slot + 1) for move in moves], axis=1)  # (N, 4, width)
+    doing = [_of_slot(ops, fact, s, "damage") for s in (slot, 1 - slot) for fact in hits["damage"]]
+    suffering = [_of_slot(ops, fact, s, "threat") for s in (slot, 1 - slot) for fact in hits["threat"]]
+    worst = [ops.maximum_over(suffering[at], 1) for at in (0, FACTS)]
+    context = ops.relu(
+        dense(params, "actor_slot", ops.concat([hidden, who, partner, *told, *doing, *suffering, *worst]))
+    )
+    situation = ops.reshape(dense(params, "actor_situation", context), (-1, 1, CODE_WIDTH))
+
+    known = ops.concat([ops.columns(move, slot, slot + 1) for move in moves], axis=1)  # (N, moves, width)
+    aimed = ops.concat(doing[:FACTS]) @ ops.constant(_aims(slot))
+    code = ops.reshape(dense(params, "actor_move", known) + situation, (-1, MOVES, 1, CODE_WIDTH))
+    code = code + ops.reshape(dense(params, "actor_aim", aims), (-1, 1, COLUMNS, CODE_WIDTH))
+    code = ops.relu(code + dense(params, "actor_hit", ops.reshape(aimed, (-1, MOVES, COLUMNS, 2 * FACTS))))
+    scores = ops.swapped(ops.reshape(dense(params, "policy_move", code), (-1, MOVES * COLUMNS, 2)))
+    plain, gimmick = (ops.reshape(ops.columns(scores, i, i + 1), (-1, MOVES, 1, COLUMNS)) for i in range(2))
+
     bench = ops.columns(pokemon, 0, PLACES)
-
-    def asked(layer: str, things: Any) -> Any:
-        query = ops.reshape(dense(params, layer, context), (-1, 1, WIDTH))
-        return ops.sum_over(things * query, 2)
-
-    gate = ops.reshape(dense(params, "gate_aim", context), (-1, 1, RANK))
-    aimed = (dense(params, "left_aim", known) * gate) @ ops.swapped(dense(params, "right_aim", aims))
-    per_move = MOVES * 3
-    damage = ops.columns(observation, d["damage"] + slot * per_move, d["damage"] + (slot + 1) * per_move)
-    hurt = ops.reshape(damage, (-1, MOVES, 3)) @ ops.constant(_damage_columns(slot))
-    weight = ops.reshape(dense(params, "policy_damage", context), (-1, 1, COLUMNS))
-    plain = ops.reshape(asked("policy_move", known), (-1, MOVES, 1)) + aimed + hurt * weight
-    gimmick = plain + ops.reshape(asked("policy_gimmick", known), (-1, MOVES, 1))
-    both = ops.concat([ops.reshape(kind, (-1, MOVES, 1, COLUMNS)) for kind in (plain, gimmick)], axis=2)
-    logits = [ops.reshape(both, (-1, MOVES * 2 * COLUMNS)), asked("policy_switch", bench)]
-    logits.append(dense(params, "policy_pass", context))
-
-    doing = ops.reshape(dense(params, "left_pair", known), (-1, MOVES, 1, 1, RANK))
-    at = ops.reshape(dense(params, "right_pair", aims), (-1, 1, 1, COLUMNS, RANK))
+    standing = [
+        ops.reshape(ops.take(f, _STANDING), (-1, PLACES, 2)) for f in (*hits["matchup"], *hits["matchup_threat"])
+    ]
+    coming = dense(params, "actor_switch", bench) + dense(params, "actor_standing", ops.concat(standing)) + situation
+    coming = ops.relu(coming)
+    logits = [
+        ops.reshape(ops.concat([plain, plain + gimmick], axis=2), (-1, AIMED)),
+        ops.reshape(dense(params, "policy_switch", coming), (-1, PLACES)),
+        dense(params, "policy_pass", context),
+    ]
     how = ops.reshape(params["table_gimmick"], (1, 1, 2, 1, RANK))
-    nothing = ops.lookup(params["table_pass"], ops.to_index(ops.columns(observation, 0, 1) * 0.0))
     pair = [
-        ops.reshape(doing + at + how, (-1, MOVES * 2 * COLUMNS, RANK)),
-        dense(params, "left_pair", bench),
-        nothing,
+        ops.reshape(
+            ops.reshape(dense(params, "left_pair", code), (-1, MOVES, 1, COLUMNS, RANK)) + how, (-1, AIMED, RANK)
+        ),
+        dense(params, "left_pair", coming),
+        ops.lookup(params["table_pass"], _zero(ops, observation)),
     ]
     return ops.concat(logits), ops.concat(pair, axis=1)
 
 
-def _previews(
-    ops: Any, params: Mapping[str, Any], d: Mapping[str, Any], hidden: Any, pokemon: Any, observation: Any
-) -> Any:
-    told = [ops.reshape(ops.columns(observation, at, at + OWN * size), (-1, OWN, size)) for at, size in d["per_own"]]
+def _of_slot(ops: Any, fact: Any, slot: int, table: str) -> Any:
+    """The entries of a fact that are about an own slot: what it does, or what it suffers."""
+    half = len(VICTIMS[table]) // 2
+    return ops.columns(fact, slot * half, (slot + 1) * half) if table == "damage" else ops.take(fact, _THREATS[slot])
+
+
+def _together(ops: Any, d: Mapping[str, Any], weights: Any, hits: Hits, observation: Any) -> Any:
+    """(N, codes, codes): knock-outs of two hits where neither hit is enough, and of two where either is; by weights."""
+    damage = [ops.reshape(_of_slot(ops, hits["damage"][0], slot, "damage"), (-1, MOVES, 3)) for slot in range(2)]
+    worth = []
+    for foe in range(2):
+        hp = ops.reshape(ops.take(observation, [d["hp"][OWN + foe]]), (-1, 1, 1))
+        a, b = ops.take(damage[0], [foe]), ops.swapped(ops.take(damage[1], [foe]))  # (N, moves, 1) and (N, 1, moves)
+        gain = _knocks_out(ops, a + b, hp) - _knocks_out(ops, a, hp) - _knocks_out(ops, b, hp)
+        only, twice = (ops.reshape(ops.columns(weights, at, at + 1), (-1, 1, 1)) for at in (foe, 2 + foe))
+        worth.append((ops.relu(gain) * only + ops.relu(gain * -1.0) * twice) @ ops.constant(_striking(foe).T))
+    return ops.constant(np.concatenate([_striking(foe) for foe in range(2)], axis=1)) @ ops.concat(worth, axis=1)
+
+
+def _previews(ops: Any, params: Mapping[str, Any], hidden: Any, pokemon: Any, hits: Hits) -> Any:
+    told = [ops.reshape(hits[name][0], (-1, OWN, FOE)) for name in ("matchup", "matchup_threat")]
     team = ops.relu(dense(params, "actor_preview", ops.concat([ops.columns(pokemon, 0, OWN), *told])))
 
     def asked(layer: str) -> Any:
@@ -228,14 +316,37 @@ def _previews(
     return scores @ ops.constant(_preview_incidence())
 
 
-def _damage_columns(slot: int) -> np.ndarray:
-    """(3, 5): damage to foe a, foe b and the partner under the target columns; the partner's depends on the slot."""
-    table = np.zeros((3, COLUMNS), np.float32)
-    table[0, 3] = table[1, 4] = table[2, slot] = 1
-    table[:2, 2] = 0.75, 0.75  # a spread move hits both foes, each a little weaker
+# --- fixed tables ---
+
+_THREATS = tuple([2 * entry + slot for entry in range(2 * MOVES)] for slot in range(2))
+_STANDING = [place * FOE + foe for place in range(PLACES) for foe in range(2)]
+
+
+@cache
+def _aims(slot: int) -> np.ndarray:
+    """(facts · moves · 3, moves · columns · 2 facts): what a hit on foe a, foe b or the partner means to each aim.
+
+    First what it does to foes (untargeted: to both), then what it does to the partner.
+    """
+    table = np.zeros((FACTS, MOVES, 3, MOVES, COLUMNS, 2 * FACTS), np.float32)
+    for fact, move in product(range(FACTS), range(MOVES)):
+        for target, column in ((0, 3), (0, 2), (1, 4), (1, 2)):
+            table[fact, move, target, move, column, fact] = 1
+        for column in (slot, 2):
+            table[fact, move, 2, move, column, FACTS + fact] = 1
+    return table.reshape(FACTS * MOVES * 3, -1)
+
+
+@cache
+def _striking(foe: int) -> np.ndarray:
+    """(codes, moves): 1 where a code uses a move on a foe, aimed at it or at all."""
+    table = np.zeros((CODES, MOVES), np.float32)
+    for move, gimmick, column in product(range(MOVES), range(2), (2, 3 + foe)):
+        table[(move * 2 + gimmick) * COLUMNS + column, move] = 1
     return table
 
 
+@cache
 def _preview_incidence() -> np.ndarray:
     """(leads + backs + lead pairs, previews): 1 where a preview has it."""
     table = np.zeros((2 * OWN + OWN * OWN, len(PREVIEWS)), np.float32)

@@ -31,6 +31,7 @@ POLL_SECONDS = 0.5
 WARM_SHARE = 0.25  # of each life is left out of the slope: caches fill, programs are compiled
 WORKER = "node"  # the program the game's own processes run
 FIRST_ROW_SECONDS = 900.0  # a process that logs nothing for so long has failed
+COUNT_SECONDS = 180.0  # until the last worker killed must be in a log row
 
 
 class Sample(NamedTuple):
@@ -85,7 +86,7 @@ def soak(
     while time.monotonic() < end:
         checkpointed = _checkpoint_step(run)
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ)
-        logged = samples[-1].step if samples else 0
+        logged, killed = samples[-1].step if samples else 0, 0
         if life:
             lost += max(0, logged - checkpointed)
         try:
@@ -99,9 +100,10 @@ def soak(
                 megabytes = tree_bytes(psutil.Process(process.pid)) / 1e6
                 samples.append(Sample(life, time.monotonic() - began, megabytes, _logged_step(run)))
                 if time.monotonic() >= next_worker:
-                    worker_kills += _kill_worker(process.pid)
+                    killed += _kill_worker(process.pid)
                     next_worker += worker_seconds or 0.0
                 time.sleep(POLL_SECONDS)
+            _wait_until_counted(process, run, killed)
             trained += time.monotonic() - first
         except psutil.NoSuchProcess:
             pass  # it ended between two looks
@@ -110,7 +112,8 @@ def soak(
             if not ended_by_itself:
                 process.send_signal(signal.SIGKILL)
             _, said = process.communicate()
-            workers_lost += int(_last_row(run).get("health/worker_died", 0))
+            worker_kills += killed
+            workers_lost += _workers_lost(run) if killed else 0
         if ended_by_itself:
             if process.returncode == 0:
                 note("The run is complete before the time is over.")
@@ -140,11 +143,27 @@ def soak(
 
 
 def _kill_worker(training: int) -> int:
-    """Kills the oldest of the game's processes; how many were killed."""
-    workers = [child for child in psutil.Process(training).children() if Path(child.exe()).name == WORKER]
-    for worker in workers[:1]:
-        worker.kill()
-    return len(workers[:1])
+    """Kills the oldest of the game's processes that live; how many were killed."""
+    for worker in psutil.Process(training).children():
+        try:
+            if worker.status() != psutil.STATUS_ZOMBIE and Path(worker.exe()).name == WORKER:
+                worker.kill()
+                return 1
+        except psutil.Error:
+            continue  # it went away by itself
+    return 0
+
+
+def _workers_lost(run: RunDirectory) -> int:
+    """How many of the game's processes the present training process has lost by its own count."""
+    return int(_last_row(run).get("health/worker_died", 0))
+
+
+def _wait_until_counted(process: subprocess.Popen[bytes], run: RunDirectory, killed: int) -> None:
+    """The newest row is older than the newest kill; a row that tells of all of them is worth waiting for."""
+    limit = time.monotonic() + COUNT_SECONDS
+    while killed and process.poll() is None and _workers_lost(run) < killed and time.monotonic() < limit:
+        time.sleep(POLL_SECONDS)
 
 
 def memory_slope(samples: list[Sample]) -> float:
@@ -165,7 +184,7 @@ def train_command(game: str, run: str, runs_dir: Path, settings: dict[str, Any])
     """The command line a user would type."""
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
     own = [f"--run={run}", f"--runs-dir={runs_dir}", "--eval-games=0", "--json"]
-    return [sys.executable, "-m", "jimbot.cli.main", "train", game, *own, *flags]
+    return [sys.executable, "-m", "jimbot", "train", game, *own, *flags]
 
 
 def write_report(run: RunDirectory, report: SoakReport) -> Path:

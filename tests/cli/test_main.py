@@ -107,7 +107,7 @@ def test_the_error_sentence_is_red_on_a_terminal_only(tmp_path: Path) -> None:
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "PYTHONPATH": os.getcwd()}
     environment.pop("NO_COLOR", None)
-    command = [sys.executable, "-m", "jimbot.cli.main", "play", "prob"]
+    command = [sys.executable, "-m", "jimbot", "play", "prob"]
     subprocess.run(command, cwd=tmp_path, stderr=follower, stdout=subprocess.DEVNULL, env=environment, timeout=60)
     os.close(follower)
     text = os.read(leader, 10_000).decode()
@@ -118,7 +118,7 @@ def test_the_error_sentence_is_red_on_a_terminal_only(tmp_path: Path) -> None:
 
 def interrupted_play(folder: Path) -> tuple[int, str]:
     """(exit code, stderr) of a real command that Ctrl+C ended."""
-    command = [sys.executable, "-m", "jimbot.cli.main", "play", "probe", "--seed", "1"]
+    command = [sys.executable, "-m", "jimbot", "play", "probe", "--seed", "1"]
     process = subprocess.Popen(
         command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": os.getcwd()},

@@ -107,7 +107,7 @@ def test_on_a_terminal_single_keys_play_and_the_terminal_is_restored(tmp_path: P
     leader, follower = pty.openpty()
     before = termios.tcgetattr(follower)
     process = subprocess.Popen(
-        [sys.executable, "-m", "jimbot.cli.main", "play", "probe", "--seed", "5"],
+        [sys.executable, "-m", "jimbot", "play", "probe", "--seed", "5"],
         cwd=tmp_path, stdin=follower, stdout=follower, stderr=follower,
         env={**os.environ, "TERM": "xterm", "PYTHONPATH": os.getcwd(), "COLUMNS": "100", "LINES": "40"},
     )  # fmt: skip

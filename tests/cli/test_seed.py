@@ -127,7 +127,7 @@ def test_a_search_without_success_ends_with_1(jimbot) -> None:
 def test_ctrl_c_ends_a_search_with_what_was_found(tmp_path: Path) -> None:
     question = "voucher:v_telescope@1 and boss:bl_hook@1 and tag:tag_rare@1 and joker:j_egg@1"
     process = subprocess.Popen(
-        [sys.executable, "-m", "jimbot.cli.main", "seed", "--find", question, "--limit", "100000"],
+        [sys.executable, "-m", "jimbot", "seed", "--find", question, "--limit", "100000"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": os.getcwd()},
     )  # fmt: skip

@@ -229,7 +229,7 @@ def test_keys_pause_step_change_speed_and_quit_and_the_terminal_is_restored(home
     leader, follower = pty.openpty()
     before = termios.tcgetattr(follower)
     process = subprocess.Popen(
-        [sys.executable, "-m", "jimbot.cli.main", "watch", "perfect", "--seed", "7", "--pause"],
+        [sys.executable, "-m", "jimbot", "watch", "perfect", "--seed", "7", "--pause"],
         cwd=home, stdin=follower, stdout=follower, stderr=follower,
         env={**os.environ, "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parents[2]), "LINES": "40"},
     )  # fmt: skip

@@ -13,7 +13,10 @@ from jimbot.games.contract import available_games
 GAMES = available_games()
 """All registered games: a new one is tested in every adapter without another line here."""
 
-__all__ = ["GAMES", "legal_player", "same"]
+COMPILED_ROWS = 8
+"""Rows of a batch whose program takes long to compile (HackMatrix): the checker's number, so one program serves all."""
+
+__all__ = ["COMPILED_ROWS", "GAMES", "legal_player", "same"]
 
 
 def legal_player(seed: int = 3) -> Any:

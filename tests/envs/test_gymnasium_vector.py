@@ -11,7 +11,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from jimbot.envs import GameVectorEnv, env_id, make_env, make_vector_env
 from jimbot.errors import UsageError
 from jimbot.games.seeds import TRAIN, bank_of
-from tests.envs.games import GAMES, legal_player
+from tests.envs.games import COMPILED_ROWS, GAMES, legal_player
 
 
 def rollout(envs: GameVectorEnv, steps: int, **reset: Any) -> list[tuple]:
@@ -39,13 +39,13 @@ def assert_equal(left: Any, right: Any) -> None:
 
 @pytest.mark.parametrize("game_id", GAMES)
 def test_make_vec_gives_the_native_environment_that_stays_in_its_spaces(game_id: str) -> None:
-    envs = gymnasium.make_vec(env_id(game_id), num_envs=3, checked=True)
+    envs = gymnasium.make_vec(env_id(game_id), num_envs=COMPILED_ROWS, checked=True)
     assert isinstance(envs, GameVectorEnv)
     assert envs.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
     observation, info = envs.reset(seed=1)
     for _ in range(20):
         assert envs.observation_space.contains(observation)
-        assert info["action_mask"].shape == (3, envs.single_action_space.n)
+        assert info["action_mask"].shape == (COMPILED_ROWS, envs.single_action_space.n)
         observation, *_, info = envs.step(envs.action_space.sample())
     assert envs.game.illegal_actions == 0
     envs.close()

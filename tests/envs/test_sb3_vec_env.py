@@ -13,7 +13,7 @@ from jimbot.envs.sb3_vec_env import BatchVecEnv
 from jimbot.errors import SnapshotError, UsageError
 from jimbot.games import make
 from jimbot.games.seeds import TRAIN, bank_of
-from tests.envs.games import GAMES, legal_player
+from tests.envs.games import COMPILED_ROWS, GAMES, legal_player
 
 
 def build(game_id: str = "probe", num_envs: int = 4, seed: int = 7, **options: int) -> BatchVecEnv:
@@ -22,7 +22,7 @@ def build(game_id: str = "probe", num_envs: int = 4, seed: int = 7, **options: i
 
 @pytest.mark.parametrize("game_id", GAMES)
 def test_every_game_steps_with_the_same_games_as_the_batch_itself(game_id: str) -> None:
-    vec, game = build(game_id), make(game_id, 4, seed=7)
+    vec, game = build(game_id, COMPILED_ROWS), make(game_id, COMPILED_ROWS, seed=7)
     game.reset()
     assert np.array_equal(vec.reset(), game.observation)
     choose = legal_player()

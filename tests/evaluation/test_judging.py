@@ -18,6 +18,7 @@ from jimbot.evaluation.seeds import choose_seeds, read_seeds_file
 from jimbot.games import game_entry
 from jimbot.games.seeds import bank_of, bank_seeds
 from jimbot.runs import CheckpointStore, Manifest, load_checkpoint
+from tests.envs.games import COMPILED_ROWS
 
 FIXTURE = Path(__file__).parents[1] / "runs" / "fixtures" / "format-1"
 
@@ -60,7 +61,7 @@ def test_the_report_is_plain_json_and_a_table(countdown, always) -> None:
 
 
 def test_figures_follow_the_ladder_a_game_declares() -> None:
-    result = evaluate("random", "hackmatrix", games=12, num_envs=12)
+    result = evaluate("random", "hackmatrix", games=12, num_envs=COMPILED_ROWS)
     stages = result.games.stat("stage")
     assert [share.mean for share in result.ladder.values()] == [
         (stages >= rung).mean() for rung in range(1, int(stages.max()) + 1)

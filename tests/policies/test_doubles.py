@@ -107,8 +107,9 @@ def test_swapping_the_two_slots_swaps_the_orders(parts: dict[str, Any]) -> None:
     rows = made_up_rows(np.random.default_rng(4), 1)
     view = SPEC.observation.view
     for field in SPEC.observation.fields:
-        if field.items or field.name in ("slot", "damage", "outspeeds"):
+        if field.items or field.name in ("slot", "damage", "outspeeds", "matchup", "matchup_threat"):
             view(rows, field.name)[0, 1] = view(rows, field.name)[0, 0]
+    view(rows, "threat")[..., 1] = view(rows, "threat")[..., 0]
     joint = np.asarray(parts["apply"](parts["params"], rows)[0])[0, :2025].reshape(45, 45)
     joint = joint - np.asarray(parts["params"]["actions.bias"])[:2025].reshape(45, 45)
     unaimed = [orders.move_code(move, 0) for move in range(4)] + [orders.switch_code(2), orders.PASS]

@@ -17,7 +17,7 @@ GROWTH_MB_PER_MINUTE = 4.0  # far above noise, far below what a leak of one roll
 
 @pytest.mark.long
 def test_training_balatro_stays_below_two_gigabytes_and_does_not_grow(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "jimbot.cli.main", "train", "balatro", f"--minutes={MINUTES}", "--log-interval=1"]
+    command = [sys.executable, "-m", "jimbot", "train", "balatro", f"--minutes={MINUTES}", "--log-interval=1"]
     command += ["--eval-games=0", "--save-interval-minutes=1", "--run-name=soak", "--runs-dir", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60 * (MINUTES + 15))
     assert done.returncode == 0, done.stderr

@@ -24,7 +24,7 @@ HACKMATRIX = pytest.param("hackmatrix", marks=pytest.mark.long)
 
 def command(game: str, root: Path, *more: str) -> list[str]:
     flags = [*FLAGS, "--runs-dir", str(root), "--run-name", "run", f"--total-timesteps={UPDATES * UPDATE}", *more]
-    return [sys.executable, "-m", "jimbot.cli.main", "train", game, *flags]
+    return [sys.executable, "-m", "jimbot", "train", game, *flags]
 
 
 def run_to_the_end(game: str, root: Path, *more: str) -> None:

@@ -19,7 +19,7 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("algorithm", ASKED)
+@pytest.mark.parametrize("algorithm", ["PPO", pytest.param("DQN", marks=pytest.mark.long)])
 def test_killed_and_resumed_equals_straight_through(algorithm: str, tmp_path: Path) -> None:
     asked = ("--learner=sb3", f"--algorithm={algorithm}", *ASKED[algorithm], f"--save-interval={2 * UPDATE}")
     run_to_the_end("probe", tmp_path / "straight", *asked)

@@ -100,7 +100,7 @@ def _ids(name: str, shape: tuple[int, ...], kind: str, meaning: str) -> Field:
 
 
 def _numbers(name: str, shape: tuple[int, ...], columns: Columns, meaning: str) -> Field:
-    return Field(name, (*shape, len(columns)), f"{meaning}: {', '.join(columns)}")
+    return Field(name, (*shape, len(columns)), f"{meaning}: {', '.join(columns)}", columns=tuple(columns))
 
 
 def _move_fields(number: int) -> tuple[Field, ...]:

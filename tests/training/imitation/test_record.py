@@ -105,7 +105,7 @@ def test_the_file_is_plain_numpy_and_much_smaller_than_memory(tmp_path: Path) ->
 
 
 def start_recording(folder: Path) -> subprocess.Popen:
-    command = [sys.executable, "-m", "jimbot.cli.main", "record", "probe", "--policy", "random", "--games", "100000000"]
+    command = [sys.executable, "-m", "jimbot", "record", "probe", "--policy", "random", "--games", "100000000"]
     child = subprocess.Popen(
         [*command, "--num-envs", "4096", "--output", "out.npz"], cwd=folder, stderr=subprocess.PIPE
     )

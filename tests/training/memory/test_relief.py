@@ -169,7 +169,7 @@ def test_the_command_restarts_itself_under_a_tight_limit_and_finishes(tmp_path: 
     import sys
 
     command = [
-        sys.executable, "-m", "jimbot.cli.main", "train", "probe", "--memory-limit-gb=0.3", "--num-envs=6",
+        sys.executable, "-m", "jimbot", "train", "probe", "--memory-limit-gb=0.3", "--num-envs=6",
         "--num-steps=64", "--num-minibatches=4", "--gradient-pieces=16", "--total-timesteps=200000", "--eval-games=0",
         "--run=tight", "--fresh", "--json",
     ]  # fmt: skip

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.long
 @contextmanager
 def jimbot(home: Path, *arguments: object) -> Generator[subprocess.Popen[str]]:
     """The command in a process of its own; whatever is left of it at the end is killed."""
-    command = [sys.executable, "-m", "jimbot.cli.main", *map(str, arguments)]
+    command = [sys.executable, "-m", "jimbot", *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "COLUMNS": "200"}
     with open(home / "output.txt", "a") as output:
         process = subprocess.Popen(

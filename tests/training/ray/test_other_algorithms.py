@@ -160,7 +160,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path) -> None:
     import subprocess
     import sys
 
-    command = [sys.executable, "-m", "jimbot.cli.main", "train", "probe", "--learner", "ray", "--num-envs", "16",
+    command = [sys.executable, "-m", "jimbot", "train", "probe", "--learner", "ray", "--num-envs", "16",
                "--num-steps", "32", "--hidden-dim", "32", "--eval-games", "0", "--total-timesteps", "1000000",
                "--no-wandb"]  # fmt: skip
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
