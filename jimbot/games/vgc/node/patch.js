@@ -1,6 +1,7 @@
 'use strict';
 /**
- * Faster look-up of event handlers, put over the simulator's own functions at run time; its files stay untouched.
+ * Faster look-up of event handlers and rules, put over the simulator's own functions at run time; its files stay
+ * untouched.
  *
  * Half of a battle's time goes into asking every status, ability, item and species whether it handles "onFoeX". Effects
  * of the Dex are frozen, so the names they handle are collected once; names that nothing in the Dex handles are not
@@ -38,7 +39,7 @@ function apply(showdown, version, internals) {
 		throw new Error(`The handler patch was compared with pokemon-showdown ${VERSION}, but this is ${version}; switch it off.`);
 	}
 	const {Battle} = showdown;
-	const {Pokemon, Side, ModdedDex, deepClone} = internals;
+	const {Pokemon, Side, ModdedDex, DexFormats, deepClone} = internals;
 	const original = Battle.prototype.findPokemonEventHandlers;
 	const ofEffect = new WeakMap(); // frozen effect → the names it handles
 	const ofDex = new WeakMap(); // dex → event → composed names worth asking for
@@ -167,6 +168,17 @@ function apply(showdown, version, internals) {
 		add(handlers, this.findFieldEventHandlers(this.field, name.plain));
 		add(handlers, this.findBattleEventHandlers(name.plain));
 		return handlers;
+	};
+
+	// Every battle asks for each of its rules, and each was made anew.
+	const getFormat = DexFormats.prototype.get;
+	const known = new WeakMap(); // formats of a dex → name → rule
+	DexFormats.prototype.get = function (name, isTrusted) {
+		if (typeof name !== 'string' || name.includes('@@@')) return getFormat.call(this, name, isTrusted);
+		if (!known.has(this)) known.set(this, new Map());
+		const rules = known.get(this);
+		if (!rules.has(name)) rules.set(name, getFormat.call(this, name, isTrusted));
+		return rules.get(name);
 	};
 
 	// An active move is a deep copy of the Dex's; most of its fields are plain values.

@@ -39,6 +39,7 @@ class Worker {
 			Pokemon: require(`${this.folder}/dist/sim/pokemon`).Pokemon,
 			Side: require(`${this.folder}/dist/sim/side`).Side,
 			ModdedDex: require(`${this.folder}/dist/sim/dex`).ModdedDex,
+			DexFormats: require(`${this.folder}/dist/sim/dex-formats`).DexFormats,
 			deepClone: require(`${this.folder}/dist/lib/utils`).deepClone,
 		};
 		if (settings.patch && !this.patched) require('./patch').apply(showdown, version, internals);
