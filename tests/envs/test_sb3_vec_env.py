@@ -109,13 +109,13 @@ def test_the_same_seed_gives_the_same_games_and_all_are_of_the_train_bank() -> N
 
 @pytest.mark.parametrize("game_id", GAMES)
 def test_a_restored_snapshot_continues_exactly_in_another_vec_env(game_id: str) -> None:
-    vec = build(game_id)
+    vec = build(game_id, COMPILED_ROWS)
     vec.reset()
     choose = legal_player()
     for _ in range(5):
         vec.step(choose(vec.action_masks()))
     saved = vec.snapshot()
-    other = build(game_id)
+    other = build(game_id, COMPILED_ROWS)
     assert np.array_equal(other.restore(saved), vec.game.observation)
     for _ in range(30):
         actions = choose(vec.action_masks())

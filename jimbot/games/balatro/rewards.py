@@ -11,13 +11,13 @@ import numpy as np
 
 from jimbot.games.balatro.compile import njit
 from jimbot.games.balatro.scaling import share
-from jimbot.games.balatro.state import DEFEATED, GAME_OVER, SELECTING_HAND, SKIPPED
+from jimbot.games.balatro.state import DEFEATED, GAME_OVER, SELECTING_HAND
 
 TERMS: tuple[str, ...] = ("win", "lose", "blind", "progress", "score", "money")
 PRESETS: dict[str, tuple[float, ...]] = {
     #            win  lose blind progress score money
     "win": (1.0, 0.0, 0.0, 0.0, 0.0, 0.0),  # the mean return is the win rate
-    "progress": (1.0, 0.1, 0.02, 1.0, 0.0, 0.1),  # how far the run comes; beating a blind pays more than skipping it
+    "progress": (1.0, 0.1, 0.02, 1.0, 0.0, 0.1),  # how far the run comes; a skipped blind counts with its boss
     "score": (0.5, 0.0, 0.0, 0.5, 1.0, 0.0),  # hands as large as possible, on the way to a win
 }
 (_WIN, _LOSE, _BLIND, _PROGRESS, _SCORE, _MONEY) = range(len(TERMS))
@@ -46,21 +46,25 @@ def blinds_cleared(g):
 
 
 @njit
-def _blinds_passed(g):
-    """Blinds of this ante that are behind: beaten or skipped. A beaten boss has already begun the next ante."""
+def _blinds_beaten(g):
+    """Blinds of this ante that were beaten. A beaten boss has already begun the next ante."""
     if g.blind_state[_BLINDS_PER_ANTE - 1] == DEFEATED:
         return 0
-    passed = 0
+    beaten = 0
     for place in range(_BLINDS_PER_ANTE):
-        if g.blind_state[place] == DEFEATED or g.blind_state[place] == SKIPPED:
-            passed += 1
-    return passed
+        if g.blind_state[place] == DEFEATED:
+            beaten += 1
+    return beaten
 
 
 @njit
 def progress(g):
-    """The way to a win: 0 at the first blind, 1 when the last boss is beaten; the score counts within a blind."""
-    way = np.float64(_BLINDS_PER_ANTE * (g.ante - 1) + _blinds_passed(g))
+    """The way to a win: 0 at the first blind, 1 when the last boss is beaten; the score counts within a blind.
+
+    A skipped blind counts when the boss of its ante is beaten. At once, it would be the easiest progress there is, and
+    the first thing learned would be to meet every boss with nothing bought.
+    """
+    way = np.float64(_BLINDS_PER_ANTE * (g.ante - 1) + _blinds_beaten(g))
     if g.phase == SELECTING_HAND or g.phase == GAME_OVER:
         way += share(g.score, g.requirement)
     return min(_MOST_RUNS, max(-1.0, way / (_BLINDS_PER_ANTE * g.win_ante)))

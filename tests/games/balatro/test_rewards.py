@@ -56,16 +56,21 @@ def test_beating_a_blind_pays_once_and_the_progress_of_one_blind():
     assert after["money"] > 0
 
 
-def test_skipping_a_blind_is_progress_but_no_blind_beaten():
+def test_skipping_a_blind_is_no_progress_until_the_boss_is_beaten():
     run = Run()
     memory = remember(run)
     got = terms(run.act("skip"), memory)
-    assert got["blind"] == 0
-    assert got["progress"] == pytest.approx(1 / 24)
+    assert got["blind"] == got["progress"] == 0
+    memory = remember(run.act("skip").act("select"))
+    run.win_round()
+    assert terms(run, memory)["progress"] == pytest.approx(3 / 24)
 
 
 def test_beating_a_boss_is_the_progress_of_one_blind_although_the_ante_begins_at_once():
-    run = Run().act("skip").act("skip").act("select")
+    run = Run()
+    for _ in range(2):
+        run.act("select").win_round().act("cash_out").act("next")
+    run.act("select")
     memory = remember(run)
     run.win_round()
     assert run.g.ante == 2
