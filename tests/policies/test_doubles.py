@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import jax
@@ -12,7 +13,7 @@ import pytest
 from jimbot.games.contract import functional_game, game_entry
 from jimbot.games.vgc import orders
 from jimbot.policies import doubles, masking
-from jimbot.policies.jax_networks import make_network
+from jimbot.policies.jax_networks import JaxOps, make_network
 from jimbot.policies.networks import describe_network, forward_flops, param_shapes, train_flops
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import OnnxPolicy
@@ -127,3 +128,49 @@ def test_a_preview_is_about_the_four_it_brings(parts: dict[str, Any]) -> None:
     left_out = np.array([4 not in preview for preview in doubles.PREVIEWS])
     moved = after - before
     assert abs(moved[leads].mean() - moved[left_out].mean()) > 1e-2
+
+
+def row_with(hp: dict[int, float], damage: dict[tuple[int, int, int], float]) -> np.ndarray:
+    """One empty row with some Pokémon's HP and some (slot, move, target) damages."""
+    row = np.zeros((1, SPEC.observation.size), np.float32)
+    pokemon = SPEC.observation["pokemon"]
+    for place, share in hp.items():
+        SPEC.observation.view(row, "pokemon")[0, place, pokemon.columns.index("hp")] = share
+    for place, share in damage.items():
+        SPEC.observation.view(row, "damage")[(0, *place)] = share
+    return row
+
+
+def test_every_estimate_knows_whom_it_hits() -> None:
+    assert {name: len(rows) for name, rows in doubles.VICTIMS.items()} == {
+        name: SPEC.observation[name].size for name in doubles.VICTIMS
+    }
+    row = row_with({6: 0.3, 7: 0.0, 1: 1.0, 0: 0.5}, {(0, 1, 0): 0.5, (0, 1, 1): 0.5, (0, 1, 2): 0.5, (1, 3, 2): 0.5})
+    hits = doubles._hits(JaxOps, doubles.describe(SPEC), "damage", jnp.asarray(row))
+    damage, counts, out = (np.asarray(fact).reshape(2, 4, 3) for fact in hits)
+    assert damage[0, 1].tolist() == [0.5, 0.5, 0.5]
+    np.testing.assert_allclose(counts[0, 1], [0.3, 0.0, 0.5])  # foe a has no more to lose, foe b nothing
+    assert out[0, 1].tolist() == [1, 0, 0]
+    assert out[1, 3].tolist() == [0, 0, 1]  # slot b's partner is slot a
+
+
+@pytest.mark.parametrize(
+    ("damage_a", "damage_b", "worth"),
+    [(0.2, 0.2, 1.0), (0.5, 0.5, -2.0), (0.5, 0.2, 0.0), (0.1, 0.1, 0.0)],
+    ids=["only together", "twice", "one is enough", "not even together"],
+)
+def test_two_hits_on_one_foe_are_judged_together(damage_a: float, damage_b: float, worth: float) -> None:
+    row = jnp.asarray(row_with({6: 0.3, 7: 1.0}, {(0, 1, 0): damage_a, (1, 2, 0): damage_b}))
+    d = doubles.describe(SPEC)
+    hits = {"damage": doubles._hits(JaxOps, d, "damage", row)}
+    weights = jnp.asarray([[1.0, 10.0, -2.0, -20.0]])
+    found = np.asarray(doubles._together(JaxOps, d, weights, hits, row))[0]
+    a, b = orders.move_code(1, 1), orders.move_code(2, 1)
+    assert found[a, b] == found[a + 5, b] == worth  # with or without the gimmick
+    assert found[a, orders.move_code(2, 2)] == found[a, orders.PASS] == found[orders.switch_code(2), b] == 0
+
+
+def test_a_code_strikes_whom_its_order_names() -> None:
+    for foe, move in product(range(2), range(4)):
+        struck = np.flatnonzero(doubles._striking(foe)[:, move])
+        assert sorted(struck) == sorted(orders.move_code(move, t, g) for t in (0, foe + 1) for g in (False, True))
