@@ -66,6 +66,17 @@ def test_probe_is_solved_with_the_mask_and_no_action_is_ever_illegal(algorithm: 
     assert rows[-1]["train/num_episodes"] > 0
 
 
+@pytest.mark.parametrize(("target_kl", "steps"), [(0.0, 16), (1e9, 16), (1e-12, 2)])
+def test_passes_end_once_the_policy_has_moved_too_far(target_kl: float, steps: int, tmp_path: Path) -> None:
+    """The first step is taken at the policy that played, so it is the second that finds it has moved."""
+    trainer = made("PPO", tmp_path, target_kl=target_kl)
+    trainer.train(GAMES * OWN["PPO"]["num_steps"])
+    assert trainer.model is not None
+    taken = {int(state["step"]) for state in trainer.model.policy.optimizer.state.values()}
+    trainer.close()
+    assert taken == {steps}
+
+
 def test_dqn_with_priorities_n_steps_double_and_duelling_solves_probe(tmp_path: Path) -> None:
     trainer = made("DQN", tmp_path, **RAINBOW)
     rows: list[dict[str, float]] = []
