@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,9 @@ import pytest
 from hypothesis import settings
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+with contextlib.suppress(ValueError):  # in a background job Ctrl+C is ignored, and child processes would inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ["JAX_COMPILATION_CACHE_DIR"] = str(REPOSITORY / ".jimbot-cache" / "tests")
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"

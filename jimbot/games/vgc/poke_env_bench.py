@@ -37,8 +37,9 @@ class CountingPlayer(RandomPlayer):
         return super().teampreview(battle)
 
 
-def measure(packed: Sequence[str], format_id: str, seconds: float) -> dict[str, float]:
-    """Decisions per second of two random network players on these teams, battles in groups until the time is over."""
+def measure(packed: Sequence[str], format_id: str, seconds: float, warm_up: float) -> dict[str, float]:
+    """Decisions per second of two random network players on these teams, battles in groups until the time is over;
+    those of the first `warm_up` seconds do not count."""
     with ShowdownServer() as server:
         players = [
             CountingPlayer(
@@ -51,15 +52,22 @@ def measure(packed: Sequence[str], format_id: str, seconds: float) -> dict[str, 
             )
             for number in range(2)
         ]
-        battles, began = 0, time.perf_counter()
-        while (elapsed := time.perf_counter() - began) < seconds or not battles:
-            asyncio.run(_some_battles(players))
-            battles += BATTLES_AT_ONCE
-            elapsed = time.perf_counter() - began
-        decisions = sum(player.decisions for player in players)
+        _play(players, warm_up)
+        before = sum(player.decisions for player in players)
+        battles, elapsed = _play(players, seconds)
+        decisions = sum(player.decisions for player in players) - before
         for player in players:
             player.reset_battles()
     return {"decisions_per_second": decisions / elapsed, "battles_per_second": battles / elapsed}
+
+
+def _play(players: Sequence[CountingPlayer], seconds: float) -> tuple[int, float]:
+    """(battles, seconds): whole groups of battles until the time is over, at least one."""
+    battles, began = 0, time.perf_counter()
+    while time.perf_counter() - began < seconds or not battles:
+        asyncio.run(_some_battles(players))
+        battles += BATTLES_AT_ONCE
+    return battles, time.perf_counter() - began
 
 
 async def _some_battles(players: Sequence[CountingPlayer]) -> None:

@@ -171,7 +171,10 @@ def test_no_process_outlives_an_interrupted_or_killed_python(sign: signal.Signal
     assert len(pids) == 2
     time.sleep(0.5)
     os.kill(child.pid, sign)
-    child.communicate(timeout=60)
+    try:
+        child.communicate(timeout=60)
+    finally:
+        child.kill()
     for _ in range(300):
         if all(gone(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE for pid in pids):
             break
