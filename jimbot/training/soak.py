@@ -113,7 +113,7 @@ def soak(
                 process.send_signal(signal.SIGKILL)
             _, said = process.communicate()
             worker_kills += killed
-            workers_lost += _workers_lost(run) if killed else 0
+            workers_lost += _workers_lost(run)
         if ended_by_itself:
             if process.returncode == 0:
                 note("The run is complete before the time is over.")

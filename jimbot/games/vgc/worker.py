@@ -24,7 +24,7 @@ LEAVE_SECONDS = 2.0
 HEAP_MEGABYTES = 400
 """Bound of V8's heap; a worker with 64 battles stays well below."""
 YOUNG_MEGABYTES = 32
-"""Room for what lives briefly, as most of a battle does: collected less often, a tenth of the time is saved."""
+"""Room for what lives briefly, as most of a battle does, so that it is collected less often."""
 IDLE_VARIABLE = "JIMBOT_IDLE_SIMULATORS"
 TAIL = 2000  # characters of complaint kept
 
