@@ -22,9 +22,9 @@ from jimbot.policies.networks import describe_network
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import with_metadata
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
-from jimbot.training.environments import training_game
+from jimbot.training.environments.given import training_game
 from jimbot.training.framework import Callback, RLTrainer, create_trainer, register_learner
-from jimbot.training.measures import GameTally, Measures
+from jimbot.training.session.log_rows import GameTally, Measures
 
 GAME = "game/"  # prefix of the games' own arrays in a checkpoint
 

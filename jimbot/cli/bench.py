@@ -53,8 +53,8 @@ def bench(
     if game is not None and game not in LEARNERS:
         raise UnknownNameError("game of the learner benchmark", game, tuple(LEARNERS))
     terminal.require_positive(seconds=seconds, num_envs=num_envs)
-    from jimbot.training.compile_cache import use_compile_cache
     from jimbot.training.jax_ppo.benchmarks import bench_game
+    from jimbot.training.session.compile_cache import use_compile_cache
 
     if not cold:
         use_compile_cache()

@@ -12,7 +12,7 @@ from jimbot.cli import terminal
 from jimbot.cli.flags import SET_HELP, with_settings_flags
 from jimbot.cli.options import RUNS, RunsDirOption
 from jimbot.training.imitation.settings import CloneSettings
-from jimbot.training.settings import parse_assignments
+from jimbot.training.settings.record import parse_assignments
 
 if TYPE_CHECKING:
     from jimbot.training.imitation.clone import CloneOutcome

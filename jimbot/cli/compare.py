@@ -74,7 +74,7 @@ def compare(
     from jimbot.evaluation import compare as judge
     from jimbot.evaluation.duel_picture import check_picture
     from jimbot.games import available_games, game_entry
-    from jimbot.training.compile_cache import use_compile_cache
+    from jimbot.training.session.compile_cache import use_compile_cache
 
     which = "best" if best else "latest"
     named = [shipped(reference) if reference in available_games() else reference for reference in policies]

@@ -198,7 +198,7 @@ def _writable(name: str, folder: Path) -> Finding:
 def _compile_cache() -> Finding:
     import jax
 
-    from jimbot.training.compile_cache import use_compile_cache
+    from jimbot.training.session.compile_cache import use_compile_cache
 
     use_compile_cache()
     chosen = jax.config.values["jax_compilation_cache_dir"]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origi
 
 import typer
 
-from jimbot.training.settings import RunSettings
+from jimbot.training.settings.record import RunSettings
 
 SET_HELP = "name=value; any setting, nested with dots."
 

@@ -124,9 +124,9 @@ def _print_log(transcript: Transcript) -> None:
 
 
 def _show_table(transcript: Transcript, step: int) -> None:
-    from jimbot.games.balatro.describe import describe_move
-    from jimbot.games.balatro.moves import read_move
-    from jimbot.games.balatro.render import picture
+    from jimbot.games.balatro.view.describe import describe_move
+    from jimbot.games.balatro.view.move_text import read_move
+    from jimbot.games.balatro.view.table import picture
 
     console = terminal.console()
     for number, (game, move, last) in enumerate(transcript.replay()):

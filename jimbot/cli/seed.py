@@ -15,7 +15,7 @@ from jimbot.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from jimbot.games.balatro.seeds import Ante, Item, SeedPreview
+    from jimbot.games.balatro.seeds.finding import Ante, Item, SeedPreview
 
 NOT_FOUND, INTERRUPTED = 1, 130
 EPILOG = """Examples:
@@ -62,8 +62,8 @@ def seed(
     if (seed is None) == (find is None):
         what = "Neither a seed nor --find is given" if seed is None else "Both a seed and --find are given"
         raise UsageError(f"{what}; expected one of them, such as: jimbot seed 4WAX5M4D")
-    from jimbot.games.balatro.names import find_deck, find_stake
-    from jimbot.games.balatro.streams import SEED_COUNT, seed_number
+    from jimbot.games.balatro.rules.streams import SEED_COUNT, seed_number
+    from jimbot.games.balatro.view.names import find_deck, find_stake
 
     chosen: dict[str, Any] = {"antes": antes, "deck": find_deck(deck), "stake": find_stake(stake)}
     if seed is not None:
@@ -83,7 +83,7 @@ def seed(
 
 
 def _show_seed(seed: str, chosen: dict[str, Any], cards: int, packs: int | None, as_json: bool) -> None:
-    from jimbot.games.balatro.seeds import preview
+    from jimbot.games.balatro.seeds.finding import preview
 
     first, later = (4, 6) if packs is None else (packs, packs)
     with _status("Looking…", as_json):
@@ -114,8 +114,8 @@ def _page(view: SeedPreview) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from jimbot.games.balatro.content import DECKS, JOKERS, STAKES
-    from jimbot.games.balatro.render_cards import RARITY_STYLES
+    from jimbot.games.balatro.rules.content import DECKS, JOKERS, STAKES
+    from jimbot.games.balatro.view.things import RARITY_STYLES
 
     head = Text.assemble(
         (view.seed, "bold reverse"),
@@ -131,8 +131,8 @@ def _ante(ante: Ante) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    from jimbot.games.balatro.content import BLINDS, PACKS, TAGS, VOUCHERS
-    from jimbot.games.balatro.render_cards import BOSS_STYLE, TAG_STYLE, VOUCHER_STYLE, Flow, item_text, pack_text
+    from jimbot.games.balatro.rules.content import BLINDS, PACKS, TAGS, VOUCHERS
+    from jimbot.games.balatro.view.things import BOSS_STYLE, TAG_STYLE, VOUCHER_STYLE, Flow, item_text, pack_text
 
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
@@ -165,7 +165,7 @@ def _queue(items: tuple[Item, ...]) -> RenderableType:
     """Shop cards in the order they come, two per display."""
     from rich.text import Text
 
-    from jimbot.games.balatro.render_cards import Flow, item_text
+    from jimbot.games.balatro.view.things import Flow, item_text
 
     pairs = [items[first : first + 2] for first in range(0, len(items), 2)]
     dot = Text.assemble((" · ", "dim"))
@@ -177,8 +177,8 @@ def _queue(items: tuple[Item, ...]) -> RenderableType:
 
 def _search(question: str, chosen: dict[str, Any], as_json: bool) -> int:
     """Prints seeds as they are found; Ctrl+C ends the search with what there is."""
-    from jimbot.games.balatro.seeds import search
-    from jimbot.training.interrupts import stop_requests
+    from jimbot.games.balatro.seeds.finding import search
+    from jimbot.training.session.interrupts import stop_requests
 
     found: list[str] = []
     looked, interrupted, began = 0, False, time.monotonic()

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from jimbot.cli import terminal
-from jimbot.training.settings import parse_assignments
+from jimbot.training.settings.record import parse_assignments
 
 EPILOG = """Examples:
 

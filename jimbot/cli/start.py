@@ -34,6 +34,6 @@ def start_game(entry: GameEntry, seed: int, options: Mapping[str, Any], quiet: b
 def keep_compiled(entry: GameEntry) -> None:
     """Lets games written in JAX find what an earlier start compiled."""
     if entry.functional is not None:
-        from jimbot.training.compile_cache import use_compile_cache
+        from jimbot.training.session.compile_cache import use_compile_cache
 
         use_compile_cache()

@@ -12,7 +12,7 @@ from jimbot.cli import terminal
 from jimbot.cli.flags import SET_HELP, with_settings_flags
 from jimbot.cli.options import RUNS, RunsDirOption
 from jimbot.errors import UsageError
-from jimbot.training.settings import TrainSettings, parse_assignments
+from jimbot.training.settings.record import TrainSettings, parse_assignments
 
 if TYPE_CHECKING:
     from jimbot.training.run import Outcome
@@ -122,8 +122,8 @@ def _other_name(flag: str, value: str, given: dict[str, Any]) -> None:
 
 def show_mapping(config: Path | None, settings: TrainSettings, as_json: bool = False) -> None:
     """What each line of a settings file became."""
-    from jimbot.training.rllib_names import explain, mapping_table
-    from jimbot.training.settings import read_yaml
+    from jimbot.training.settings.record import read_yaml
+    from jimbot.training.settings.rllib_names import explain, mapping_table
 
     lines = explain(read_yaml(config) if config else {}, settings)
     if as_json:

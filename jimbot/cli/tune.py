@@ -11,7 +11,7 @@ from jimbot.cli import terminal
 from jimbot.cli.flags import SET_HELP
 
 if TYPE_CHECKING:
-    from jimbot.training.tuning import TuneOutcome
+    from jimbot.training.search.tune import TuneOutcome
 
 EPILOG = """Examples:
 
@@ -49,9 +49,9 @@ def tune(
 ) -> None:
     """Search for good hyper-parameters: Optuna proposes, hopeless trials are given up early."""
     from jimbot.training.run import resolve_settings
-    from jimbot.training.settings import parse_assignments
-    from jimbot.training.tuning import parse_parameters
-    from jimbot.training.tuning import tune as search
+    from jimbot.training.search.tune import parse_parameters
+    from jimbot.training.search.tune import tune as search
+    from jimbot.training.settings.record import parse_assignments
 
     terminal.require_positive(trials=trials, trial_steps=trial_steps, minutes=minutes, games=games)
     given: dict[str, Any] = {"game": game, **parse_assignments(assignments)}

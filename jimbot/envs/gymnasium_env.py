@@ -15,8 +15,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from jimbot.envs.drawing import RENDER_MODES, check_render_mode, draw
 from jimbot.envs.one_game import OneGame
+from jimbot.envs.pictures import RENDER_MODES, check_render_mode, draw
 from jimbot.envs.spaces import LegalActions, observation_space
 from jimbot.games.checker import random_legal
 from jimbot.games.contract import BatchGame, GameSpec

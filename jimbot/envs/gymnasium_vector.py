@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from jimbot.envs.drawing import RENDER_MODES, check_render_mode, draw
 from jimbot.envs.gymnasium_env import Opponent, named_opponent, with_opponents
 from jimbot.envs.one_game import asked_seeds
+from jimbot.envs.pictures import RENDER_MODES, check_render_mode, draw
 from jimbot.envs.spaces import LegalActionRows, LegalActions, observation_space
 from jimbot.games.contract import BatchGame, game_entry, make
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, Space
 
-from jimbot.envs.drawing import RENDER_MODES, check_render_mode, draw
 from jimbot.envs.one_game import OneGame
+from jimbot.envs.pictures import RENDER_MODES, check_render_mode, draw
 from jimbot.envs.spaces import LegalActions, observation_space
 from jimbot.errors import MissingExtraError, UsageError
 from jimbot.games.contract import BatchGame

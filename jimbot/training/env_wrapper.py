@@ -16,7 +16,7 @@ from gymnasium.spaces import Box, Dict
 
 from jimbot.envs.gymnasium_env import GameEnv
 from jimbot.errors import SettingsError, UnknownNameError, UsageError
-from jimbot.training.curriculum import AnteCurriculum
+from jimbot.training.curriculum.rule import AnteCurriculum
 
 Step = tuple[Any, float, bool, bool, dict[str, Any]]  # observation, reward, terminated, truncated, info
 

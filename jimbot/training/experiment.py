@@ -18,10 +18,10 @@ import numpy as np
 
 from jimbot.errors import SettingsError, UnknownNameError, UsageError
 from jimbot.runs.files import make_directory, write_atomically
-from jimbot.training.config import HyperparameterConfig, TrainerConfig, get_default_config
 from jimbot.training.framework import create_trainer
 from jimbot.training.metrics import print_comparison_table
-from jimbot.training.settings import read_yaml
+from jimbot.training.settings.record import read_yaml
+from jimbot.training.settings.trainer_config import HyperparameterConfig, TrainerConfig, get_default_config
 
 RESULT = "result.json"
 CURVE = "train/mean_episode_return"

@@ -18,19 +18,19 @@ from jimbot.errors import MissingExtraError, SettingsError, UnknownNameError
 from jimbot.games.contract import BatchGame, available_games, game_entry
 from jimbot.runs.checkpoint import CheckpointStore as CheckpointManager
 from jimbot.runs.checkpoint import Manifest, find_checkpoint
-from jimbot.training.config import (
+from jimbot.training.league.store import check_league
+from jimbot.training.settings.record import RunSettings, TrainSettings, load_settings
+from jimbot.training.settings.trainer_config import (
     LEARNER_OF_ALGORITHM,
     HyperparameterConfig,
     TrainerConfig,
     get_default_config,
     to_settings,
 )
-from jimbot.training.league_store import check_league
-from jimbot.training.settings import RunSettings, TrainSettings, load_settings
 
 if TYPE_CHECKING:
-    from jimbot.training.measures import Measures
-    from jimbot.training.session import Session
+    from jimbot.training.session.log_rows import Measures
+    from jimbot.training.session.session import Session
 
 __all__ = [
     "CheckpointManager", "HyperparameterConfig", "RLTrainer", "TrainerConfig", "available_learners", "create_trainer",
@@ -218,7 +218,7 @@ class RLTrainer(ABC):
 _LEARNERS: dict[str, tuple[str, str, str]] = {
     # name: (module, class, extra that installs what it needs)
     "jax": ("jimbot.training.jax_ppo.trainer", "JaxPPOTrainer", "all"),
-    "sb3": ("jimbot.training.sb3_trainer", "SB3Trainer", "sb3"),
+    "sb3": ("jimbot.training.sb3.trainer", "SB3Trainer", "sb3"),
     "ray": ("jimbot.training.ray.trainer", "RayTrainer", "ray"),
 }
 
@@ -272,8 +272,8 @@ def create_trainer(
     natively with as many games as the config says; anything wrapped around it, or foreign, is stepped as it is.
     Close the trainer when done: it holds the run directory.
     """
-    from jimbot.training.environments import understand
-    from jimbot.training.session import Session
+    from jimbot.training.environments.given import understand
+    from jimbot.training.session.session import Session
 
     if isinstance(config, TrainerConfig):
         values = to_settings(config)

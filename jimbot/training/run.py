@@ -18,15 +18,15 @@ from jimbot.errors import CheckpointError, JimbotError, SettingsError
 from jimbot.games.contract import game_entry
 from jimbot.runs.checkpoint import run_names
 from jimbot.runs.directory import RunDirectory
-from jimbot.training.config import algorithm_defaults
 from jimbot.training.framework import learner_class, learner_name
-from jimbot.training.league import SELF
-from jimbot.training.league_store import OPPONENT, plays_league
+from jimbot.training.league.opponents import SELF
+from jimbot.training.league.store import OPPONENT, plays_league
 from jimbot.training.memory.restart import restart_command
 from jimbot.training.presets import preset
-from jimbot.training.rllib_names import explain, mapping_table
-from jimbot.training.session import Session, run_name
-from jimbot.training.settings import TrainSettings, load_settings, parse_assignments, read_yaml
+from jimbot.training.session.session import Session, run_name
+from jimbot.training.settings.record import TrainSettings, load_settings, parse_assignments, read_yaml
+from jimbot.training.settings.rllib_names import explain, mapping_table
+from jimbot.training.settings.trainer_config import algorithm_defaults
 
 if TYPE_CHECKING:
     from jimbot.evaluation import Evaluation

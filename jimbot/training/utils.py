@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from jimbot.envs import make_env, make_vector_env
 from jimbot.envs.gymnasium_env import GameEnv
 from jimbot.errors import UsageError
-from jimbot.training.env_validation import validate_environment
+from jimbot.training.environments.validation import validate_environment
 
 __all__ = ["create_balatro_env", "make_vectorized_env", "setup_logging", "validate_environment"]
 

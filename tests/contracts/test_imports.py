@@ -25,7 +25,7 @@ LAYERS = (
     ("runs", "policies", "envs"),
     ("games",),
 )
-EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors")  # the version, the door and the errors are in no room
+EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.moved")  # version, door, errors: in no room
 
 # Inside games/, these are shared by all games; any other module or folder is one game, alone with its own rules.
 GAME_COMMONS = ("contract", "spec", "seeds", "functional", "checker", "__init__")
@@ -40,6 +40,7 @@ LIBRARIES = (
     ("games/hackmatrix/*", {"jax"}, set()),
     ("games/balatro/*", {"numba", "llvmlite"}, set()),  # llvmlite is Numba's own compiler
     ("games/*render*.py", {"rich"}, set()),
+    ("games/balatro/view/*", {"rich"}, set()),
     ("games/vgc/poke_env*.py", {"poke_env"}, set()),  # talking to the world that uses it
     # policies: ONNX to play, jax (later torch) only in the networks of that learner
     ("policies/portable.py", set(), {"onnx", "onnxruntime"}),
@@ -55,8 +56,9 @@ LIBRARIES = (
     ("evaluation/tables.py", {"rich"}, set()),  # imported when results are shown
     ("training/*", {"yaml", "pydantic", "psutil", "rich"}, {"matplotlib"}),
     ("training/env_*.py", {"gymnasium"}, set()),
+    ("training/environments/validation.py", {"gymnasium"}, set()),
     ("training/utils.py", {"gymnasium"}, set()),
-    ("training/compile_cache.py", set(), {"jax"}),
+    ("training/session/compile_cache.py", set(), {"jax"}),
     ("training/replay/store.py", {"zstandard"}, set()),
     ("training/imitation/clone.py", {"jax"}, set()),  # recording and reading need no jax
     ("training/jax_ppo/*", {"jax", "optax", "onnx"}, {"onnxruntime"}),
@@ -64,10 +66,10 @@ LIBRARIES = (
     ("training/sb3*", {"torch", "stable_baselines3", "sb3_contrib"}, set()),
     ("training/torch_losses.py", {"torch"}, set()),
     ("training/ray/*", {"ray", "torch", "gymnasium"}, set()),
-    ("training/callbacks.py", {"ray"}, set()),
-    ("training/ray_tune.py", {"ray"}, set()),
+    ("training/ray/callbacks.py", {"ray"}, set()),
+    ("training/ray/tune_trials.py", {"ray"}, set()),
     ("training/population/ray_pbt.py", {"ray"}, set()),
-    ("training/ray_search.py", {"ray", "optuna"}, set()),
+    ("training/ray/search.py", {"ray", "optuna"}, set()),
     ("services/*", {"grpc"}, set()),
     # cli: `jimbot --help` must answer at once
     ("cli/*", {"typer"}, {"rich", "yaml", "psutil", "jax", "onnx", "onnxruntime", "matplotlib"}),

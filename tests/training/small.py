@@ -7,7 +7,7 @@ from typing import Any
 from jimbot.games.contract import functional_game
 from jimbot.policies.jax_networks import JaxNetwork
 from jimbot.training.jax_ppo.program import network_for
-from jimbot.training.settings import TrainSettings, load_settings
+from jimbot.training.settings.record import TrainSettings, load_settings
 
 SMALL = {
     "game": "probe",

@@ -13,12 +13,12 @@ import pytest
 from jimbot.cli.main import run
 from jimbot.errors import SettingsError, UnknownNameError, UsageError
 from jimbot.training import run as training_run
-from jimbot.training.config import to_settings
-from jimbot.training.curriculum import DifficultySchedule
-from jimbot.training.environments import understand
+from jimbot.training.curriculum.rule import DifficultySchedule
+from jimbot.training.environments.given import understand
 from jimbot.training.framework import HyperparameterConfig, TrainerConfig, create_trainer, get_default_config
 from jimbot.training.run import resolve_settings
-from jimbot.training.settings import load_settings
+from jimbot.training.settings.record import load_settings
+from jimbot.training.settings.trainer_config import to_settings
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 SMALL_PPO = {"n_steps": 32, "batch_size": 128, "n_epochs": 4}

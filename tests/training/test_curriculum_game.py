@@ -6,8 +6,8 @@ import pytest
 from jimbot.errors import UsageError
 from jimbot.games import make
 from jimbot.games.checker import random_legal
-from jimbot.training.curriculum import AnteCurriculum
-from jimbot.training.curriculum_game import CurriculumGame
+from jimbot.training.curriculum.game import CurriculumGame
+from jimbot.training.curriculum.rule import AnteCurriculum
 
 
 def build(**settings: int | float) -> CurriculumGame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jimbot.training.health import COLLAPSE_ROWS, HealthWatch
+from jimbot.training.session.health import COLLAPSE_ROWS, HealthWatch
 
 HEALTHY = {
     "train/entropy": 0.8,

@@ -11,7 +11,7 @@ from jimbot.games.contract import BatchGame
 from jimbot.policies.contract import Decision
 from jimbot.policies.scripted import RandomPolicy
 from jimbot.training.jax_ppo.program import HostUpdate, initial_state, network_for
-from jimbot.training.league import DEFAULT_MIX, MOST_PAST_SELVES, League, Member, Seats
+from jimbot.training.league.opponents import DEFAULT_MIX, MOST_PAST_SELVES, League, Member, Seats
 from tests.envs.duel import SPEC, Duel
 from tests.training.small import small_settings
 

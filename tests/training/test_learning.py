@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from jimbot.games.probe import DOORS, Options, Probe
 from jimbot.training.jax_ppo.program import fused_update, initial_state, network_for
-from jimbot.training.measures import Measures
+from jimbot.training.session.log_rows import Measures
 from tests.training.small import small_settings
 
 UPDATES = 60

@@ -17,11 +17,11 @@ from jimbot.policies.networks import continuous_entries
 from jimbot.policies.portable import OnnxPolicy
 from jimbot.runs.checkpoint import load_checkpoint
 from jimbot.training.framework import create_trainer
+from jimbot.training.jax_ppo.normalising import initial_statistics, with_rewards
 from jimbot.training.jax_ppo.program import HostUpdate, fused_update, initial_state, network_for
 from jimbot.training.jax_ppo.rollout import Rollout
-from jimbot.training.jax_ppo.statistics import initial_statistics, with_rewards
 from jimbot.training.jax_ppo.trainer import JaxPPOTrainer
-from jimbot.training.moments import LIMIT, merged, moments_of, no_moments, normalisation, scale, with_values
+from jimbot.training.running_statistics import LIMIT, merged, moments_of, no_moments, normalisation, scale, with_values
 from tests.training.small import SMALL, probe_parts, small_settings
 
 NORMALIZED = {"normalize_obs": True, "reward_transform": "normalize"}

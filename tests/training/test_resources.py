@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from jimbot.errors import UnknownNameError, UsageError
-from jimbot.training.resources import INFERENCE, TRAINING, ResourceCoordinator, ResourceError, default_coordinator
+from jimbot.training.session.resources import (
+    INFERENCE,
+    TRAINING,
+    ResourceCoordinator,
+    ResourceError,
+    default_coordinator,
+)
 
 
 def test_a_device_has_one_holder_at_a_time_under_contention() -> None:

@@ -21,7 +21,7 @@ from jimbot.policies.portable import OnnxPolicy  # noqa: E402
 from jimbot.runs.checkpoint import load_checkpoint  # noqa: E402
 from jimbot.training.framework import create_trainer  # noqa: E402
 from jimbot.training.sb3.replay import Replay, bytes_needed  # noqa: E402
-from jimbot.training.sb3_trainer import SB3Trainer  # noqa: E402
+from jimbot.training.sb3.trainer import SB3Trainer  # noqa: E402
 from tests.training.test_learning import UnmaskedProbe  # noqa: E402
 
 GAMES = 64

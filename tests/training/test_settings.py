@@ -9,7 +9,7 @@ import pytest
 from jimbot.errors import SettingsError, UnknownNameError
 from jimbot.training.presets import PRESETS, preset
 from jimbot.training.run import resolve_settings
-from jimbot.training.settings import CHANGEABLE, TrainSettings, load_settings, parse_assignments, read_yaml
+from jimbot.training.settings.record import CHANGEABLE, TrainSettings, load_settings, parse_assignments, read_yaml
 
 
 def test_defaults_are_those_documented() -> None:

@@ -7,7 +7,7 @@ import pytest
 from jimbot.training.jax_ppo import program
 from jimbot.training.jax_ppo.program import fused_update, initial_state
 from jimbot.training.jax_ppo.shared import APART, NUMBERS, program_key, settings_of
-from jimbot.training.settings import TrainSettings
+from jimbot.training.settings.record import TrainSettings
 from tests.training.small import probe_parts, small_settings
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from jimbot.errors import CheckpointError, SettingsError, UnknownNameError
-from jimbot.training.hyperparameters import chosen_ranges
 from jimbot.training.run import resolve_settings
-from jimbot.training.tuning import BEST, SEARCH, TURNS, Search, Tuning, counts, parse_parameters, tune
-from jimbot.training.turns import TURNS as TURNS_FILE
-from jimbot.training.turns import Turn
+from jimbot.training.search.tune import BEST, SEARCH, TURNS, Search, Tuning, counts, parse_parameters, tune
+from jimbot.training.trials.hyperparameters import chosen_ranges
+from jimbot.training.trials.turn import TURNS as TURNS_FILE
+from jimbot.training.trials.turn import Turn
 from tests.training.small import small_settings
 
 RANGES = chosen_ranges("PPO", {"lr": [1e-4, 1e-2], "gamma": []}, whole=True)

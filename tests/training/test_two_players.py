@@ -8,7 +8,7 @@ import numpy as np
 
 from jimbot.training.jax_ppo.program import HostUpdate, initial_state, loss_settings, network_for
 from jimbot.training.jax_ppo.update import Samples, advantages, learn, make_optimiser, ppo_loss
-from jimbot.training.measures import Measures
+from jimbot.training.session.log_rows import Measures
 from tests.envs.duel import HANDS, SPEC, Duel
 from tests.training.small import probe_parts, small_settings
 from tests.training.test_update import ROWS, STEPS, made_up_rollout, reference_advantages

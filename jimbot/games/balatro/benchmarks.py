@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.games.balatro import seeds
-from jimbot.games.balatro.content import JOKERS
 from jimbot.games.balatro.game import BalatroGame, thread_count
-from jimbot.games.balatro.inventory import START_COUNTER, START_VALUE
-from jimbot.games.balatro.preview import look_at_many
-from jimbot.games.balatro.state import BYTES_PER_GAME
+from jimbot.games.balatro.rules.content import JOKERS
+from jimbot.games.balatro.rules.inventory import START_COUNTER, START_VALUE
+from jimbot.games.balatro.rules.state import BYTES_PER_GAME
+from jimbot.games.balatro.seeds import finding
+from jimbot.games.balatro.seeds.kernels import look_at_many
 
 TURNS = 64  # random actions per compiled call
 PREVIEWED_ANTES = 8
@@ -33,14 +33,14 @@ MIDDLE_ANTES, MIDDLE_JOKERS = range(4, 9), 5
 _COLD_START = """
 import time; began = time.perf_counter()
 import numpy as np
-from jimbot.games.balatro.content import JOKERS
+from jimbot.games.balatro.rules.content import JOKERS
 from jimbot.games.balatro.game import BalatroGame
 game = BalatroGame(8); game.reset(); game.step(game.legal_mask.argmax(axis=1))
 print(time.perf_counter() - began)
 """
 _PLAIN_PYTHON = """
 import sys, time, numpy as np
-from jimbot.games.balatro.content import JOKERS
+from jimbot.games.balatro.rules.content import JOKERS
 from jimbot.games.balatro.game import BalatroGame
 game = BalatroGame(1); game.reset(); game.roam(20)
 began, cpu, steps = time.perf_counter(), time.process_time(), 0
@@ -138,7 +138,7 @@ def _engine_alone(game: BalatroGame, seconds: float) -> float:
 
 def _previews(count: int, shop_cards: int, packs: tuple[int, int], contents: bool) -> float:
     """Seeds per second whose eight antes are looked at, on all threads."""
-    workers = [seeds.preview_records(shop_cards, *packs) for _ in range(thread_count())]
+    workers = [finding.preview_records(shop_cards, *packs) for _ in range(thread_count())]
 
     def look(worker: int, first: int, number: int) -> None:
         look_at_many(*workers[worker], first, number, PREVIEWED_ANTES, contents)

@@ -1,4 +1,4 @@
-"""Balatro behind the BatchGame contract: preallocated arrays, a few threads, and one compiled kernel (`batch.work`)."""
+"""Balatro behind the BatchGame contract: preallocated arrays, a few threads, one compiled kernel (`batch_kernel`)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import SnapshotError, UsageError
-from jimbot.games.balatro import actions, batch, describe, integrity, observe, rewards
-from jimbot.games.balatro.compile import announce_compilation
+from jimbot.games.balatro.compiling.kernels import announce_compilation
+from jimbot.games.balatro.encoding import action_table, batch_kernel, observation, rewards
 from jimbot.games.balatro.options import Options
-from jimbot.games.balatro.scratch import SCRATCH_DTYPE
-from jimbot.games.balatro.state import GAME_DTYPE, new_games
-from jimbot.games.balatro.streams import seed_bytes
+from jimbot.games.balatro.rules import integrity
+from jimbot.games.balatro.rules.scratch import SCRATCH_DTYPE
+from jimbot.games.balatro.rules.state import GAME_DTYPE, new_games
+from jimbot.games.balatro.rules.streams import seed_bytes
 from jimbot.games.balatro.version import VERSION
+from jimbot.games.balatro.view import describe
 from jimbot.games.contract import BatchGame, GameEntry, Line
 from jimbot.games.spec import GameSpec, ObservationSpec
 
@@ -25,8 +27,8 @@ SPEC = GameSpec(
     id="balatro",
     version=VERSION,
     players=1,
-    observation=ObservationSpec(observe.FIELDS),
-    actions=actions.ACTIONS,
+    observation=ObservationSpec(observation.FIELDS),
+    actions=action_table.ACTIONS,
     reward_terms=rewards.TERMS,
     episode_stats=rewards.STATS,
     options=Options,
@@ -68,8 +70,8 @@ class BalatroGame(BatchGame):
             "seed_length": length,
             "turns": 0,
         }
-        self.arrays = batch.Arrays(
-            settings=np.array([int(values[name]) for name in batch.SETTINGS], np.int64),
+        self.arrays = batch_kernel.Arrays(
+            settings=np.array([int(values[name]) for name in batch_kernel.SETTINGS], np.int64),
             seed_text=text,
             weights=np.array(rewards.PRESETS[options.reward], np.float64),
             scratch=np.zeros(self.workers, SCRATCH_DTYPE),
@@ -103,13 +105,13 @@ class BalatroGame(BatchGame):
     def reset(self, seeds: np.ndarray | None = None) -> None:
         self.arrays.hold[:] = False
         if seeds is None:
-            self._work(batch.RESTART)
+            self._work(batch_kernel.RESTART)
         else:
             seeds = np.asarray(seeds, np.uint64)
             if seeds.shape != (self.num_envs,):
                 raise UsageError(f"reset got seeds of shape {seeds.shape}; expected ({self.num_envs},), one per game.")
             self.seeds[:] = seeds
-            self._work(batch.START)
+            self._work(batch_kernel.START)
         self._started = True
 
     def step(self, actions: np.ndarray, hold: np.ndarray | None = None) -> None:
@@ -117,7 +119,7 @@ class BalatroGame(BatchGame):
         self.check_actions(actions, hold)
         self.arrays.actions[:] = actions
         self.arrays.hold[:] = False if hold is None else hold
-        self._work(batch.STEP)
+        self._work(batch_kernel.STEP)
 
     def redraw_hidden(self, rows: np.ndarray, seeds: np.ndarray) -> None:
         self._require_started()
@@ -125,18 +127,18 @@ class BalatroGame(BatchGame):
         self._hold_all_but(chosen)
         drawn = np.zeros(self.num_envs, np.uint64)
         drawn[chosen] = seeds
-        self._work(batch.REDRAW, self.arrays._replace(seeds=drawn))
+        self._work(batch_kernel.REDRAW, self.arrays._replace(seeds=drawn))
 
     def restart(self, rows: np.ndarray) -> None:
         """Gives up the games of these rows and begins their next ones; an end that the rules do not know."""
         self._require_started()
         self._hold_all_but(np.asarray(rows))
-        self._work(batch.RESTART)
+        self._work(batch_kernel.RESTART)
 
     def look(self) -> None:
         """Writes observation and mask anew; for tools that changed `games` themselves."""
         self.arrays.hold[:] = False
-        self._work(batch.LOOK)
+        self._work(batch_kernel.LOOK)
 
     def roam(self, turns: int) -> int:
         """Plays so many random legal actions in every game, in one compiled call: for benchmarks and long tests.
@@ -147,8 +149,8 @@ class BalatroGame(BatchGame):
         self._require_started()
         self.arrays.hold[:] = False
         self.arrays.advanced[:] = 0
-        self.arrays.settings[batch.TURNS] = turns
-        self._work(batch.ROAM)
+        self.arrays.settings[batch_kernel.TURNS] = turns
+        self._work(batch_kernel.ROAM)
         return int(self.arrays.advanced.sum())
 
     def replay(self, plan: np.ndarray, look: bool = True) -> None:
@@ -162,11 +164,11 @@ class BalatroGame(BatchGame):
         if plan.ndim != 2 or len(plan) != self.num_envs:
             raise UsageError(f"replay got actions of shape {plan.shape}; expected ({self.num_envs}, turns).")
         self.arrays.hold[:] = False
-        self.arrays.settings[batch.LOOKING] = look
+        self.arrays.settings[batch_kernel.LOOKING] = look
         try:
-            self._work(batch.REPLAY, self.arrays._replace(plan=plan))
+            self._work(batch_kernel.REPLAY, self.arrays._replace(plan=plan))
         finally:
-            self.arrays.settings[batch.LOOKING] = True
+            self.arrays.settings[batch_kernel.LOOKING] = True
 
     def close(self) -> None:
         if self._pool is not None:
@@ -195,7 +197,7 @@ class BalatroGame(BatchGame):
             part[chosen] = snapshot[name]
         self._started = True
         self._hold_all_but(chosen)
-        self._work(batch.LOOK)
+        self._work(batch_kernel.LOOK)
 
     def faults(self) -> list[str]:
         """What is wrong with any of the games, in words; an empty list when all is well."""
@@ -211,19 +213,19 @@ class BalatroGame(BatchGame):
 
     # --- inner parts ---
 
-    def _work(self, task: int, arrays: batch.Arrays | None = None) -> None:
+    def _work(self, task: int, arrays: batch_kernel.Arrays | None = None) -> None:
         """Does a task for all rows, spread over the threads."""
         arrays = self.arrays if arrays is None else arrays
-        announce_compilation(batch.work, lambda: batch.work(task, arrays, 0, 0, 0))
+        announce_compilation(batch_kernel.work, lambda: batch_kernel.work(task, arrays, 0, 0, 0))
         bounds = np.linspace(0, self.num_envs, self.workers + 1).astype(int).tolist()
         if self.workers > 1 and self._pool is None:
             self._pool = ThreadPoolExecutor(self.workers - 1, thread_name_prefix="balatro")
         waiting = [
-            self._pool.submit(batch.work, task, arrays, worker, bounds[worker], bounds[worker + 1])
+            self._pool.submit(batch_kernel.work, task, arrays, worker, bounds[worker], bounds[worker + 1])
             for worker in range(1, self.workers)
             if self._pool is not None
         ]
-        batch.work(task, arrays, 0, bounds[0], bounds[1])
+        batch_kernel.work(task, arrays, 0, bounds[0], bounds[1])
         for done in waiting:
             done.result()
 
@@ -243,7 +245,7 @@ class BalatroGame(BatchGame):
 
     def _faults_of(self, games: np.ndarray) -> list[str]:
         found = np.zeros(len(games), np.int64)
-        batch.work(batch.CHECK, self.arrays._replace(games=games, faults=found), 0, 0, len(games))
+        batch_kernel.work(batch_kernel.CHECK, self.arrays._replace(games=games, faults=found), 0, 0, len(games))
         return [f"Game {row} {integrity.FAULTS[fault]}" for row, fault in enumerate(found) if fault]
 
     def _refuse_faulty(self, games: np.ndarray) -> None:
@@ -266,19 +268,19 @@ def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bo
 
 def _render(game: BatchGame, row: int) -> Any:
     """The table of a row as the player sees it; drawing needs a library that playing does not."""
-    from jimbot.games.balatro.render import render
+    from jimbot.games.balatro.view.table import render
 
     return render(game, row)
 
 
 def _diary(game: BatchGame) -> Any:
-    from jimbot.games.balatro.diary import BalatroDiary
+    from jimbot.games.balatro.view.diary import BalatroDiary
 
     return BalatroDiary(game)
 
 
 def _narrate(game: BatchGame, actions: Sequence[int]) -> list[Line]:
-    from jimbot.games.balatro.diary import narrate
+    from jimbot.games.balatro.view.diary import narrate
 
     return narrate(game, actions)
 

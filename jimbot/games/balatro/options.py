@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jimbot.errors import UnknownNameError
-from jimbot.games.balatro.content import CHALLENGES, DECKS, STAKES, Table
-from jimbot.games.balatro.rewards import PRESETS
-from jimbot.games.balatro.streams import seed_bytes
+from jimbot.games.balatro.encoding.rewards import PRESETS
+from jimbot.games.balatro.rules.content import CHALLENGES, DECKS, STAKES, Table
+from jimbot.games.balatro.rules.streams import seed_bytes
 
 STEP_LIMIT = 3000
 

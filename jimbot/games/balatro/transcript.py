@@ -1,7 +1,7 @@
 """Games written down: a log people can read, and a recording that plays again exactly.
 
 A recording is JSON: format and game version, seed, deck, stake, challenge, options and the list of moves, each as short
-text (`moves.py`). Luck is all in the seed, so nothing else is needed; a fingerprint of the last state proves that a
+text (`move_text.py`). Luck is all in the seed, so nothing else is needed; a fingerprint of the last state proves that a
 replay ended where the game did.
 
     run = RecordedRun("4WAX5M4D")
@@ -22,16 +22,17 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import IllegalActionError, TranscriptError, UsageError
-from jimbot.games.balatro import actions, run
-from jimbot.games.balatro import describe as words
-from jimbot.games.balatro.content import BLINDS, CHALLENGES, DECKS, HANDS, STAKES, TAGS, VOUCHERS
-from jimbot.games.balatro.moves import Move, read_move, write_move
-from jimbot.games.balatro.names import find_deck, find_id, find_stake
-from jimbot.games.balatro.scratch import new_scratch
-from jimbot.games.balatro.state import GAME_OVER, PHASE_NAMES, ROUND_EVAL, SHOP, WON, new_games
-from jimbot.games.balatro.streams import seed_bytes
-from jimbot.games.balatro.traces import read_state
+from jimbot.games.balatro.encoding import action_table
+from jimbot.games.balatro.rules import decisions
+from jimbot.games.balatro.rules.content import BLINDS, CHALLENGES, DECKS, HANDS, STAKES, TAGS, VOUCHERS
+from jimbot.games.balatro.rules.scratch import new_scratch
+from jimbot.games.balatro.rules.state import GAME_OVER, PHASE_NAMES, ROUND_EVAL, SHOP, WON, new_games
+from jimbot.games.balatro.rules.streams import seed_bytes
+from jimbot.games.balatro.verify.states import read_state
 from jimbot.games.balatro.version import VERSION
+from jimbot.games.balatro.view import describe as words
+from jimbot.games.balatro.view.move_text import Move, read_move, write_move
+from jimbot.games.balatro.view.names import find_deck, find_id, find_stake
 from jimbot.games.contract import BatchGame
 
 FORMAT = "jimbot-balatro-transcript"
@@ -176,7 +177,7 @@ class RecordedRun:
         self.g.deck, self.g.stake = DECKS.id(find_deck(deck)), STAKES.id(find_stake(stake))
         self.g.challenge = find_id(CHALLENGES, challenge) if challenge else 0
         self.g.endless = endless
-        run.apply(self.g, self.s, run.START, 0, _NONE)
+        decisions.apply(self.g, self.s, decisions.START, 0, _NONE)
         self.steps: list[Step] = []
 
     @property
@@ -189,7 +190,7 @@ class RecordedRun:
         text = write_move(*move)
         said = words.describe_move(self.g, *move)
         before = _Facts(self.g)
-        if not run.apply(self.g, self.s, *move.encoded()):
+        if not decisions.apply(self.g, self.s, *move.encoded()):
             phase = PHASE_NAMES[self.g.phase].replace("_", " ")
             raise IllegalActionError(f"'{text}' ({said}) is not legal now ({phase}). Make a move the rules allow.")
         step = Step(len(self.steps) + 1, text, said, tuple(_effects(before, self.g, self.s, move)))
@@ -199,7 +200,7 @@ class RecordedRun:
     def allows(self, move: str | Move) -> bool:
         """Whether a move is legal now."""
         move = read_move(move) if isinstance(move, str) else move
-        return bool(run.is_legal(self.g, *move.encoded()))
+        return bool(decisions.is_legal(self.g, *move.encoded()))
 
     def state(self) -> dict[str, Any]:
         """The state as recordings write it, by the game's keys."""
@@ -254,8 +255,8 @@ class GameRecorder:
 
     def note(self, action: int) -> None:
         """The action about to be taken; choosing and taking up cards is no move yet."""
-        kind, index, targets = (int(part) for part in actions.engine_move(self.g, action))
-        if kind != actions.NO_MOVE:
+        kind, index, targets = (int(part) for part in action_table.engine_move(self.g, action))
+        if kind != action_table.NO_MOVE:
             self.moves.append(write_move(kind, index, targets))
 
     def transcript(self) -> Transcript:
@@ -282,7 +283,7 @@ class _Facts:
 
 def _effects(before: _Facts, g: Any, s: Any, move: Move) -> Iterator[str]:
     after = _Facts(g)
-    if move.kind == run.PLAY:
+    if move.kind == decisions.PLAY:
         yield _scored(g, s)
     yield from _came_and_went(before.jokers, after.jokers)
     yield from _came_and_went(before.consumables, after.consumables)

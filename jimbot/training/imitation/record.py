@@ -26,7 +26,7 @@ from jimbot.training.imitation.dataset import (
     DatasetWriter,
     writing_dataset,
 )
-from jimbot.training.interrupts import stop_requests
+from jimbot.training.session.interrupts import stop_requests
 
 CHUNK_ROWS = 4096  # about; a chunk is a whole number of steps of all rows
 MAX_STEPS = 100_000  # of one game; a teacher that never ends a game is given up

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from jimbot.training.settings import CHANGEABLE, RunSettings
+from jimbot.training.settings.record import CHANGEABLE, RunSettings
 
 ALGORITHM = "BC"
 

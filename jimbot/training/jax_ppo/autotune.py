@@ -15,9 +15,9 @@ from rich.console import Console
 
 from jimbot.errors import SettingsError
 from jimbot.games.contract import functional_game, make
-from jimbot.training.compile_cache import use_compile_cache
 from jimbot.training.jax_ppo.program import HostUpdate, fused_update, initial_state, network_for
-from jimbot.training.settings import LARGE_BATCH_GAMES, TrainSettings, load_settings
+from jimbot.training.session.compile_cache import use_compile_cache
+from jimbot.training.settings.record import LARGE_BATCH_GAMES, TrainSettings, load_settings
 
 TUNED = ("num_envs", "num_minibatches", "update_epochs", "lr", "autoscale")
 CANDIDATES = {"cpu": (128, 256, 512, 1024), "gpu": (1024, 2048, 4096, 8192), "tpu": (1024, 2048, 4096, 8192)}

@@ -21,7 +21,7 @@ from jimbot.games.checker import random_legal
 from jimbot.games.contract import BatchGame, FunctionalGame, functional_game, make
 from jimbot.policies.jax_networks import Params, make_network
 from jimbot.policies.networks import describe_network, forward_flops, train_flops
-from jimbot.training.environments import training_game
+from jimbot.training.environments.given import training_game
 from jimbot.training.jax_ppo.program import (
     HostUpdate,
     TrainState,
@@ -33,7 +33,7 @@ from jimbot.training.jax_ppo.program import (
 from jimbot.training.jax_ppo.rollout import Rollout
 from jimbot.training.jax_ppo.update import learn, make_optimiser
 from jimbot.training.presets import preset
-from jimbot.training.settings import TrainSettings, load_settings, network_choice
+from jimbot.training.settings.record import TrainSettings, load_settings, network_choice
 
 SCAN_STEPS = 64
 

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
-from jimbot.training.settings import TrainSettings
-from jimbot.training.start import frozen_updates, pull_weight
+from jimbot.training.init_policy import frozen_updates, pull_weight
+from jimbot.training.settings.record import TrainSettings
 
 Array = jax.Array
 

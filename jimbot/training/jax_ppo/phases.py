@@ -21,7 +21,7 @@ from jimbot.policies.jax_networks import JaxNetwork, make_network
 from jimbot.training.jax_ppo.program import TrainState
 from jimbot.training.jax_ppo.rollout import act, luck
 from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS, network_text
-from jimbot.training.settings import TrainSettings
+from jimbot.training.settings.record import TrainSettings
 
 REPEATS = 5
 

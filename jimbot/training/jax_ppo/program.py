@@ -23,6 +23,7 @@ from jimbot.games.spec import GameSpec
 from jimbot.policies.jax_networks import JaxNetwork, Params, make_network
 from jimbot.policies.networks import describe_network
 from jimbot.training.jax_ppo.guidance import guidance
+from jimbot.training.jax_ppo.normalising import Statistics, initial_statistics, with_observations, with_rewards
 from jimbot.training.jax_ppo.rollout import (
     COLLECT,
     SHUFFLE,
@@ -33,11 +34,10 @@ from jimbot.training.jax_ppo.rollout import (
     seen_of,
 )
 from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS, network_text, numbers_of, program_key, settings_of
-from jimbot.training.jax_ppo.statistics import Statistics, initial_statistics, with_observations, with_rewards
 from jimbot.training.jax_ppo.update import LossSettings, learn, make_optimiser
-from jimbot.training.league import Seats
-from jimbot.training.measures import Measured
-from jimbot.training.settings import RunSettings, TrainSettings, network_choice
+from jimbot.training.league.opponents import Seats
+from jimbot.training.session.log_rows import Measured
+from jimbot.training.settings.record import RunSettings, TrainSettings, network_choice
 
 Array = jax.Array
 

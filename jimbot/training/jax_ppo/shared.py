@@ -12,7 +12,7 @@ import json
 from typing import Any
 
 from jimbot.policies.jax_networks import JaxNetwork
-from jimbot.training.settings import CHANGEABLE, TrainSettings
+from jimbot.training.settings.record import CHANGEABLE, TrainSettings
 
 KEPT_PROGRAMS = 4
 NUMBERS = ("gamma", "gae_lambda", "clip_eps", "vf_coef", "ent_coef", "max_grad_norm")

@@ -20,9 +20,9 @@ from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import with_metadata
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
 from jimbot.runs.files import remove_directory
-from jimbot.training.compile_cache import use_compile_cache
-from jimbot.training.environments import has_curriculum, training_game
+from jimbot.training.environments.given import has_curriculum, training_game
 from jimbot.training.framework import Callback, RLTrainer
+from jimbot.training.init_policy import check_network, fitting_params, start_of
 from jimbot.training.jax_ppo.phases import fused_phase_seconds
 from jimbot.training.jax_ppo.program import (
     HostUpdate,
@@ -32,14 +32,14 @@ from jimbot.training.jax_ppo.program import (
     network_for,
 )
 from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS
-from jimbot.training.league import Seats
-from jimbot.training.league_store import league_state, open_league, past_self, plays_league, restore_league
-from jimbot.training.measures import Measures
+from jimbot.training.league.opponents import Seats
+from jimbot.training.league.store import league_state, open_league, past_self, plays_league, restore_league
 from jimbot.training.memory.relief import MOST_PIECES
-from jimbot.training.moments import Moments, moments_of
-from jimbot.training.session import Session
-from jimbot.training.settings import TrainSettings
-from jimbot.training.start import check_network, fitting_params, start_of
+from jimbot.training.running_statistics import Moments, moments_of
+from jimbot.training.session.compile_cache import use_compile_cache
+from jimbot.training.session.log_rows import Measures
+from jimbot.training.session.session import Session
+from jimbot.training.settings.record import TrainSettings
 
 LEARNER, ALGORITHM = "jax", "PPO"
 EXPERIENCE = "experience"  # folder of a run with `share: file_system`

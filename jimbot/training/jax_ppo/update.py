@@ -13,7 +13,7 @@ from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
 from jimbot.training.jax_ppo.guidance import Guidance, divergence, reference_log_probabilities
 from jimbot.training.jax_ppo.rollout import Rollout
-from jimbot.training.rllib_names import nearest_divisor
+from jimbot.training.settings.rllib_names import nearest_divisor
 
 Array = jax.Array
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from jimbot.runs.files import file_in_progress
-from jimbot.training.hyperparameters import KNOWN
 from jimbot.training.population.record import Line
+from jimbot.training.trials.hyperparameters import KNOWN
 
 PICTURE = "lineage.png"
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jimbot.training.hyperparameters import Range, generator, mutated
-from jimbot.training.orders import run_config
 from jimbot.training.population.record import Line, Population
-from jimbot.training.ray_tune import FAILED, SCRATCH, STOP, Finish, Here, Watch, fit, tune
-from jimbot.training.session import Session
+from jimbot.training.ray.tune_trials import FAILED, SCRATCH, STOP, Finish, Here, Watch, fit, tune
+from jimbot.training.session.session import Session
+from jimbot.training.trials.hyperparameters import Range, generator, mutated
+from jimbot.training.trials.order import run_config
 
 from ray.tune.schedulers import PopulationBasedTraining, TrialScheduler  # isort: skip - after ray_tune's settings
 from ray.tune.search.basic_variant import BasicVariantGenerator  # isort: skip

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from jimbot.errors import TrainingError
 from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
-from jimbot.training.hyperparameters import chosen_ranges
 from jimbot.training.population.picture import PICTURE, draw_lineage
 from jimbot.training.population.record import Line, Population, check_population
-from jimbot.training.session import Session
-from jimbot.training.settings import TrainSettings
-from jimbot.training.turns import check_settings
+from jimbot.training.session.session import Session
+from jimbot.training.settings.record import TrainSettings
+from jimbot.training.trials.hyperparameters import chosen_ranges
+from jimbot.training.trials.turn import check_settings
 
 if TYPE_CHECKING:
     from jimbot.training.run import Outcome
@@ -33,7 +33,7 @@ def run_population(
     check_settings(settings)
     ranges = chosen_ranges(settings.algorithm, settings.mutations)
     from jimbot.training.population.ray_pbt import run_members  # a missing Ray is said before anything is written
-    from jimbot.training.ray_tune import local_ray
+    from jimbot.training.ray.tune_trials import local_ray
 
     if settings.init_from:
         start = find_checkpoint(settings.init_from, runs_root=root).resolve()

@@ -20,16 +20,16 @@ from ray.rllib.algorithms.marwil import MARWILConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from jimbot.games.spec import GameSpec
-from jimbot.training.callbacks import BalatroCallbacks
-from jimbot.training.curriculum import AnteCurriculum
-from jimbot.training.environments import has_curriculum
+from jimbot.training.curriculum.rule import AnteCurriculum
+from jimbot.training.environments.given import has_curriculum
 from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
+from jimbot.training.ray.callbacks import BalatroCallbacks
 from jimbot.training.ray.episode_replay import CompressedEpisodeReplay
 from jimbot.training.ray.games import ENVIRONMENT, register_games, runner_space
 from jimbot.training.ray.learners import EpisodesToSamples, MaskedDQNLearner, MaskedPPOLearner
 from jimbot.training.ray.modules import MaskedActorCritic, MaskedQ, spec_of
 from jimbot.training.ray.offline import RecordedDecisions
-from jimbot.training.settings import TrainSettings
+from jimbot.training.settings.record import TrainSettings
 
 SAMPLE_SECONDS = 1800.0  # a first sample may include compiling a game
 RESTARTS = 1000  # of a lost runner, before RLlib gives up on it

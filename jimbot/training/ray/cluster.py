@@ -15,7 +15,7 @@ import psutil
 from jimbot.errors import SettingsError, TrainingError
 from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
 from jimbot.training.ray import ray
-from jimbot.training.settings import TrainSettings
+from jimbot.training.settings.record import TrainSettings
 
 LEAST_STORE = 80 * 2**20
 """Ray starts with no less."""

@@ -4,7 +4,7 @@ RLlib wants games that restart in the step after their end (`NEXT_STEP`), a Batc
 ended shows its last position and is held for one step, which RLlib does not count. Nobody moves in a last position,
 so all actions are legal there: a mask without any legal action would break whoever takes a softmax over it.
 
-What happened in the games is measured here, under our names, and handed over by `jimbot.training.callbacks`.
+What happened in the games is measured here, under our names, and handed over by `jimbot.training.ray.callbacks`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from jimbot.errors import UsageError
 from jimbot.games.contract import BatchGame, make
 from jimbot.games.seeds import train_seeds
 from jimbot.games.spec import GameSpec
-from jimbot.training.compile_cache import use_compile_cache
-from jimbot.training.curriculum import Level
-from jimbot.training.measures import GameTally, Measured
+from jimbot.training.curriculum.rule import Level
 from jimbot.training.ray import torch
 from jimbot.training.reward_transform import transform_reward
+from jimbot.training.session.compile_cache import use_compile_cache
+from jimbot.training.session.log_rows import GameTally, Measured
 
 ENVIRONMENT = "jimbot"
 """The name under which RLlib knows our games; which one is said by `env_config["game"]`."""
@@ -110,7 +110,7 @@ def make_games(config: Mapping[str, Any]) -> RunnerGames:
         use_compile_cache()
     level = None
     if config.get("curriculum"):
-        from jimbot.training.curriculum_game import CurriculumGame
+        from jimbot.training.curriculum.game import CurriculumGame
 
         level = Level()
         game = CurriculumGame(game, level)

@@ -22,20 +22,20 @@ from jimbot.policies.networks import describe_network
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import with_metadata
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
-from jimbot.training.callbacks import JIMBOT, measured_of
-from jimbot.training.curriculum import AnteCurriculum, DifficultySchedule
-from jimbot.training.environments import has_curriculum
+from jimbot.training.curriculum.rule import AnteCurriculum, DifficultySchedule
+from jimbot.training.environments.given import has_curriculum
 from jimbot.training.framework import Callback, RLTrainer
-from jimbot.training.measures import Measures
 from jimbot.training.memory.budget import GIGABYTE
 from jimbot.training.memory.relief import MOST_PIECES, SMALLEST_REPLAY
 from jimbot.training.ray import torch
 from jimbot.training.ray.algorithms import BUILDERS, algorithm_config
+from jimbot.training.ray.callbacks import JIMBOT, measured_of
 from jimbot.training.ray.cluster import Cluster
 from jimbot.training.ray.results import losses_of, seconds_of, steps_of
 from jimbot.training.ray.state import from_arrays, to_arrays
-from jimbot.training.session import Session
-from jimbot.training.settings import TrainSettings, network_choice
+from jimbot.training.session.log_rows import Measures
+from jimbot.training.session.session import Session
+from jimbot.training.settings.record import TrainSettings, network_choice
 
 LEARNER = "ray"
 SPILL = "spill"

@@ -35,9 +35,9 @@ class RareEvent:
 
 
 def _balatro() -> tuple[RareEvent, ...]:
-    from jimbot.games.balatro.content import BLIND_SHOWDOWN
-    from jimbot.games.balatro.fields import COLUMNS, OBSERVATION
-    from jimbot.games.balatro.state import PHASE_NAMES
+    from jimbot.games.balatro.encoding.fields import COLUMNS, OBSERVATION
+    from jimbot.games.balatro.rules.content import BLIND_SHOWDOWN
+    from jimbot.games.balatro.rules.state import PHASE_NAMES
 
     offsets = OBSERVATION.offsets
     won = offsets["run"] + COLUMNS["run"].index("won")

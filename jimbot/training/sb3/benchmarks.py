@@ -9,9 +9,9 @@ from sb3_contrib import MaskablePPO
 
 from jimbot.envs.sb3_vec_env import BatchVecEnv
 from jimbot.policies.networks import describe_network
-from jimbot.training.environments import training_game
+from jimbot.training.environments.given import training_game
 from jimbot.training.sb3.policies import MaskedPolicy
-from jimbot.training.settings import TrainSettings, network_choice
+from jimbot.training.settings.record import TrainSettings, network_choice
 
 
 def bench_maskable_ppo(settings: TrainSettings, seconds: float) -> dict[str, Any]:

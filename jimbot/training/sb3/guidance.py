@@ -8,8 +8,8 @@ import torch
 
 from jimbot.policies import torch_masking as masking
 from jimbot.policies.torch_networks import TorchNetwork
-from jimbot.training.settings import TrainSettings
-from jimbot.training.start import frozen_updates, pull_weight
+from jimbot.training.init_policy import frozen_updates, pull_weight
+from jimbot.training.settings.record import TrainSettings
 from jimbot.training.torch_losses import Samples
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from jimbot.games.balatro.state import DEBUFFED, PERISHABLE
+from jimbot.games.balatro.rules.state import DEBUFFED, PERISHABLE
 from tests.games.balatro.playing import Run
 
 

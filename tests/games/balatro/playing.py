@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.games.balatro import run
-from jimbot.games.balatro.boss_effects import disable_blind
-from jimbot.games.balatro.cards import add_card, new_serial
-from jimbot.games.balatro.compile import njit
-from jimbot.games.balatro.content import (
+from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import decisions
+from jimbot.games.balatro.rules.boss_effects import disable_blind
+from jimbot.games.balatro.rules.cards import add_card, new_serial
+from jimbot.games.balatro.rules.content import (
     BLINDS,
     CHALLENGES,
     CONSUMABLES,
@@ -24,14 +24,14 @@ from jimbot.games.balatro.content import (
     card_code,
     parse_card,
 )
-from jimbot.games.balatro.create import start_counter
-from jimbot.games.balatro.inventory import add_consumable, add_joker
-from jimbot.games.balatro.piles import put_in_hand, put_under_pile
-from jimbot.games.balatro.scratch import new_scratch
-from jimbot.games.balatro.state import IN_DECK, NOWHERE, PHASE_NAMES, new_games
-from jimbot.games.balatro.streams import seed_bytes
-from jimbot.games.balatro.tags import gain_tag
-from jimbot.games.balatro.vouchers import own_voucher
+from jimbot.games.balatro.rules.create import start_counter
+from jimbot.games.balatro.rules.inventory import add_consumable, add_joker
+from jimbot.games.balatro.rules.piles import put_in_hand, put_under_pile
+from jimbot.games.balatro.rules.scratch import new_scratch
+from jimbot.games.balatro.rules.state import IN_DECK, NOWHERE, PHASE_NAMES, new_games
+from jimbot.games.balatro.rules.streams import seed_bytes
+from jimbot.games.balatro.rules.tags import gain_tag
+from jimbot.games.balatro.rules.vouchers import own_voucher
 
 NONE = np.uint64(0)
 
@@ -75,13 +75,13 @@ class Run:
         self.g.seed, self.g.seed_length = seed_bytes(seed)
         self.g.deck, self.g.stake, self.g.endless = DECKS.id(deck), stake, endless
         self.g.challenge = CHALLENGES.id(challenge) if challenge else 0
-        run.apply(self.g, self.s, run.START, 0, NONE)
+        decisions.apply(self.g, self.s, decisions.START, 0, NONE)
 
     # --- acting ---
 
     def try_act(self, name: str, index: int = 0, cards: tuple[int, ...] | list[int] = (), to: int = -1) -> bool:
         targets = np.uint64(to if to >= 0 else sum(1 << place for place in cards))
-        return bool(run.apply(self.g, self.s, run.ACTION_KINDS.index(name), index, targets))
+        return bool(decisions.apply(self.g, self.s, decisions.ACTION_KINDS.index(name), index, targets))
 
     def act(self, name: str, index: int = 0, cards: tuple[int, ...] | list[int] = (), to: int = -1) -> Run:
         assert self.try_act(name, index, cards, to), f"{name} {index} {cards} is not legal in {self.phase}"

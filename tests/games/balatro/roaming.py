@@ -17,7 +17,7 @@ import numpy as np
 from jimbot.games import make
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.balatro.options import CHALLENGE_NAMES, DECK_NAMES, STAKE_NAMES
-from jimbot.games.balatro.state import SELECTING_HAND
+from jimbot.games.balatro.rules.state import SELECTING_HAND
 
 EVERY_START: list[dict[str, Any]] = [
     *({"deck": deck, "stake": 1 + number % 8} for number, deck in enumerate(DECK_NAMES)),

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jimbot.games.balatro import actions, run
-from jimbot.games.balatro.actions import ACTIONS, FIRST, INDEX, KIND, TARGETS, actions_for
-from jimbot.games.balatro.content import CONSUMABLE_MAX_TARGETS, CONSUMABLES
+from jimbot.games.balatro.encoding import action_table
+from jimbot.games.balatro.encoding.action_table import ACTIONS, FIRST, INDEX, KIND, TARGETS, actions_for
 from jimbot.games.balatro.game import BalatroGame
-from jimbot.games.balatro.scratch import new_scratch
-from jimbot.games.balatro.state import (
+from jimbot.games.balatro.rules import decisions
+from jimbot.games.balatro.rules.content import CONSUMABLE_MAX_TARGETS, CONSUMABLES
+from jimbot.games.balatro.rules.scratch import new_scratch
+from jimbot.games.balatro.rules.state import (
     CARD_FORCED,
     FIRST_PACK_OFFER,
     GAME_OVER,
@@ -54,7 +55,7 @@ class Engine:
         """The record after a move, or None if the engine refuses it."""
         self.games[0] = record
         kind, index, targets = move
-        legal = run.apply(self.games[0], self.scratch[0], kind, index, np.uint64(targets))
+        legal = decisions.apply(self.games[0], self.scratch[0], kind, index, np.uint64(targets))
         return self.games.copy() if legal else None
 
 
@@ -64,19 +65,22 @@ def candidate_moves(g: Any, rng: np.random.Generator) -> list[Move]:
     subsets = [bits(cards) for size in range(5) for cards in combinations(range(min(hand, 7)), size)]
     if hand > 7:
         subsets += [bits(rng.choice(hand, min(hand, size), replace=False)) for size in (1, 2, 3, 4, 5, 6) * 12]
-    moves: list[Move] = [(kind, 0, 0) for kind in (run.SELECT, run.SKIP, run.REROLL_BOSS, run.CASH_OUT, run.REROLL)]
-    moves += [(kind, 0, 0) for kind in (run.SKIP_PACK, run.NEXT)]
-    moves += [(kind, 0, cards) for kind in (run.PLAY, run.DISCARD) for cards in subsets]
-    moves += [(kind, i, 0) for kind in (run.BUY, run.REDEEM, run.OPEN) for i in range(9)]
-    moves += [(kind, i, 0) for kind in (run.SELL_JOKER, run.SELL_CONSUMABLE) for i in range(9)]
-    moves += [(run.BUY_AND_USE, i, cards) for i in range(g.shop_count) for cards in subsets[:40]]
-    moves += [(run.PICK, i, cards) for i in range(g.pack_count) for cards in subsets]
-    moves += [(run.USE, i, cards) for i in range(g.consumable_count) for cards in subsets]
-    moves += [(run.SORT, i, 0) for i in range(3)]
+    moves: list[Move] = [
+        (kind, 0, 0)
+        for kind in (decisions.SELECT, decisions.SKIP, decisions.REROLL_BOSS, decisions.CASH_OUT, decisions.REROLL)
+    ]
+    moves += [(kind, 0, 0) for kind in (decisions.SKIP_PACK, decisions.NEXT)]
+    moves += [(kind, 0, cards) for kind in (decisions.PLAY, decisions.DISCARD) for cards in subsets]
+    moves += [(kind, i, 0) for kind in (decisions.BUY, decisions.REDEEM, decisions.OPEN) for i in range(9)]
+    moves += [(kind, i, 0) for kind in (decisions.SELL_JOKER, decisions.SELL_CONSUMABLE) for i in range(9)]
+    moves += [(decisions.BUY_AND_USE, i, cards) for i in range(g.shop_count) for cards in subsets[:40]]
+    moves += [(decisions.PICK, i, cards) for i in range(g.pack_count) for cards in subsets]
+    moves += [(decisions.USE, i, cards) for i in range(g.consumable_count) for cards in subsets]
+    moves += [(decisions.SORT, i, 0) for i in range(3)]
     for kind, count in (
-        (run.MOVE_JOKER, g.joker_count),
-        (run.MOVE_CONSUMABLE, g.consumable_count),
-        (run.MOVE_HAND, hand),
+        (decisions.MOVE_JOKER, g.joker_count),
+        (decisions.MOVE_CONSUMABLE, g.consumable_count),
+        (decisions.MOVE_HAND, hand),
     ):
         moves += [(kind, i, j) for i in range(min(6, count + 1)) for j in range(min(6, count + 1))]
     return moves
@@ -107,7 +111,7 @@ def test_the_table_has_at_most_a_thousand_actions_with_unique_labels():
 
 
 def test_subset_actions_are_all_choices_of_up_to_five_of_eight_cards():
-    plays = [int(targets) for targets in TARGETS[KIND == run.PLAY]]
+    plays = [int(targets) for targets in TARGETS[KIND == decisions.PLAY]]
     assert len(plays) == len(set(plays)) == 218
     assert sorted({len(positions(targets)) for targets in plays}) == [1, 2, 3, 4, 5]
 
@@ -136,17 +140,21 @@ def engine_move(g: Any, action: int) -> Move | None:
     name, *numbers = ACTIONS.label(action).split()
     chosen = int(g.selected)
     if name in ("play", "discard"):
-        return run.ACTION_KINDS.index(name), 0, bits(int(number) - 1 for number in numbers)
+        return decisions.ACTION_KINDS.index(name), 0, bits(int(number) - 1 for number in numbers)
     if name in ("play_chosen", "discard_chosen"):
-        return run.ACTION_KINDS.index(name.removesuffix("_chosen")), 0, chosen
+        return decisions.ACTION_KINDS.index(name.removesuffix("_chosen")), 0, chosen
     if name == "sort":
-        return run.SORT, ["rank", "suit"].index(numbers[1]), 0
+        return decisions.SORT, ["rank", "suit"].index(numbers[1]), 0
     if name == "choose" or name.startswith("grab"):
         return None
     index = int(numbers[0]) - 1 if numbers else 0
     if name == "place":
-        return (run.MOVE_JOKER, run.MOVE_CONSUMABLE, run.MOVE_HAND)[int(g.grabbed) - 1], int(g.grabbed_index), index
-    kind = run.ACTION_KINDS.index(name)
+        return (
+            (decisions.MOVE_JOKER, decisions.MOVE_CONSUMABLE, decisions.MOVE_HAND)[int(g.grabbed) - 1],
+            int(g.grabbed_index),
+            index,
+        )
+    kind = decisions.ACTION_KINDS.index(name)
     item = -1
     if name == "use":
         item = int(g.consumable_id[index])
@@ -207,11 +215,11 @@ def test_every_bit_of_the_mask_is_right(options):
 
 def possible_now(g: Any, kind: int) -> bool:
     """What the table adds to the rules: choices, grabbed cards and the limit on reorderings."""
-    if kind == actions.PLACE or g.grabbed:
-        return kind == actions.PLACE and g.grabbed != 0
-    if kind in (actions.PLAY_CHOSEN, actions.DISCARD_CHOSEN):
+    if kind == action_table.PLACE or g.grabbed:
+        return kind == action_table.PLACE and g.grabbed != 0
+    if kind in (action_table.PLAY_CHOSEN, action_table.DISCARD_CHOSEN):
         return g.selected != 0
-    return kind != run.SORT or g.reorderings < actions.MOST_REORDERINGS
+    return kind != decisions.SORT or g.reorderings < action_table.MOST_REORDERINGS
 
 
 # --- choosing ---
@@ -237,7 +245,7 @@ def test_a_card_can_be_chosen_exactly_if_a_legal_move_follows(options):
             for card in range(64):
                 grown = sorted({*chosen, card})
                 possible = card not in chosen and grown[-1] == card and any(_begins(goal, grown) for goal in goals)
-                assert game.legal_mask[0, FIRST[actions.CHOOSE] + card] == possible, (chosen, card)
+                assert game.legal_mask[0, FIRST[action_table.CHOOSE] + card] == possible, (chosen, card)
                 looked += 1
     assert looked > 500
 
@@ -245,10 +253,10 @@ def test_a_card_can_be_chosen_exactly_if_a_legal_move_follows(options):
 def all_targets(engine: Engine, record: Any) -> set[int]:
     """Every set of hand cards that some legal move acts on."""
     hand = range(int(record["hand_count"]))
-    moves = [(run.PLAY, 0, bits(cards)) for size in range(1, 7) for cards in combinations(hand, size)]
+    moves = [(decisions.PLAY, 0, bits(cards)) for size in range(1, 7) for cards in combinations(hand, size)]
     some = [bits(cards) for size in range(1, 5) for cards in combinations(hand, size)]
-    moves += [(run.USE, i, cards) for i in range(record["consumable_count"]) for cards in some]
-    moves += [(run.PICK, i, cards) for i in range(record["pack_count"]) for cards in some]
+    moves += [(decisions.USE, i, cards) for i in range(record["consumable_count"]) for cards in some]
+    moves += [(decisions.PICK, i, cards) for i in range(record["pack_count"]) for cards in some]
     return {move[2] for move in moves if engine.after(record, move) is not None}
 
 
@@ -337,7 +345,7 @@ def test_a_grabbed_card_has_to_be_placed_somewhere_else():
     hand = game.games["hand"][0, :8].tolist()
     play(game, "grab_hand 2")
     assert np.flatnonzero(game.legal_mask[0]).tolist() == [
-        FIRST[actions.PLACE] + place for place in range(8) if place != 1
+        FIRST[action_table.PLACE] + place for place in range(8) if place != 1
     ]
     play(game, "place 4")
     assert game.games["hand"][0, :8].tolist() == [hand[0], hand[2], hand[3], hand[1], *hand[4:]]
@@ -359,7 +367,15 @@ def test_no_sequence_of_actions_goes_on_without_advancing_the_game():
     """A player who avoids every move that advances the game runs out of others."""
     game = new_game(16, seed=4)
     rng = np.random.default_rng(4)
-    idle = np.isin(KIND, (run.SORT, actions.CHOOSE, actions.PLACE, *range(actions.GRAB_JOKER, actions.GRAB_HAND + 1)))
+    idle = np.isin(
+        KIND,
+        (
+            decisions.SORT,
+            action_table.CHOOSE,
+            action_table.PLACE,
+            *range(action_table.GRAB_JOKER, action_table.GRAB_HAND + 1),
+        ),
+    )
     waited = np.zeros(16, int)
     for _ in range(300):
         lazy = game.legal_mask & idle
@@ -417,12 +433,12 @@ def reach_every_move(records: np.ndarray) -> None:
 
 
 def test_actions_for_names_the_shortest_sequence():
-    assert [ACTIONS.label(a) for a in actions_for(run.PLAY, 0, bits([0, 3]))] == ["play 1 4"]
-    assert [ACTIONS.label(a) for a in actions_for(run.PLAY, 0, bits([0, 9]))] == [
+    assert [ACTIONS.label(a) for a in actions_for(decisions.PLAY, 0, bits([0, 3]))] == ["play 1 4"]
+    assert [ACTIONS.label(a) for a in actions_for(decisions.PLAY, 0, bits([0, 9]))] == [
         "choose 1",
         "choose 10",
         "play_chosen",
     ]
-    assert [ACTIONS.label(a) for a in actions_for(run.USE, 2, bits([4]))] == ["choose 5", "use 3"]
-    assert [ACTIONS.label(a) for a in actions_for(run.MOVE_JOKER, 1, 0)] == ["grab_joker 2", "place 1"]
-    assert INDEX[FIRST[actions.PLACE] + 3] == 3
+    assert [ACTIONS.label(a) for a in actions_for(decisions.USE, 2, bits([4]))] == ["choose 5", "use 3"]
+    assert [ACTIONS.label(a) for a in actions_for(decisions.MOVE_JOKER, 1, 0)] == ["grab_joker 2", "place 1"]
+    assert INDEX[FIRST[action_table.PLACE] + 3] == 3

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jimbot.games.balatro import batch
-from jimbot.games.balatro.content import CONSUMABLES, JOKERS
+from jimbot.games.balatro.encoding import batch_kernel
 from jimbot.games.balatro.game import SPEC, BalatroGame
 from jimbot.games.balatro.options import Options
-from jimbot.games.balatro.state import OFFER_CONSUMABLE, OFFER_JOKER
+from jimbot.games.balatro.rules.content import CONSUMABLES, JOKERS
+from jimbot.games.balatro.rules.state import OFFER_CONSUMABLE, OFFER_JOKER
 
 ACTIONS = SPEC.actions
 
@@ -97,4 +97,4 @@ def test_without_helpers_nothing_is_written() -> None:
     game = BalatroGame(1, options=Options(helpers=False))
     in_shop(game)
     assert not SPEC.observation.view(game.observation, "shop_worth").any()
-    assert game.arrays.settings[batch.SETTINGS.index("helpers")] == 0
+    assert game.arrays.settings[batch_kernel.SETTINGS.index("helpers")] == 0

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jimbot.games.balatro.content import BLINDS, JOKERS
-from jimbot.games.balatro.state import DEBUFFED, FACE_DOWN, PERISHABLE
+from jimbot.games.balatro.rules.content import BLINDS, JOKERS
+from jimbot.games.balatro.rules.state import DEBUFFED, FACE_DOWN, PERISHABLE
 from tests.games.balatro.playing import Run
 
 BOSSES = [row["key"] for row in BLINDS if row["type"] == "boss"]

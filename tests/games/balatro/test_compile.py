@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from jimbot.games.balatro import compile as build
+from jimbot.games.balatro.compiling import kernels as build
 
 
 def test_a_change_in_a_table_a_source_or_an_option_means_another_cache(tmp_path):

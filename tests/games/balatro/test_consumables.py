@@ -2,8 +2,8 @@
 
 import pytest
 
-from jimbot.games.balatro.content import CONSUMABLES, HANDS, JOKER_RARITY, JOKERS, PLANET_HAND
-from jimbot.games.balatro.state import DEBUFFED, ETERNAL
+from jimbot.games.balatro.rules.content import CONSUMABLES, HANDS, JOKER_RARITY, JOKERS, PLANET_HAND
+from jimbot.games.balatro.rules.state import DEBUFFED, ETERNAL
 from tests.games.balatro.playing import Run
 
 PLANETS = [row["key"] for row in CONSUMABLES if row["set"] == "Planet"]

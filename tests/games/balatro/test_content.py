@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jimbot.errors import UnknownNameError
-from jimbot.games.balatro import content as c
+from jimbot.games.balatro.rules import content as c
 
 TABLES = {
     150: c.JOKERS, 52: c.CONSUMABLES, 32: c.VOUCHERS, 24: c.TAGS, 30: c.BLINDS, 15: c.DECKS, 8: c.STAKES,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from jimbot.games.balatro import run as engine
-from jimbot.games.balatro.describe import describe, describe_action, describe_move, hand_card, joker, number
+from jimbot.games.balatro.rules import decisions as engine
+from jimbot.games.balatro.view.describe import describe, describe_action, describe_move, hand_card, joker, number
 from tests.games.balatro.playing import Run
 
 
@@ -114,11 +114,11 @@ def test_a_situation_is_told_line_by_line():
 
 
 def test_actions_of_the_flat_table_are_told_like_the_moves_they_make():
-    from jimbot.games.balatro import actions
+    from jimbot.games.balatro.encoding import action_table
 
     run = Run().act("select").hand("S_K H_Q D_2")
     run.consumable("c_magician")
-    label = actions.ACTIONS.index
+    label = action_table.ACTIONS.index
     assert describe_action(run.g, label("play 1 3")) == "play K♠ 2♦"
     assert describe_action(run.g, label("choose 2")) == "choose Q♥"
     assert describe_action(run.g, label("choose 9")) == "choose 9"

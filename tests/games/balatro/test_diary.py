@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from jimbot.games.balatro.diary import BalatroDiary, cleared, narrate
 from jimbot.games.balatro.game import SPEC, BalatroGame
 from jimbot.games.balatro.options import Options
+from jimbot.games.balatro.view.diary import BalatroDiary, cleared, narrate
 from jimbot.games.contract import Event
 from jimbot.policies.scripted import RandomPolicy
 

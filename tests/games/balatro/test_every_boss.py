@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from jimbot.games.balatro.content import BLINDS, HANDS
-from jimbot.games.balatro.state import DEBUFFED, FACE_DOWN
+from jimbot.games.balatro.rules.content import BLINDS, HANDS
+from jimbot.games.balatro.rules.state import DEBUFFED, FACE_DOWN
 from tests.games.balatro.playing import Run
 
 Seen = Callable[[Run], Any]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jimbot.games.balatro import challenges as ch
-from jimbot.games.balatro.content import (
+from jimbot.games.balatro.rules import challenges as ch
+from jimbot.games.balatro.rules.content import (
     BLINDS,
     CHALLENGES,
     JOKER_CAN_BE_ETERNAL,
@@ -23,7 +23,7 @@ from jimbot.games.balatro.content import (
     PACKS,
     TAGS,
 )
-from jimbot.games.balatro.state import (
+from jimbot.games.balatro.rules.state import (
     ETERNAL,
     FREE,
     OFFER_CONSUMABLE,

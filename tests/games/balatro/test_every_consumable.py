@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from jimbot.games.balatro.content import CONSUMABLES, HANDS, JOKER_RARITY, JOKERS, PLANET_HAND
-from jimbot.games.balatro.state import ETERNAL
+from jimbot.games.balatro.rules.content import CONSUMABLES, HANDS, JOKER_RARITY, JOKERS, PLANET_HAND
+from jimbot.games.balatro.rules.state import ETERNAL
 from tests.games.balatro.playing import Run
 from tests.games.balatro.worked import Change, both, fields, jokers, nothing
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from jimbot.games.balatro.content import CONSUMABLES, DECKS, STAKES, VOUCHERS
-from jimbot.games.balatro.state import ETERNAL, OFFER_JOKER, PERISHABLE, RENTAL
+from jimbot.games.balatro.rules.content import CONSUMABLES, DECKS, STAKES, VOUCHERS
+from jimbot.games.balatro.rules.state import ETERNAL, OFFER_JOKER, PERISHABLE, RENTAL
 from tests.games.balatro.playing import Run
 from tests.games.balatro.worked import open_pack, rerolled
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from jimbot.games.balatro.content import BLINDS, EDITIONS, JOKER_RARITY, JOKERS, PACKS, TAGS
-from jimbot.games.balatro.state import FREE, OFFER_JOKER
+from jimbot.games.balatro.rules.content import BLINDS, EDITIONS, JOKER_RARITY, JOKERS, PACKS, TAGS
+from jimbot.games.balatro.rules.state import FREE, OFFER_JOKER
 from tests.games.balatro.playing import Run
 
 Seen = Callable[[Run], Any]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jimbot.games.balatro.content import CONSUMABLES, PLANET_HAND, VOUCHERS
+from jimbot.games.balatro.rules.content import CONSUMABLES, PLANET_HAND, VOUCHERS
 from tests.games.balatro.playing import Run
 from tests.games.balatro.worked import offer, offered, open_pack, rerolled, sell_a_voucher, shop
 

@@ -12,13 +12,13 @@ import pytest
 
 from jimbot.errors import IllegalActionError, SnapshotError, UnknownNameError, UsageError
 from jimbot.games import make
-from jimbot.games.balatro import batch
-from jimbot.games.balatro.actions import ACTIONS
-from jimbot.games.balatro.content import BLINDS, CHALLENGES, DECKS
+from jimbot.games.balatro.encoding import batch_kernel
+from jimbot.games.balatro.encoding.action_table import ACTIONS
 from jimbot.games.balatro.game import SPEC, BalatroGame, thread_count
 from jimbot.games.balatro.options import Options
-from jimbot.games.balatro.state import BYTES_PER_GAME, CARD_FACE_DOWN, GAME_DTYPE, WON
-from jimbot.games.balatro.streams import SEED_COUNT, seed_text
+from jimbot.games.balatro.rules.content import BLINDS, CHALLENGES, DECKS
+from jimbot.games.balatro.rules.state import BYTES_PER_GAME, CARD_FACE_DOWN, GAME_DTYPE, WON
+from jimbot.games.balatro.rules.streams import SEED_COUNT, seed_text
 from jimbot.games.checker import check_game, random_legal
 from jimbot.games.seeds import bank_of, bank_seeds, residue, split
 from tests.games.balatro.roaming import EVERY_START, digest, new_game, roam
@@ -56,7 +56,9 @@ def test_restarts_never_play_a_text_that_judges():
 def test_the_compiled_bank_is_the_one_of_all_games():
     numbers = np.random.default_rng(1).integers(0, SEED_COUNT, 500)
     expected = residue(*split(numbers.astype(np.uint64)))
-    found = [getattr(batch.bank_residue, "py_func", batch.bank_residue)(int(number)) for number in numbers]
+    found = [
+        getattr(batch_kernel.bank_residue, "py_func", batch_kernel.bank_residue)(int(number)) for number in numbers
+    ]
     assert found == expected.tolist()
 
 

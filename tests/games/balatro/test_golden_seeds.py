@@ -3,15 +3,16 @@
 import json
 from pathlib import Path
 
-from jimbot.games.balatro import cards, seeds, setup, streams
-from jimbot.games.balatro.content import (
+from jimbot.games.balatro.rules import cards, run_start, streams
+from jimbot.games.balatro.rules.content import (
     BLINDS,
     DECKS,
     STAKES,
     TAGS,
     card_code,
 )
-from jimbot.games.balatro.state import new_games
+from jimbot.games.balatro.rules.state import new_games
+from jimbot.games.balatro.seeds import finding
 
 FOLDER = Path(__file__).parents[2] / "golden" / "balatro"
 REAL = json.loads((FOLDER / "real_game.json").read_text())
@@ -21,7 +22,7 @@ def start(seed: str, deck: str = "b_red", stake: str = "stake_white"):
     g = new_games(1)[0]
     g.seed, g.seed_length = streams.seed_bytes(seed)
     g.deck, g.stake = DECKS.id(deck), STAKES.id(stake)
-    setup.start_run(g)
+    run_start.start_run(g)
     return g
 
 
@@ -46,7 +47,7 @@ def test_first_hand_of_the_recorded_seven_letter_seed():
 
 def test_second_ante_of_the_recorded_game_4wax5m4d():
     run = next(run for run in REAL["runs"] if run["seed"] == "4WAX5M4D")
-    ante = seeds.preview("4WAX5M4D", antes=2).antes[1]
+    ante = finding.preview("4WAX5M4D", antes=2).antes[1]
     assert BLINDS.row(ante.boss)["name"] == run["antes"]["2"]["boss"]
     assert [TAGS.row(tag)["name"] for tag in ante.tags] == run["antes"]["2"]["tags"]
     # What the player owned then blocked nothing that was drawn, so the queue is what was seen.
@@ -63,7 +64,7 @@ def test_second_ante_of_the_recorded_game_4wax5m4d():
 
 
 def test_bosses_tags_and_first_hand_of_the_recorded_game_u4cvjvie():
-    antes = seeds.preview("U4CVJVIE", deck="b_abandoned", stake="stake_red").antes
+    antes = finding.preview("U4CVJVIE", deck="b_abandoned", stake="stake_red").antes
     bosses = ["Goad", "Window", "Hook", "Head", "Needle", "House", "Club", "Verdant Leaf"]
     assert [BLINDS.row(ante.boss)["name"].removeprefix("The ") for ante in antes] == bosses
     tags = [
@@ -77,8 +78,8 @@ def test_bosses_tags_and_first_hand_of_the_recorded_game_u4cvjvie():
 
 
 def test_to_do_list_draws_of_the_recorded_game_u4cvjvie():
-    from jimbot.games.balatro.content import HANDS
-    from jimbot.games.balatro.create import pick_visible_hand
+    from jimbot.games.balatro.rules.content import HANDS
+    from jimbot.games.balatro.rules.create import pick_visible_hand
 
     g = start("U4CVJVIE", "b_abandoned", "stake_red")
     expected = [

@@ -2,10 +2,10 @@
 
 import pytest
 
-from jimbot.games.balatro import cards, hands, inventory, setup, streams
-from jimbot.games.balatro.content import ENHANCEMENTS, HANDS, JOKERS, parse_card
-from jimbot.games.balatro.scratch import new_scratch
-from jimbot.games.balatro.state import CARD_DEBUFFED, IN_DISCARD, new_games
+from jimbot.games.balatro.rules import cards, hands, inventory, run_start, streams
+from jimbot.games.balatro.rules.content import ENHANCEMENTS, HANDS, JOKERS, parse_card
+from jimbot.games.balatro.rules.scratch import new_scratch
+from jimbot.games.balatro.rules.state import CARD_DEBUFFED, IN_DISCARD, new_games
 
 
 def detect(text: str, *jokers: str):
@@ -13,7 +13,7 @@ def detect(text: str, *jokers: str):
     g, s = new_games(1)[0], new_scratch()[0]
     g.seed, g.seed_length = streams.seed_bytes("TESTSEED")
     g.stake = 1
-    setup.clear_run(g)
+    run_start.clear_run(g)
     for key in jokers:
         inventory.add_joker(g, JOKERS.id(key), 0, 0, 0, 0)
     words = text.split()

@@ -10,7 +10,7 @@ from jimbot.evaluation.play import play_games
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.balatro.heuristic import Heuristic, preferences
 from jimbot.games.balatro.options import Options
-from jimbot.games.balatro.state import PHASE_NAMES
+from jimbot.games.balatro.rules.state import PHASE_NAMES
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import VALIDATION, bank_seeds
 from jimbot.policies.scripted import scripted_policy, with_needed_options

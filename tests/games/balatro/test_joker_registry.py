@@ -2,11 +2,11 @@
 
 import pytest
 
-from jimbot.games.balatro import inventory, setup, streams
-from jimbot.games.balatro.content import JOKERS
-from jimbot.games.balatro.jokers import phases, registry
-from jimbot.games.balatro.jokers.copying import acts_as
-from jimbot.games.balatro.state import new_games
+from jimbot.games.balatro.rules import inventory, run_start, streams
+from jimbot.games.balatro.rules.content import JOKERS
+from jimbot.games.balatro.rules.jokers import dispatch, registry
+from jimbot.games.balatro.rules.jokers.copying import acts_as
+from jimbot.games.balatro.rules.state import new_games
 from tests.games.balatro import test_jokers_between_hands, test_jokers_in_play, test_jokers_scoring
 
 # Phases of the table that are settled where the rule they change lives, not by a function of the joker.
@@ -26,7 +26,7 @@ def start(*jokers: str):
     g = new_games(1)[0]
     g.seed, g.seed_length = streams.seed_bytes("TESTSEED")
     g.stake = 1
-    setup.clear_run(g)
+    run_start.clear_run(g)
     for key in jokers:
         inventory.add_joker(g, JOKERS.id(key), 0, 0, 0, 0)
     return g
@@ -80,4 +80,4 @@ def test_a_debuffed_joker_is_not_copied():
 def test_every_phase_has_a_dispatcher_that_ignores_jokers_without_a_rule_there():
     assert registry.has_function("before").sum() >= 10
     assert not registry.has_function("before")[JOKERS.id("j_joker")]
-    assert phases.run_main is not None
+    assert dispatch.run_main is not None

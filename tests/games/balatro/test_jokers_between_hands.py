@@ -5,10 +5,10 @@ See `joker_examples.py` for how to read a row.
 
 import pytest
 
-from jimbot.games.balatro.content import CONSUMABLES
-from jimbot.games.balatro.pools import exists
-from jimbot.games.balatro.prices import consumable_price
-from jimbot.games.balatro.state import FIRST_CONSUMABLE_KEY
+from jimbot.games.balatro.rules.content import CONSUMABLES
+from jimbot.games.balatro.rules.pools import exists
+from jimbot.games.balatro.rules.prices import consumable_price
+from jimbot.games.balatro.rules.state import FIRST_CONSUMABLE_KEY
 from tests.games.balatro.joker_examples import Example, examples
 
 PLUTO, FOOL = CONSUMABLES.id("c_pluto"), CONSUMABLES.id("c_fool")

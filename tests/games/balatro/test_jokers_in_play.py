@@ -2,7 +2,7 @@
 
 import pytest
 
-from jimbot.games.balatro.content import HANDS
+from jimbot.games.balatro.rules.content import HANDS
 from tests.games.balatro.joker_examples import Example, examples
 
 PAIR, STRAIGHT_FLUSH = "S_9 H_9", "S_T S_J S_Q S_K S_A"

@@ -2,15 +2,15 @@
 
 import pytest
 
-from jimbot.games.balatro import cards, inventory, prices, setup, streams
-from jimbot.games.balatro.compile import njit
-from jimbot.games.balatro.content import CONSUMABLES, ENHANCEMENTS, HANDS, JOKERS, NEGATIVE, STONE, parse_card
-from jimbot.games.balatro.hands import read_jokers
-from jimbot.games.balatro.jokers import phases
-from jimbot.games.balatro.jokers.copying import acts_as, resolve_copies
-from jimbot.games.balatro.jokers.round_jokers import clear_promises, keep_promises
-from jimbot.games.balatro.scratch import new_scratch
-from jimbot.games.balatro.state import CARD_DEBUFFED, DOOMED, ETERNAL, IN_DECK, IN_HAND, SELECTING_HAND, new_games
+from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import cards, inventory, prices, run_start, streams
+from jimbot.games.balatro.rules.content import CONSUMABLES, ENHANCEMENTS, HANDS, JOKERS, NEGATIVE, STONE, parse_card
+from jimbot.games.balatro.rules.hands import read_jokers
+from jimbot.games.balatro.rules.jokers import dispatch
+from jimbot.games.balatro.rules.jokers.copying import acts_as, resolve_copies
+from jimbot.games.balatro.rules.jokers.round_jokers import clear_promises, keep_promises
+from jimbot.games.balatro.rules.scratch import new_scratch
+from jimbot.games.balatro.rules.state import CARD_DEBUFFED, DOOMED, ETERNAL, IN_DECK, IN_HAND, SELECTING_HAND, new_games
 
 ON_TABLE = 4
 MOMENTS = (
@@ -29,41 +29,41 @@ def run_phase(g, s, moment, subject):
     s.dollars = 0
     if moment == 0:
         clear_promises(s)
-        phases.setting_blind(g, s)
+        dispatch.setting_blind(g, s)
         keep_promises(g, s)
     elif moment == 1:
-        phases.first_hand_drawn(g, s)
+        dispatch.first_hand_drawn(g, s)
     elif moment == 2:
-        phases.pre_discard(g, s)
+        dispatch.pre_discard(g, s)
     elif moment == 3:
         for place in range(s.played_count):
-            phases.discard(g, s, place)
+            dispatch.discard(g, s, place)
     elif moment == 4:
-        phases.cards_removed(g, s)
+        dispatch.cards_removed(g, s)
     elif moment == 5:
         for i in range(g.joker_count):
-            phases.run_end_of_round(g.joker_id[i], g, s, i, False)
+            dispatch.run_end_of_round(g.joker_id[i], g, s, i, False)
     elif moment == 6:
-        phases.round_payout(g, s)
+        dispatch.round_payout(g, s)
     elif moment == 7:
         source = acts_as(g, subject)
-        phases.run_selling_self(g.joker_id[source], g, s, source, source != subject)
+        dispatch.run_selling_self(g.joker_id[source], g, s, source, source != subject)
     elif moment == 8:
-        phases.selling_card(g, s)
+        dispatch.selling_card(g, s)
     elif moment == 9:
-        phases.using_consumable(g, s, subject)
+        dispatch.using_consumable(g, s, subject)
     elif moment == 10:
-        phases.card_added(g, s, subject)
+        dispatch.card_added(g, s, subject)
     elif moment == 11:
-        phases.open_booster(g, s)
+        dispatch.open_booster(g, s)
     elif moment == 12:
-        phases.skip_booster(g, s)
+        dispatch.skip_booster(g, s)
     elif moment == 13:
-        phases.reroll_shop(g, s)
+        dispatch.reroll_shop(g, s)
     elif moment == 14:
-        phases.end_shop(g, s)
+        dispatch.end_shop(g, s)
     if s.cards_added > 0:
-        phases.card_added(g, s, s.cards_added)
+        dispatch.card_added(g, s, s.cards_added)
     return s.dollars
 
 
@@ -75,7 +75,7 @@ def start(*jokers: str, seed: str = "TESTSEED"):
     g, s = new_games(1)[0], new_scratch()[0]
     g.seed, g.seed_length = streams.seed_bytes(seed)
     g.stake = 1
-    setup.clear_run(g)
+    run_start.clear_run(g)
     g.money, g.hands_left, g.discards_left, g.requirement = 10, 4, 3, 300.0
     for key in jokers:
         inventory.add_joker(g, JOKERS.id(key), 0, 0, inventory.START_COUNTER[JOKERS.id(key)], int(g.next_serial))

@@ -7,11 +7,11 @@ X Mult, dollars. The expectation is the same hand without the joker, plus that; 
 import numpy as np
 import pytest
 
-from jimbot.games.balatro import cards, inventory, setup, streams
-from jimbot.games.balatro.content import BLINDS, ENHANCEMENTS, HANDS, JOKERS, SEALS, STEEL, STONE, parse_card
-from jimbot.games.balatro.scoring import score_hand
-from jimbot.games.balatro.scratch import new_scratch
-from jimbot.games.balatro.state import CARD_DEBUFFED, IN_HAND, NOWHERE, new_games
+from jimbot.games.balatro.rules import cards, inventory, run_start, streams
+from jimbot.games.balatro.rules.content import BLINDS, ENHANCEMENTS, HANDS, JOKERS, SEALS, STEEL, STONE, parse_card
+from jimbot.games.balatro.rules.scoring import score_hand
+from jimbot.games.balatro.rules.scratch import new_scratch
+from jimbot.games.balatro.rules.state import CARD_DEBUFFED, IN_HAND, NOWHERE, new_games
 
 ON_TABLE = 4
 PAIR, FLUSH_OF_SPADES = "S_9 H_9", "S_2 S_4 S_6 S_8 S_T"
@@ -37,7 +37,7 @@ def play(jokers, played: str, held: str = "", prepare=None, debuffed=False, seed
     g, s = new_games(1)[0], new_scratch()[0]
     g.seed, g.seed_length = streams.seed_bytes(seed)
     g.stake = 1
-    setup.clear_run(g)
+    run_start.clear_run(g)
     g.money, g.hands_left, g.discards_left = 10, 2, 2
     g.hands_played_round, g.discards_used, g.starting_deck_size = 1, 1, 0
     table, hand = put(g, played, ON_TABLE), put(g, held, IN_HAND)

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jimbot.games.balatro import bosses, fields, observe
-from jimbot.games.balatro.content import BLINDS, CONSUMABLES, HANDS, JOKERS, TAGS, VOUCHERS
-from jimbot.games.balatro.fields import COLUMNS, FIELDS, OBSERVATION, WIDTH
-from jimbot.games.balatro.scaling import LARGEST
-from jimbot.games.balatro.state import (
+from jimbot.games.balatro.encoding import fields, observation
+from jimbot.games.balatro.encoding.fields import COLUMNS, FIELDS, OBSERVATION, WIDTH
+from jimbot.games.balatro.encoding.scaling import LARGEST
+from jimbot.games.balatro.rules import bosses
+from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, HANDS, JOKERS, TAGS, VOUCHERS
+from jimbot.games.balatro.rules.state import (
     CARD_DEBUFFED,
     CARD_FACE_DOWN,
     CARD_FORCED,
@@ -42,7 +43,7 @@ Change = Callable[[Run], Any]
 
 def row(run: Run, helpers: bool = False) -> np.ndarray:
     out = np.full(WIDTH, np.nan, np.float32)
-    observe.write(run.g, run.s, helpers, out)
+    observation.write(run.g, run.s, helpers, out)
     return out
 
 

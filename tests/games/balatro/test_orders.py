@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jimbot.games.balatro.content import HANDS, TAGS
-from jimbot.games.balatro.state import DEBUFFED, FACE_DOWN, FREE, PERISHABLE, RENTAL
+from jimbot.games.balatro.rules.content import HANDS, TAGS
+from jimbot.games.balatro.rules.state import DEBUFFED, FACE_DOWN, FREE, PERISHABLE, RENTAL
 from tests.games.balatro.playing import Run
 from tests.games.balatro.worked import offer, open_pack, sell_a_voucher, shop
 

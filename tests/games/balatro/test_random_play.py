@@ -7,14 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jimbot.games.balatro import run
-from jimbot.games.balatro.actions import INDEX, KIND
-from jimbot.games.balatro.content import CONSUMABLES, JOKERS
-from jimbot.games.balatro.state import DEBUFFED, FIRST_PACK_OFFER, MAX_OFFERS, SELECTING_HAND
+from jimbot.games.balatro.encoding.action_table import INDEX, KIND
+from jimbot.games.balatro.rules import decisions
+from jimbot.games.balatro.rules.content import CONSUMABLES, JOKERS
+from jimbot.games.balatro.rules.state import DEBUFFED, FIRST_PACK_OFFER, MAX_OFFERS, SELECTING_HAND
 from tests.games.balatro.roaming import EVERY_START, diverse, help_along, new_game
 
 _CREDIT_CARD, _ANKH = JOKERS.id("j_credit_card"), CONSUMABLES.id("c_ankh")
-_PAID = (run.BUY, run.BUY_AND_USE, run.REDEEM, run.OPEN, run.REROLL, run.REROLL_BOSS)
+_PAID = (
+    decisions.BUY,
+    decisions.BUY_AND_USE,
+    decisions.REDEEM,
+    decisions.OPEN,
+    decisions.REROLL,
+    decisions.REROLL_BOSS,
+)
 
 
 def debt_floor(games: np.ndarray) -> np.ndarray:
@@ -27,9 +34,9 @@ def debt_floor(games: np.ndarray) -> np.ndarray:
 def uses_ankh(games: np.ndarray, actions: np.ndarray) -> np.ndarray:
     """Rows in which Ankh is used: its copy is not asked for a slot, and Eternal jokers do not make room."""
     rows, kinds, index = np.arange(len(games)), KIND[actions], INDEX[actions]
-    held = (kinds == run.USE) & (games["consumable_id"][rows, np.minimum(index, 31)] == _ANKH)
-    place = np.where(kinds == run.PICK, FIRST_PACK_OFFER + index, index) % MAX_OFFERS
-    offered = np.isin(kinds, (run.PICK, run.BUY_AND_USE)) & (games["offer_id"][rows, place] == _ANKH)
+    held = (kinds == decisions.USE) & (games["consumable_id"][rows, np.minimum(index, 31)] == _ANKH)
+    place = np.where(kinds == decisions.PICK, FIRST_PACK_OFFER + index, index) % MAX_OFFERS
+    offered = np.isin(kinds, (decisions.PICK, decisions.BUY_AND_USE)) & (games["offer_id"][rows, place] == _ANKH)
     return held | offered
 
 

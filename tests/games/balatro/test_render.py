@@ -3,9 +3,9 @@
 import pytest
 from rich.console import Console
 
-from jimbot.games.balatro.content import PACKS, SEALS
-from jimbot.games.balatro.render import WIDTH, picture
+from jimbot.games.balatro.rules.content import PACKS, SEALS
 from jimbot.games.balatro.transcript import RecordedRun
+from jimbot.games.balatro.view.table import WIDTH, picture
 from tests.games.balatro.playing import Run
 from tests.games.balatro.strolling import stroll
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jimbot.games.balatro import rewards
-from jimbot.games.balatro.rewards import MEMORY, PRESETS, STATS, TERMS
+from jimbot.games.balatro.encoding import rewards
+from jimbot.games.balatro.encoding.rewards import MEMORY, PRESETS, STATS, TERMS
 from tests.games.balatro.playing import Run
 from tests.games.balatro.wandering import wander
 

@@ -3,8 +3,8 @@
 import pytest
 
 from jimbot.errors import UsageError
-from jimbot.games.balatro import rng, streams
-from jimbot.games.balatro.state import new_games
+from jimbot.games.balatro.rules import rng, streams
+from jimbot.games.balatro.rules.state import new_games
 
 
 def start(seed: str, ante: int = 1):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jimbot.games.balatro.content import DECKS
-from jimbot.games.balatro.state import PERISHABLE, PINNED, RENTAL
+from jimbot.games.balatro.rules.content import DECKS
+from jimbot.games.balatro.rules.state import PERISHABLE, PINNED, RENTAL
 from tests.games.balatro.playing import Run
 
 

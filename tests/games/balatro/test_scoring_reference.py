@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from jimbot.games.balatro import staging
-from jimbot.games.balatro.content import DECKS, ENHANCEMENTS, HANDS, JOKERS
+from jimbot.games.balatro.rules.content import DECKS, ENHANCEMENTS, HANDS, JOKERS
+from jimbot.games.balatro.verify import staging
 from jimbot.games.balatro.verify.scoring import Table
 from tests.games.balatro import reference_hands, reference_scorer
 

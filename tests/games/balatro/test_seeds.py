@@ -3,9 +3,9 @@
 import pytest
 
 from jimbot.errors import UnknownNameError, UsageError
-from jimbot.games.balatro import seeds
-from jimbot.games.balatro.preview import ACCEPT, REJECT
-from jimbot.games.balatro.streams import seed_text
+from jimbot.games.balatro.rules.streams import seed_text
+from jimbot.games.balatro.seeds import finding
+from jimbot.games.balatro.seeds.kernels import ACCEPT, REJECT
 
 
 def holds(text: str, seed: str, **options) -> bool:
@@ -13,7 +13,7 @@ def holds(text: str, seed: str, **options) -> bool:
     number = 0
     for letter in seed:
         number = number * 35 + "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(letter)
-    return seeds.find(text, limit=1, start=number, max_seeds=1, **options) == [seed]
+    return finding.find(text, limit=1, start=number, max_seeds=1, **options) == [seed]
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,10 @@ def test_questions_about_the_recorded_seed_4wax5m4d(question, answer):
 
 
 def test_every_seed_found_shows_what_was_asked_for_in_its_preview():
-    found = seeds.find("voucher:v_telescope@1 and joker:j_blueprint@<=2", limit=5)
+    found = finding.find("voucher:v_telescope@1 and joker:j_blueprint@<=2", limit=5)
     assert len(found) == 5
     for seed in found:
-        antes = seeds.preview(seed, antes=2, shop_cards=4, later_packs=4).antes
+        antes = finding.preview(seed, antes=2, shop_cards=4, later_packs=4).antes
         assert antes[0].voucher == "v_telescope"
         items = [item for ante in antes for item in [*ante.shop, *[card for pack in ante.packs for card in pack.cards]]]
         assert "j_blueprint" in {item.key for item in items}
@@ -49,11 +49,11 @@ def test_every_seed_found_shows_what_was_asked_for_in_its_preview():
 
 def test_a_search_misses_no_seed_and_does_not_depend_on_threads():
     question = "tag:tag_double@1 and boss:bl_hook@1"
-    one = seeds.find(question, limit=1000, max_seeds=3000, threads=1)
-    two = seeds.find(question, limit=1000, max_seeds=3000, threads=2)
+    one = finding.find(question, limit=1000, max_seeds=3000, threads=1)
+    two = finding.find(question, limit=1000, max_seeds=3000, threads=2)
     by_hand = []
     for number in range(3000):
-        ante = seeds.preview(seed_text(number), antes=1, shop_cards=0, first_packs=0).antes[0]
+        ante = finding.preview(seed_text(number), antes=1, shop_cards=0, first_packs=0).antes[0]
         if "tag_double" in ante.tags and ante.boss == "bl_hook":
             by_hand.append(seed_text(number))
     assert one == two == by_hand
@@ -61,14 +61,14 @@ def test_a_search_misses_no_seed_and_does_not_depend_on_threads():
 
 
 def test_a_legendary_joker_is_found_where_the_first_soul_lies():
-    for seed in seeds.find("joker:j_perkeo@1", limit=2, max_seeds=100_000):
-        found = seeds.preview(seed, antes=1)
+    for seed in finding.find("joker:j_perkeo@1", limit=2, max_seeds=100_000):
+        found = finding.preview(seed, antes=1)
         assert found.legendary == "j_perkeo"
         assert "c_soul" in {card.key for pack in found.antes[0].packs for card in pack.cards}
 
 
 def test_cheap_conditions_are_asked_first():
-    question = seeds.compile_question("joker:j_blueprint@<=8 and voucher:v_hone@1")
+    question = finding.compile_question("joker:j_blueprint@<=8 and voucher:v_hone@1")
     assert question["kind"].tolist() == [1, 3]
     assert question["if_false"].tolist() == [REJECT, REJECT]
     assert question["if_true"].tolist() == [1, ACCEPT]
@@ -91,13 +91,13 @@ def test_cheap_conditions_are_asked_first():
 )
 def test_a_wrong_question_is_refused_in_one_sentence(question, error, message):
     with pytest.raises(error, match=message):
-        seeds.find(question)
+        finding.find(question)
 
 
 def test_wrong_sizes_are_refused_in_one_sentence():
     with pytest.raises(UsageError, match="antes is 99; expected 1 to 16"):
-        seeds.preview("TESTSEED", antes=99)
+        finding.preview("TESTSEED", antes=99)
     with pytest.raises(UsageError, match="shop_cards is 41; expected 0 to 40"):
-        seeds.preview("TESTSEED", shop_cards=41)
+        finding.preview("TESTSEED", shop_cards=41)
     with pytest.raises(UsageError, match="limit is 0"):
-        seeds.find("boss:bl_hook", limit=0)
+        finding.find("boss:bl_hook", limit=0)

@@ -5,10 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from jimbot.games.balatro import blinds, setup, streams
-from jimbot.games.balatro import content as c
-from jimbot.games.balatro.content import BLINDS, CHALLENGES, CONSUMABLES, DECKS, JOKERS, RATES, VOUCHERS
-from jimbot.games.balatro.state import BYTES_PER_GAME, ETERNAL, GAME_DTYPE, PINNED, new_games
+from jimbot.games.balatro.rules import antes, run_start, streams
+from jimbot.games.balatro.rules import content as c
+from jimbot.games.balatro.rules.content import BLINDS, CHALLENGES, CONSUMABLES, DECKS, JOKERS, RATES, VOUCHERS
+from jimbot.games.balatro.rules.state import BYTES_PER_GAME, ETERNAL, GAME_DTYPE, PINNED, new_games
 
 
 def start(deck: str = "b_red", stake: int = 1, challenge: str = "", seed: str = "TESTSEED"):
@@ -16,7 +16,7 @@ def start(deck: str = "b_red", stake: int = 1, challenge: str = "", seed: str = 
     g.seed, g.seed_length = streams.seed_bytes(seed)
     g.deck, g.stake = DECKS.id(deck), stake
     g.challenge = CHALLENGES.id(challenge) if challenge else 0
-    setup.start_run(g)
+    run_start.start_run(g)
     return g
 
 
@@ -95,21 +95,21 @@ def test_each_stake_has_its_discards_and_score_table(stake, discards, small_blin
     g = start("b_blue", stake)
     g.ante = 2
     assert g.discards_per_round == discards
-    assert blinds.requirement_of(g, c.SMALL_BLIND) == small_blind_of_ante_2
-    assert blinds.requirement_of(g, c.BIG_BLIND) == 1.5 * small_blind_of_ante_2
+    assert antes.requirement_of(g, c.SMALL_BLIND) == small_blind_of_ante_2
+    assert antes.requirement_of(g, c.BIG_BLIND) == 1.5 * small_blind_of_ante_2
 
 
 def test_plasma_deck_doubles_the_requirement():
     g = start("b_plasma")
-    assert blinds.requirement_of(g, BLINDS.id("bl_wall")) == 300 * 4 * 2
+    assert antes.requirement_of(g, BLINDS.id("bl_wall")) == 300 * 4 * 2
 
 
 @pytest.mark.parametrize("scaling", [1, 2, 3])
 def test_requirements_beyond_ante_8_equal_the_known_table(scaling):
     known = RATES["blind_base"][str(scaling)]
-    assert [blinds.base_requirement(int(ante), scaling) for ante in known] == list(known.values())
-    assert blinds.base_requirement(-1, scaling) == 100
-    assert blinds.base_requirement(200, scaling) == np.inf
+    assert [antes.base_requirement(int(ante), scaling) for ante in known] == list(known.values())
+    assert antes.base_requirement(-1, scaling) == 100
+    assert antes.base_requirement(200, scaling) == np.inf
 
 
 def test_bosses_do_not_repeat_until_all_eligible_ones_were_used():
@@ -117,14 +117,14 @@ def test_bosses_do_not_repeat_until_all_eligible_ones_were_used():
     seen = [int(g.boss)]
     for ante in range(2, 8):
         g.ante = ante
-        blinds.draw_boss(g)
+        antes.draw_boss(g)
         seen.append(int(g.boss))
     assert len(set(seen)) == 7
     assert all(c.BLIND_MIN_ANTE[boss] <= ante for ante, boss in enumerate(seen, 1))
     g.ante = 8
     finals = []
     for _ in range(10):
-        blinds.draw_boss(g)
+        antes.draw_boss(g)
         finals.append(int(g.boss))
     assert sorted(finals[:5]) == sorted(finals[5:]) == np.flatnonzero(c.BLIND_SHOWDOWN).tolist()
 
@@ -150,7 +150,7 @@ def test_challenges_never_draw_what_they_ban():
         g = start("b_green", 1, "c_mad_world_1", streams.seed_text(number))
         for ante in range(1, 30):
             g.ante = ante
-            blinds.draw_boss(g)
+            antes.draw_boss(g)
             assert BLINDS.key(int(g.boss)) != "bl_plant"
 
 
@@ -158,7 +158,7 @@ def test_medusa_starts_with_twelve_stone_cards_that_are_never_targets():
     g = start("b_green", 1, "c_medusa_1")
     assert g.enhancement_count[c.STONE] == 12
     for _ in range(60):
-        blinds.draw_targets(g)
+        antes.draw_targets(g)
         assert g.idol_rank not in (11, 12, 13)
         assert g.mail_rank not in (11, 12, 13)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jimbot.games.balatro.content import CONSUMABLES, JOKERS, PACKS, VOUCHERS
-from jimbot.games.balatro.state import (
+from jimbot.games.balatro.rules.content import CONSUMABLES, JOKERS, PACKS, VOUCHERS
+from jimbot.games.balatro.rules.state import (
     ETERNAL,
     FIRST_CONSUMABLE_KEY,
     FIRST_PACK_OFFER,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jimbot.games.balatro.content import JOKER_RARITY, JOKERS, TAGS
-from jimbot.games.balatro.state import FREE, OFFER_JOKER
+from jimbot.games.balatro.rules.content import JOKER_RARITY, JOKERS, TAGS
+from jimbot.games.balatro.rules.state import FREE, OFFER_JOKER
 from tests.games.balatro.playing import Run
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from jimbot.errors import IllegalActionError, TranscriptError, UsageError
-from jimbot.games.balatro import run
-from jimbot.games.balatro.moves import Move, read_move, write_move
-from jimbot.games.balatro.traces import read_state
+from jimbot.games.balatro.rules import decisions
 from jimbot.games.balatro.transcript import GameRecorder, RecordedRun, Transcript, header
+from jimbot.games.balatro.verify.states import read_state
 from jimbot.games.balatro.version import VERSION
+from jimbot.games.balatro.view.move_text import Move, read_move, write_move
 from tests.games.balatro.strolling import stroll
 
 STARTS = [
@@ -29,16 +29,16 @@ STARTS = [
 @pytest.mark.parametrize(
     ("move", "text"),
     [
-        (Move(run.SELECT), "select"),
-        (Move(run.PLAY, 0, 0b10101), "play 1 3 5"),
-        (Move(run.DISCARD, 0, 1 << 63), "discard 64"),
-        (Move(run.BUY, 1), "buy 2"),
-        (Move(run.BUY_AND_USE, 0, 0b100), "buy_and_use 1 on 3"),
-        (Move(run.USE, 0, 0b110), "use 1 on 2 3"),
-        (Move(run.PICK, 4), "pick 5"),
-        (Move(run.MOVE_JOKER, 0, 2), "move_joker 1 to 3"),
-        (Move(run.MOVE_HAND, 7, 0), "move_hand 8 to 1"),
-        (Move(run.SORT, 1), "sort suit"),
+        (Move(decisions.SELECT), "select"),
+        (Move(decisions.PLAY, 0, 0b10101), "play 1 3 5"),
+        (Move(decisions.DISCARD, 0, 1 << 63), "discard 64"),
+        (Move(decisions.BUY, 1), "buy 2"),
+        (Move(decisions.BUY_AND_USE, 0, 0b100), "buy_and_use 1 on 3"),
+        (Move(decisions.USE, 0, 0b110), "use 1 on 2 3"),
+        (Move(decisions.PICK, 4), "pick 5"),
+        (Move(decisions.MOVE_JOKER, 0, 2), "move_joker 1 to 3"),
+        (Move(decisions.MOVE_HAND, 7, 0), "move_hand 8 to 1"),
+        (Move(decisions.SORT, 1), "sort suit"),
     ],
 )
 def test_a_move_and_its_text_find_each_other(move, text):

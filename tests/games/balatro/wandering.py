@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from jimbot.games.balatro.state import CARD_FACE_DOWN, FACE_DOWN
+from jimbot.games.balatro.rules.state import CARD_FACE_DOWN, FACE_DOWN
 from tests.games.balatro.playing import Run
 
 _CARD_FIELDS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jimbot.games.balatro.content import CONSUMABLES, JOKERS, PACKS, VOUCHERS, card_code
-from jimbot.games.balatro.state import FIRST_PACK_OFFER, OFFER_CARD, OFFER_CONSUMABLE, OFFER_JOKER
+from jimbot.games.balatro.rules.content import CONSUMABLES, JOKERS, PACKS, VOUCHERS, card_code
+from jimbot.games.balatro.rules.state import FIRST_PACK_OFFER, OFFER_CARD, OFFER_CONSUMABLE, OFFER_JOKER
 from tests.games.balatro.playing import Run
 
 Change = Callable[[Run], Any]

@@ -19,7 +19,7 @@ from jimbot.training.imitation.batches import Batches
 from jimbot.training.imitation.clone import Cloner, clone, clone_settings
 from jimbot.training.imitation.dataset import Dataset
 from jimbot.training.imitation.record import record
-from jimbot.training.session import Session
+from jimbot.training.session.session import Session
 from tests.training.imitation.teachers import record_perfect
 
 SMALL = {"hidden_dim": 32, "batch_size": 64, "lr": 1e-2, "run_name": "c", "save_interval_minutes": 60}

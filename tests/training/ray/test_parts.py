@@ -24,16 +24,16 @@ from jimbot.policies.onnx_form import onnx_from_params  # noqa: E402
 from jimbot.policies.portable import OnnxPolicy  # noqa: E402
 from jimbot.policies.torch_networks import TorchNetwork  # noqa: E402
 from jimbot.training import torch_losses  # noqa: E402
-from jimbot.training.callbacks import BalatroCallbacks, measured_of  # noqa: E402
-from jimbot.training.curriculum import AnteCurriculum, Level  # noqa: E402
+from jimbot.training.curriculum.rule import AnteCurriculum, Level  # noqa: E402
 from jimbot.training.ray import cluster, state  # noqa: E402
 from jimbot.training.ray.algorithms import BUILDERS, algorithm_config  # noqa: E402
+from jimbot.training.ray.callbacks import BalatroCallbacks, measured_of  # noqa: E402
 from jimbot.training.ray.distribution import MaskedCategorical  # noqa: E402
 from jimbot.training.ray.games import MASK, OBSERVATION, RunnerGames, make_games  # noqa: E402
 from jimbot.training.ray.learners import EpisodesToSamples, MaskedDQNLearner  # noqa: E402
 from jimbot.training.ray.modules import MaskedQ, in_pieces, spec_of  # noqa: E402
 from jimbot.training.ray.results import losses_of  # noqa: E402
-from jimbot.training.settings import TrainSettings, load_settings, network_choice  # noqa: E402
+from jimbot.training.settings.record import TrainSettings, load_settings, network_choice  # noqa: E402
 
 MODULE = "default_policy"
 PROBE = game_entry("probe").spec

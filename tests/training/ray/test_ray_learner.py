@@ -20,9 +20,9 @@ from jimbot.errors import CheckpointError, SettingsError, UsageError
 from jimbot.games.contract import make
 from jimbot.policies.portable import load_policy
 from jimbot.runs.checkpoint import load_checkpoint
-from jimbot.training.callbacks import JIMBOT, BalatroCallbacks
 from jimbot.training.framework import create_trainer
 from jimbot.training.ray import ray
+from jimbot.training.ray.callbacks import JIMBOT, BalatroCallbacks
 from jimbot.training.ray.games import ENVIRONMENT
 from jimbot.training.ray.modules import module_spec
 from jimbot.training.ray.trainer import RayTrainer
@@ -210,7 +210,7 @@ def test_a_batch_of_ones_own_is_refused(tmp_path: Path) -> None:
 
 def test_what_only_another_learner_does_is_refused() -> None:
     from jimbot.training.framework import learner_class
-    from jimbot.training.settings import load_settings
+    from jimbot.training.settings.record import load_settings
 
     with pytest.raises(SettingsError, match="normalize_obs is True, which only learner sb3 does"):
         learner_class(load_settings(PPO, {"normalize_obs": True}))

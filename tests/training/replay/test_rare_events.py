@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jimbot.errors import SettingsError, UnknownNameError
-from jimbot.games.balatro.content import BLIND_SHOWDOWN
-from jimbot.games.balatro.fields import COLUMNS, OBSERVATION, start
+from jimbot.games.balatro.encoding.fields import COLUMNS, OBSERVATION, start
+from jimbot.games.balatro.rules.content import BLIND_SHOWDOWN
 from jimbot.games.contract import game_entry
 from jimbot.training.replay.rare_events import RareEventWatch, events_of
 

@@ -4,7 +4,7 @@ It sees the observation and the mask and nothing else, and needs the game option
 a time and never call the rules, so they compile by themselves in half a minute (`compile.APART`).
 
 - `rounds`: play what beats the blind, else the better of playing on and discarding (`estimate` guesses draws)
-- `shopping`: everything on offer has a worth and a price in one unit; packs, and where jokers stand
+- `buying`: everything on offer has a worth and a price in one unit; packs, and where jokers stand
 - `targets`: consumables, and the cards to use them on
 - `preferences`: its tables and its few numbers (`Taste`), tuned on validation seeds
 
@@ -19,14 +19,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jimbot.games.balatro.compile import njit
+from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.heuristic import sight, steps
+from jimbot.games.balatro.heuristic.buying import go_shopping, open_pack, place_grabbed
 from jimbot.games.balatro.heuristic.plan import new_plans
+from jimbot.games.balatro.heuristic.playing import play_round
 from jimbot.games.balatro.heuristic.preferences import Taste
-from jimbot.games.balatro.heuristic.rounds import play_round
-from jimbot.games.balatro.heuristic.shopping import go_shopping, open_pack, place_grabbed
 from jimbot.games.balatro.heuristic.targets import use_something
-from jimbot.games.balatro.state import BLIND_SELECT, PACK, ROUND_EVAL, SELECTING_HAND, SHOP
+from jimbot.games.balatro.rules.state import BLIND_SELECT, PACK, ROUND_EVAL, SELECTING_HAND, SHOP
 
 
 @njit

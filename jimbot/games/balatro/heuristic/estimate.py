@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from jimbot.games.balatro.compile import njit
-from jimbot.games.balatro.content import BONUS, GLASS, HANDS, JOKERS, LUCKY, MULT, SUITS, WILD
-from jimbot.games.balatro.fields import FIRST_JOKER_ITEM, HAND_ROWS, JOKER_ROWS, STONE_ITEM
+from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.encoding.fields import FIRST_JOKER_ITEM, HAND_ROWS, JOKER_ROWS, STONE_ITEM
 from jimbot.games.balatro.heuristic import sight
 from jimbot.games.balatro.heuristic.plan import CARDS, FIRST_ITEM, MOST_DECK, MOST_DRAWN, SAMPLES
-from jimbot.games.balatro.jokers import registry as r
+from jimbot.games.balatro.rules.content import BONUS, GLASS, HANDS, JOKERS, LUCKY, MULT, SUITS, WILD
+from jimbot.games.balatro.rules.jokers import registry as r
 
 TYPES = len(HANDS)
 (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from jimbot.games.balatro.content import HANDS, SUITS
-from jimbot.games.balatro.fields import HAND_ROWS, STONE_ITEM
+from jimbot.games.balatro.encoding.fields import HAND_ROWS, STONE_ITEM
 from jimbot.games.balatro.heuristic.preferences import Taste
+from jimbot.games.balatro.rules.content import HANDS, SUITS
 
 SAMPLES, MOST_DRAWN = 30, 14
 FIRST_ITEM = HAND_ROWS  # cards 0..15 are the hand's, 16 + item those of the deck

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jimbot.games.balatro.content import CONSUMABLES, JOKERS, PACK_KINDS, VOUCHERS
-from jimbot.games.balatro.jokers import registry
-from jimbot.games.balatro.jokers.evaluate import main_quantity  # noqa: F401  (importing it defines the jokers)
+from jimbot.games.balatro.rules.content import CONSUMABLES, JOKERS, PACK_KINDS, VOUCHERS
+from jimbot.games.balatro.rules.jokers import registry
+from jimbot.games.balatro.rules.jokers.evaluate import main_quantity  # noqa: F401  (importing it defines the jokers)
 
 
 class Taste(NamedTuple):
@@ -25,7 +25,7 @@ class Taste(NamedTuple):
     patience: float = 0.8
     """A hand on pace is given up if this share of what one discard promises is more."""
     dollar: float = 1.0
-    """How dear money is, as a multiple of the table in `shopping`."""
+    """How dear money is, as a multiple of the table in `buying`."""
     interest_rounds: float = 12.0
     """For how many rounds interest is missed when money is spent."""
     planet: float = 2.0

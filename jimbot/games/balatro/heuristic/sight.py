@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jimbot.games.balatro.compile import njit
-from jimbot.games.balatro.fields import places, start, stride
+from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.encoding.fields import places, start, stride
 
 PHASE = start("phase")
 HAND_CARD, HAND_ENHANCEMENT, HAND_EDITION, HAND_SEAL = (

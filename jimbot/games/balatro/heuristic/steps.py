@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from jimbot.games.balatro import actions, run
-from jimbot.games.balatro.compile import njit
-from jimbot.games.balatro.fields import HAND_ROWS
+from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.encoding import action_table
+from jimbot.games.balatro.encoding.fields import HAND_ROWS
 from jimbot.games.balatro.heuristic import sight
+from jimbot.games.balatro.rules import decisions
 
-FIRST = actions.FIRST
-PLAY, DISCARD, CHOOSE = FIRST[run.PLAY], FIRST[run.DISCARD], FIRST[actions.CHOOSE]
-PLAY_CHOSEN, DISCARD_CHOSEN = FIRST[actions.PLAY_CHOSEN], FIRST[actions.DISCARD_CHOSEN]
+FIRST = action_table.FIRST
+PLAY, DISCARD, CHOOSE = FIRST[decisions.PLAY], FIRST[decisions.DISCARD], FIRST[action_table.CHOOSE]
+PLAY_CHOSEN, DISCARD_CHOSEN = FIRST[action_table.PLAY_CHOSEN], FIRST[action_table.DISCARD_CHOSEN]
 USE, PICK, SKIP_PACK, BUY, BUY_AND_USE = (
-    FIRST[kind] for kind in (run.USE, run.PICK, run.SKIP_PACK, run.BUY, run.BUY_AND_USE)
+    FIRST[kind] for kind in (decisions.USE, decisions.PICK, decisions.SKIP_PACK, decisions.BUY, decisions.BUY_AND_USE)
 )
-REDEEM, OPEN, REROLL, NEXT = (FIRST[kind] for kind in (run.REDEEM, run.OPEN, run.REROLL, run.NEXT))
+REDEEM, OPEN, REROLL, NEXT = (
+    FIRST[kind] for kind in (decisions.REDEEM, decisions.OPEN, decisions.REROLL, decisions.NEXT)
+)
 SELL_JOKER, SELL_CONSUMABLE, SELECT, SKIP = (
-    FIRST[kind] for kind in (run.SELL_JOKER, run.SELL_CONSUMABLE, run.SELECT, run.SKIP)
+    FIRST[kind] for kind in (decisions.SELL_JOKER, decisions.SELL_CONSUMABLE, decisions.SELECT, decisions.SKIP)
 )
-REROLL_BOSS, CASH_OUT, SORT = FIRST[run.REROLL_BOSS], FIRST[run.CASH_OUT], FIRST[run.SORT]
-GRAB_JOKER, PLACE = FIRST[actions.GRAB_JOKER], FIRST[actions.PLACE]
+REROLL_BOSS, CASH_OUT, SORT = FIRST[decisions.REROLL_BOSS], FIRST[decisions.CASH_OUT], FIRST[decisions.SORT]
+GRAB_JOKER, PLACE = FIRST[action_table.GRAB_JOKER], FIRST[action_table.PLACE]
 NOTHING = -1
 
-_SUBSET = np.full(1 << actions.SUBSET_CARDS, -1, np.int64)
-for _number, _cards in enumerate(actions.SUBSETS):
+_SUBSET = np.full(1 << action_table.SUBSET_CARDS, -1, np.int64)
+for _number, _cards in enumerate(action_table.SUBSETS):
     _SUBSET[sum(1 << _card for _card in _cards)] = _number
 _DIRECT = len(_SUBSET)
 

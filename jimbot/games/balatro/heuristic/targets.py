@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from jimbot.games.balatro.compile import njit
-from jimbot.games.balatro.content import CONSUMABLE_MAX_TARGETS
-from jimbot.games.balatro.fields import CONSUMABLE_ROWS, FIRST_CONSUMABLE_ITEM, HAND_ROWS, JOKER_ROWS, STONE_ITEM
+from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.encoding.fields import (
+    CONSUMABLE_ROWS,
+    FIRST_CONSUMABLE_ITEM,
+    HAND_ROWS,
+    JOKER_ROWS,
+    STONE_ITEM,
+)
 from jimbot.games.balatro.heuristic import preferences as like
 from jimbot.games.balatro.heuristic import sight, steps
+from jimbot.games.balatro.rules.content import CONSUMABLE_MAX_TARGETS
 
 
 @njit

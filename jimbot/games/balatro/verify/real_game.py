@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jimbot.games.balatro import seeds, staging
-from jimbot.games.balatro.content import BLINDS, CONSUMABLES, EDITIONS, HANDS, JOKERS, TAGS, VOUCHERS
-from jimbot.games.balatro.names import find_deck, find_id, find_stake
+from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, EDITIONS, HANDS, JOKERS, TAGS, VOUCHERS
+from jimbot.games.balatro.seeds import finding
+from jimbot.games.balatro.verify import staging
 from jimbot.games.balatro.verify.report import Entry, FileReport
 from jimbot.games.balatro.verify.scoring import Table
 from jimbot.games.balatro.verify.seeds import StagedRun
+from jimbot.games.balatro.view.names import find_deck, find_id, find_stake
 
 _RUN_FIELDS = ("seed", "deck", "stake", "antes", "shops", "opening_hands")
 _SHOP_FIELDS = (
@@ -60,7 +61,7 @@ def check_real_game(recorded: dict[str, Any], report: FileReport) -> None:
 
 def _check_ante(entry: Entry, ante: int, expected: dict[str, Any], deck: str, stake: str) -> None:
     entry.only_known("", expected, ("boss", "tags", "voucher"))
-    got = seeds.preview(entry.seed, ante, deck, stake, shop_cards=0, first_packs=0, later_packs=0).antes[-1]
+    got = finding.preview(entry.seed, ante, deck, stake, shop_cards=0, first_packs=0, later_packs=0).antes[-1]
     for name, table, value in (("boss", BLINDS, got.boss), ("voucher", VOUCHERS, got.voucher)):
         if name in expected:
             recorded = table.name(find_id(table, expected[name]))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jimbot.games.balatro import staging
-from jimbot.games.balatro.content import (
+from jimbot.games.balatro.rules.content import (
     BLINDS,
     EDITIONS,
     ENHANCEMENTS,
@@ -19,8 +18,8 @@ from jimbot.games.balatro.content import (
     SUITS,
     parse_card,
 )
-from jimbot.games.balatro.scratch import new_scratch
-from jimbot.games.balatro.state import (
+from jimbot.games.balatro.rules.scratch import new_scratch
+from jimbot.games.balatro.rules.state import (
     CARD_DEBUFFED,
     CARD_PLAYED_THIS_ANTE,
     DEBUFFED,
@@ -32,9 +31,10 @@ from jimbot.games.balatro.state import (
     RENTAL,
     new_games,
 )
-from jimbot.games.balatro.streams import seed_bytes
-from jimbot.games.balatro.traces import JOKER_COUNTERS, JOKER_VALUES, joker_state
+from jimbot.games.balatro.rules.streams import seed_bytes
+from jimbot.games.balatro.verify import staging
 from jimbot.games.balatro.verify.report import Entry, FileReport, same_value
+from jimbot.games.balatro.verify.states import JOKER_COUNTERS, JOKER_VALUES, joker_state
 
 _CARD_FIELDS = ("c", "enh", "ed", "seal", "perma", "played_this_ante", "debuff")
 _JOKER_FLAGS = {"eternal": ETERNAL, "perishable": PERISHABLE, "rental": RENTAL, "debuff": DEBUFFED}

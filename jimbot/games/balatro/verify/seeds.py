@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.games.balatro import seeds, staging, streams
-from jimbot.games.balatro.content import (
+from jimbot.games.balatro.rules import streams
+from jimbot.games.balatro.rules.content import (
     DECKS,
     LETTER_OF_RANK,
     PACKS,
@@ -16,10 +16,12 @@ from jimbot.games.balatro.content import (
     SUITS,
     card_code,
 )
-from jimbot.games.balatro.names import find_deck, find_stake
-from jimbot.games.balatro.scratch import new_scratch
-from jimbot.games.balatro.state import MAX_BOOSTERS, MAX_PACK_CARDS, MAX_SHOP_CARDS, new_games
+from jimbot.games.balatro.rules.scratch import new_scratch
+from jimbot.games.balatro.rules.state import MAX_BOOSTERS, MAX_PACK_CARDS, MAX_SHOP_CARDS, new_games
+from jimbot.games.balatro.seeds import finding
+from jimbot.games.balatro.verify import staging
 from jimbot.games.balatro.verify.report import Entry, FileReport
+from jimbot.games.balatro.view.names import find_deck, find_stake
 
 FIRST_BOOSTER = ("p_buffoon_normal_1", "p_buffoon_normal_2")  # which of its two pictures it shows is not seeded
 _NEW_ROUND = streams.stream_id("nr{ante}")
@@ -65,7 +67,7 @@ class StagedRun:
 
 def decoded(codes: Iterable[int]) -> list[dict[str, Any]]:
     """Items as recordings write them; 0 is an empty place."""
-    return [seeds.decode_item(int(code)).as_dict() for code in codes if code]
+    return [finding.decode_item(int(code)).as_dict() for code in codes if code]
 
 
 def same_first_booster(recorded: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -76,7 +78,7 @@ def same_first_booster(recorded: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _check_antes(entry: Entry, recorded: list[dict[str, Any]], deck: str, stake: str) -> None:
-    view = seeds.preview(
+    view = finding.preview(
         entry.seed,
         antes=max(row["ante"] for row in recorded),
         deck=deck,

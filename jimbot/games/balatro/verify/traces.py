@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import JimbotError
-from jimbot.games.balatro import run
-from jimbot.games.balatro.content import HANDS
-from jimbot.games.balatro.traces import JOKER_COUNTERS, JOKER_VALUES, read_action, read_state, start_recorded
+from jimbot.games.balatro.rules import decisions
+from jimbot.games.balatro.rules.content import HANDS
 from jimbot.games.balatro.verify.report import UNKNOWN_FIELD, Difference, Entry, FileReport
 from jimbot.games.balatro.verify.seeds import FIRST_BOOSTER
+from jimbot.games.balatro.verify.states import JOKER_COUNTERS, JOKER_VALUES, read_action, read_state, start_recorded
 
 _RECORD_FIELDS = ("game", "step", "action", "state", "scored")
 _START_FIELDS = ("seed", "deck", "stake", "challenge", "endless")
@@ -82,12 +82,12 @@ def _take(entry: Entry, g: Any, s: Any, action: dict[str, Any]) -> bool:
     except JimbotError as problem:
         entry.differ("action", action, str(problem))
         return False
-    if not run.apply(g, s, kind, index, targets):
+    if not decisions.apply(g, s, kind, index, targets):
         entry.differ("legal", action, f"not legal in phase {read_state(g)['phase']}")
         return False
-    if g.hand_count and run.ACTION_KINDS[kind] not in _KEEPS_ORDER:
+    if g.hand_count and decisions.ACTION_KINDS[kind] not in _KEEPS_ORDER:
         # The game keeps the order after a consumable has changed cards; recordings show the hand sorted.
-        run.apply(g, s, run.SORT, int(g.sort_by_suit), _NONE)
+        decisions.apply(g, s, decisions.SORT, int(g.sort_by_suit), _NONE)
     return True
 
 

@@ -1,0 +1,247 @@
+"""Whether a record can be a game at all: asked of every snapshot before it is accepted, and of games under test.
+
+Compiled rules trust their record: a count or an id out of range would read or write beyond an array. So nothing that
+comes from outside reaches them without this.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules.content import (
+    BLINDS,
+    CHALLENGES,
+    CONSUMABLES,
+    DECKS,
+    EDITIONS,
+    ENHANCEMENTS,
+    HANDS,
+    JOKERS,
+    PACKS,
+    SEALS,
+    STAKES,
+    TAGS,
+    VOUCHERS,
+)
+from jimbot.games.balatro.rules.state import (
+    FIRST_PACK_OFFER,
+    GRABBED_CONSUMABLE,
+    GRABBED_HAND_CARD,
+    GRABBED_JOKER,
+    IN_DECK,
+    IN_DISCARD,
+    IN_HAND,
+    MAX_BOOSTERS,
+    MAX_CARDS,
+    MAX_CONSUMABLES,
+    MAX_HAND,
+    MAX_JOKERS,
+    MAX_PACK_CARDS,
+    MAX_SHOP_CARDS,
+    MAX_SHOP_VOUCHERS,
+    MAX_TAGS,
+    NOTHING,
+    NOWHERE,
+    OFFER_CARD,
+    OFFER_CONSUMABLE,
+    OFFER_JOKER,
+    PACK,
+    PHASE_NAMES,
+)
+from jimbot.games.balatro.rules.streams import RESAMPLE_CAPACITY, TEMPLATES
+
+FAULTS = (
+    "is in order",
+    "has a number outside its range",
+    "has more entries in a list than fit",
+    "holds a joker or consumable that does not exist",
+    "offers something that does not exist",
+    "has a playing card that does not exist",
+    "has a playing card in two places or in none",
+    "has chosen or grabbed a card that is not there",
+)
+_SOUND, _RANGE, _COUNT, _HELD, _OFFER, _CARD, _PLACE, _CHOICE = range(len(FAULTS))
+_MOST_ANTES = 1 << 20  # far beyond any game; streams count on it
+_PHASES, _DECKS, _STAKES, _CHALLENGES = len(PHASE_NAMES), len(DECKS), len(STAKES), len(CHALLENGES)
+_BLINDS, _TAGS, _HANDS, _VOUCHERS, _PACKS = len(BLINDS), len(TAGS), len(HANDS), len(VOUCHERS), len(PACKS)
+_JOKERS, _CONSUMABLES, _EDITIONS, _SEALS = len(JOKERS), len(CONSUMABLES), len(EDITIONS), len(SEALS)
+_ENHANCEMENTS, _STREAMS = len(ENHANCEMENTS), len(TEMPLATES)
+
+
+@njit
+def _within(value, least, most):
+    return value >= least and value <= most
+
+
+@njit
+def _numbers_fit(g):
+    if not (g.phase < _PHASES and g.pack_phase < _PHASES and g.deck < _DECKS and g.challenge <= _CHALLENGES):
+        return False
+    if not (_within(g.stake, 1, _STAKES) and _within(g.ante, -_MOST_ANTES, _MOST_ANTES)):
+        return False
+    if not (_within(g.seed_length, 1, 8) and g.on_deck < 3 and g.boss < _BLINDS and g.blind < _BLINDS):
+        return False
+    if not (_within(g.last_hand, -1, _HANDS - 1) and _within(g.most_played_hand, -1, _HANDS - 1)):
+        return False
+    if not (_within(g.mouth_hand, -1, _HANDS - 1) and _within(g.last_tarot_planet, -1, _CONSUMABLES - 1)):
+        return False
+    if not (_within(g.ante_voucher, -1, _VOUCHERS - 1) and _within(g.pack_id, -1, _PACKS - 1)):
+        return False
+    if not (g.skip_tag[0] < _TAGS and g.skip_tag[1] < _TAGS and g.steps >= 0 and g.next_serial >= 0):
+        return False
+    for hand in range(_HANDS):
+        if g.hand_level[hand] < 1 or g.hand_played[hand] < 0:
+            return False
+    if np.isnan(g.requirement) or np.isnan(g.score):
+        return False
+    return g.phase != PACK or g.pack_id >= 0
+
+
+@njit
+def _counts_fit(g):
+    return (
+        _within(g.joker_count, 0, MAX_JOKERS)
+        and _within(g.consumable_count, 0, MAX_CONSUMABLES)
+        and _within(g.card_count, 0, MAX_CARDS)
+        and _within(g.pile_count, 0, g.card_count)
+        and _within(g.hand_count, 0, min(MAX_HAND, g.card_count))
+        and _within(g.tag_count, 0, MAX_TAGS)
+        and _within(g.shop_slots, 0, MAX_SHOP_CARDS)
+        and _within(g.shop_count, 0, MAX_SHOP_CARDS)
+        and _within(g.pack_count, 0, MAX_PACK_CARDS)
+        and _within(g.voucher_count, 0, MAX_SHOP_VOUCHERS)
+        and _within(g.booster_count, 0, MAX_BOOSTERS)
+        and _within(g.resample_count, 0, RESAMPLE_CAPACITY)
+    )
+
+
+@njit
+def _held_exist(g):
+    for index in range(g.joker_count):
+        if g.joker_id[index] >= _JOKERS or g.joker_edition[index] >= _EDITIONS or np.isnan(g.joker_value[index]):
+            return False
+    for index in range(g.consumable_count):
+        if g.consumable_id[index] >= _CONSUMABLES or g.consumable_edition[index] >= _EDITIONS:
+            return False
+    for index in range(g.tag_count):
+        if g.tag_id[index] >= _TAGS or not _within(g.tag_hand[index], -1, _HANDS - 1):
+            return False
+    for entry in range(g.resample_count):
+        if (g.resample_key[entry] >> 16 & 0xFF) >= _STREAMS:
+            return False
+    return True
+
+
+@njit
+def _offer_exists(g, place):
+    kind, identifier = g.offer_kind[place], g.offer_id[place]
+    if g.offer_edition[place] >= _EDITIONS:
+        return False
+    if kind == OFFER_JOKER:
+        return identifier < _JOKERS
+    if kind == OFFER_CONSUMABLE:
+        return identifier < _CONSUMABLES
+    if kind != OFFER_CARD or g.offer_enhancement[place] > _ENHANCEMENTS or g.offer_seal[place] > _SEALS:
+        return False
+    return _within(identifier, 2, 14) and g.offer_suit[place] < 4
+
+
+@njit
+def _offers_exist(g):
+    for place in range(g.shop_count):
+        if not _offer_exists(g, place):
+            return False
+    for place in range(FIRST_PACK_OFFER, FIRST_PACK_OFFER + g.pack_count):
+        if not _offer_exists(g, place):
+            return False
+    for index in range(g.voucher_count):
+        if g.shop_voucher[index] >= _VOUCHERS:
+            return False
+    for index in range(g.booster_count):
+        if g.booster_id[index] >= _PACKS:
+            return False
+    return True
+
+
+@njit
+def _cards_exist(g):
+    """Every owned card once, with a face; the tally of enhancements agrees."""
+    tally = np.zeros(_ENHANCEMENTS + 1, np.int64)
+    seen = np.zeros(MAX_CARDS, np.uint8)
+    for index in range(g.card_count):
+        slot = g.cards[index]
+        if slot >= MAX_CARDS or seen[slot]:
+            return False
+        seen[slot] = 1
+        if not _within(g.card_rank[slot], 2, 14) or g.card_suit[slot] >= 4 or g.card_first_suit[slot] >= 4:
+            return False
+        if g.card_enhancement[slot] > _ENHANCEMENTS or g.card_edition[slot] >= _EDITIONS or g.card_seal[slot] > _SEALS:
+            return False
+        tally[g.card_enhancement[slot]] += 1
+    for enhancement in range(_ENHANCEMENTS + 1):
+        if tally[enhancement] != g.enhancement_count[enhancement]:
+            return False
+    return True
+
+
+@njit
+def _listed_once(g, slots, count, place, seen):
+    for index in range(count):
+        slot = slots[index]
+        if slot >= MAX_CARDS or seen[slot] or g.card_place[slot] != place:
+            return False
+        seen[slot] = 1
+    return True
+
+
+@njit
+def _places_agree(g):
+    """Every owned card is in the pile, in the hand or discarded, and only there."""
+    seen = np.zeros(MAX_CARDS, np.uint8)
+    if not _listed_once(g, g.pile, g.pile_count, IN_DECK, seen):
+        return False
+    if not _listed_once(g, g.hand, g.hand_count, IN_HAND, seen):
+        return False
+    discarded = 0
+    placed = 0
+    for slot in range(MAX_CARDS):
+        placed += g.card_place[slot] != NOWHERE
+        discarded += g.card_place[slot] == IN_DISCARD
+    for index in range(g.card_count):
+        if g.card_place[g.cards[index]] == NOWHERE:
+            return False
+    return placed == g.card_count and g.pile_count + g.hand_count + discarded == g.card_count
+
+
+@njit
+def _choice_is_there(g):
+    if g.hand_count < MAX_HAND and g.selected >> np.uint64(g.hand_count) != np.uint64(0):
+        return False
+    if g.grabbed == NOTHING:
+        return True
+    if g.grabbed == GRABBED_JOKER:
+        return g.grabbed_index < g.joker_count and g.joker_count > 1
+    if g.grabbed == GRABBED_CONSUMABLE:
+        return g.grabbed_index < g.consumable_count and g.consumable_count > 1
+    return g.grabbed == GRABBED_HAND_CARD and g.grabbed_index < g.hand_count and g.hand_count > 1
+
+
+@njit
+def find_fault(g):
+    """What is wrong with a record, as a number of `FAULTS`; 0 if nothing is."""
+    if not _numbers_fit(g):
+        return _RANGE
+    if not _counts_fit(g):
+        return _COUNT
+    if not _held_exist(g):
+        return _HELD
+    if not _offers_exist(g):
+        return _OFFER
+    if not _cards_exist(g):
+        return _CARD
+    if not _places_agree(g):
+        return _PLACE
+    if not _choice_is_there(g):
+        return _CHOICE
+    return _SOUND

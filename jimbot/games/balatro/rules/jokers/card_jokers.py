@@ -1,0 +1,158 @@
+"""Jokers that look at single cards: scored ones, held ones, and those that trigger cards again."""
+
+from __future__ import annotations
+
+from jimbot.games.balatro.rules.content import GOLD, SUITS
+from jimbot.games.balatro.rules.create import draw_tarot
+from jimbot.games.balatro.rules.hands import is_debuffed, is_face, rank_of
+from jimbot.games.balatro.rules.inventory import doom, give_consumable, has_consumable_room
+from jimbot.games.balatro.rules.jokers.evaluate import chance
+from jimbot.games.balatro.rules.jokers.registry import (
+    ANCIENT_SUIT,
+    ANY_CARD,
+    CHIPS,
+    ENHANCEMENT,
+    FACE,
+    FIRST_CARD,
+    FIRST_FACE,
+    IDOL,
+    RANKS,
+    SUIT,
+    VALUE,
+    X_MULT,
+    CardRow,
+    MainRow,
+    RetriggerRow,
+    amount,
+    define,
+    ranks,
+)
+from jimbot.games.balatro.rules.pools import EIGHT_BALL
+from jimbot.games.balatro.rules.streams import stream_id
+
+_SPADES, _HEARTS, _CLUBS, _DIAMONDS = range(len(SUITS))
+_JACK, _QUEEN, _KING, _ACE = 11, 12, 13, 14
+
+# --- by suit ---
+define("j_greedy_joker", scores=CardRow(SUIT, _DIAMONDS, mult="extra.s_mult"))
+define("j_lusty_joker", scores=CardRow(SUIT, _HEARTS, mult="extra.s_mult"))
+define("j_wrathful_joker", scores=CardRow(SUIT, _SPADES, mult="extra.s_mult"))
+define("j_gluttenous_joker", scores=CardRow(SUIT, _CLUBS, mult="extra.s_mult"))
+define("j_rough_gem", scores=CardRow(SUIT, _DIAMONDS, dollars="extra"))
+define(
+    "j_bloodstone",
+    scores=CardRow(SUIT, _HEARTS, x_mult="extra.Xmult", stream=stream_id("bloodstone"), odds="extra.odds"),
+)
+define("j_arrowhead", scores=CardRow(SUIT, _SPADES, chips="extra"))
+define("j_onyx_agate", scores=CardRow(SUIT, _CLUBS, mult="extra"))
+define("j_ancient", scores=CardRow(ANCIENT_SUIT, x_mult="extra"))
+define("j_idol", scores=CardRow(IDOL, x_mult="extra"))
+
+# --- by rank ---
+define("j_fibonacci", scores=CardRow(RANKS, ranks(_ACE, 2, 3, 5, 8), mult="extra"))
+define("j_even_steven", scores=CardRow(RANKS, ranks(2, 4, 6, 8, 10), mult="extra"))
+define("j_odd_todd", scores=CardRow(RANKS, ranks(_ACE, 3, 5, 7, 9), chips="extra"))
+define("j_scholar", scores=CardRow(RANKS, ranks(_ACE), chips="extra.chips", mult="extra.mult"))
+define("j_walkie_talkie", scores=CardRow(RANKS, ranks(10, 4), chips="extra.chips", mult="extra.mult"))
+define("j_triboulet", scores=CardRow(RANKS, ranks(_KING, _QUEEN), x_mult="extra"))
+
+# --- face cards ---
+define("j_scary_face", scores=CardRow(FACE, chips="extra"))
+define("j_smiley", scores=CardRow(FACE, mult="extra"))
+define("j_photograph", scores=CardRow(FIRST_FACE, x_mult="extra"))
+define("j_business", scores=CardRow(FACE, dollars="extra", stream=stream_id("business"), odds=2))
+
+# --- by enhancement ---
+define("j_ticket", scores=CardRow(ENHANCEMENT, GOLD, dollars="extra"))
+
+
+# --- those that change something when a card scores ---
+
+_EIGHT_BALL_STREAM = stream_id("8ball")
+_EIGHT_BALL_ODDS = amount("j_8_ball", "extra")
+
+
+def _eight_ball(g, s, i, copied, slot):
+    """A scored 8 may create a Tarot; without room not even the chance is rolled."""
+    if rank_of(g, slot) == 8 and has_consumable_room(g) and chance(g, s, _EIGHT_BALL_STREAM, _EIGHT_BALL_ODDS):
+        give_consumable(g, draw_tarot(g, EIGHT_BALL))
+
+
+define("j_8_ball", score_card=_eight_ball)
+
+_HIKER_CHIPS = int(amount("j_hiker", "extra"))
+
+
+def _hiker(g, s, i, copied, slot):
+    """Every trigger makes the card worth more for good, from its next trigger on."""
+    g.card_extra_chips[slot] += _HIKER_CHIPS
+
+
+define("j_hiker", score_card=_hiker)
+
+_WEE_CHIPS = amount("j_wee", "extra.chip_mod")
+
+
+def _wee(g, s, i, copied, slot):
+    if not copied and rank_of(g, slot) == 2:
+        g.joker_value[i] += _WEE_CHIPS
+
+
+define("j_wee", score_card=_wee, gives=MainRow(CHIPS, 1, VALUE))
+
+_LUCKY_CAT_GAIN = amount("j_lucky_cat", "extra")
+
+
+def _lucky_cat(g, s, i, copied, slot):
+    if not copied and s.lucky_hit:
+        g.joker_value[i] += _LUCKY_CAT_GAIN
+
+
+define("j_lucky_cat", score_card=_lucky_cat, gives=MainRow(X_MULT, 1, VALUE))
+
+# --- cards held in hand ---
+define("j_baron", held=CardRow(RANKS, ranks(_KING), x_mult="extra"))
+define("j_shoot_the_moon", held=CardRow(RANKS, ranks(_QUEEN), mult="extra"))
+
+
+def _raised_fist(g, s, i, copied, slot):
+    """The lowest held card gives twice its chips as Mult; `s.lowest_held` is the rightmost of the lowest rank."""
+    if slot == s.lowest_held and not is_debuffed(g, slot):
+        rank = g.card_rank[slot]
+        s.mult += 2 * (11 if rank == _ACE else min(rank, 10))
+        s.had_effect = True
+
+
+define("j_raised_fist", held_card=_raised_fist)
+
+_PARKING_STREAM = stream_id("parking")
+_PARKING_ODDS = amount("j_reserved_parking", "extra.odds")
+_PARKING_DOLLARS = int(amount("j_reserved_parking", "extra.dollars"))
+
+
+def _reserved_parking(g, s, i, copied, slot):
+    """A failed chance is no effect, so it is not tried again by retriggers."""
+    if is_face(g, s, slot) and chance(g, s, _PARKING_STREAM, _PARKING_ODDS):
+        s.dollars += _PARKING_DOLLARS
+        s.had_effect = True
+
+
+define("j_reserved_parking", held_card=_reserved_parking)
+define("j_mime", passive="retrigger_held")  # counted in scoring.py with Red Seals
+
+# --- triggering scored cards again ---
+define("j_hack", retriggers=RetriggerRow(RANKS, ranks(2, 3, 4, 5)))
+define("j_sock_and_buskin", retriggers=RetriggerRow(FACE))
+define("j_hanging_chad", retriggers=RetriggerRow(FIRST_CARD))
+define("j_dusk", retriggers=RetriggerRow(ANY_CARD, only_last_hand=True))
+
+
+def _seltzer_is_drunk(g, s, i, copied):
+    """One use less per played hand; used up at 0."""
+    if not copied:
+        g.joker_value[i] -= 1
+        if g.joker_value[i] <= 0:
+            doom(g, i)
+
+
+define("j_selzer", retriggers=RetriggerRow(ANY_CARD, times=1), after=_seltzer_is_drunk)

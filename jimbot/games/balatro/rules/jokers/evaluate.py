@@ -1,0 +1,253 @@
+"""What the rows of the registry mean: conditions, quantities, and the effects on chips and Mult."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules.challenges import CHIPS_CAPPED_BY_MONEY
+from jimbot.games.balatro.rules.content import JOKERS, WILD
+from jimbot.games.balatro.rules.hands import is_face, is_flush_suit, is_printed_suit, is_suit, rank_of
+from jimbot.games.balatro.rules.jokers import registry as r
+from jimbot.games.balatro.rules.prices import joker_sell_value
+from jimbot.games.balatro.rules.state import IN_HAND
+from jimbot.games.balatro.rules.streams import roll
+
+_STENCIL = JOKERS.id("j_stencil")
+_SPADES, _HEARTS, _CLUBS, _DIAMONDS = range(4)
+_FLOWER_POT_ORDER = np.array([_HEARTS, _DIAMONDS, _SPADES, _CLUBS], np.int64)
+_SEEING_DOUBLE_ORDER = np.array([_CLUBS, _DIAMONDS, _SPADES, _HEARTS], np.int64)
+
+
+# --- effects ---
+
+
+@njit
+def add_chips(g, s, amount):
+    """Adds chips; Rich get Richer caps them at the money held."""
+    s.chips += amount
+    if CHIPS_CAPPED_BY_MONEY[g.challenge]:
+        s.chips = min(s.chips, max(0.0, np.float64(g.money)))
+
+
+@njit
+def chance(g, s, stream, one_in):
+    """Rolls a listed chance of 1 in N; where only the certain counts, it fails unrolled."""
+    return not s.certain and roll(g, stream) < s.odds / one_in
+
+
+# --- conditions of the main pass ---
+
+
+@njit
+def _held_all_black(g, s):
+    for place in range(g.hand_count):
+        slot = g.hand[place]
+        if g.card_place[slot] == IN_HAND:
+            if not (is_flush_suit(g, s, slot, _SPADES) or is_flush_suit(g, s, slot, _CLUBS)):
+                return False
+    return True
+
+
+@njit
+def _all_four_suits(g, s):
+    """Flower Pot: plain cards first, each filling one suit and debuffed or not; then Wild Cards fill gaps."""
+    filled = 0
+    for wild in range(2):
+        for index in range(s.scoring_count):
+            slot = s.scoring[index]
+            if (g.card_enhancement[slot] == WILD) == (wild == 1):
+                for place in range(4):
+                    suit = _FLOWER_POT_ORDER[place]
+                    passes = is_suit(g, s, slot, suit) if wild == 1 else is_printed_suit(g, s, slot, suit)
+                    if passes and not filled >> suit & 1:
+                        filled |= 1 << suit
+                        break
+    return filled == 15
+
+
+@njit
+def _club_and_other(g, s):
+    """Seeing Double: plain cards count for every suit they pass; each Wild Card fills the first empty one."""
+    filled = 0
+    for wild in range(2):
+        for index in range(s.scoring_count):
+            slot = s.scoring[index]
+            if (g.card_enhancement[slot] == WILD) == (wild == 1):
+                for place in range(4):
+                    suit = _SEEING_DOUBLE_ORDER[place]
+                    if is_suit(g, s, slot, suit) and not filled >> suit & 1:
+                        filled |= 1 << suit
+                        if wild == 1:
+                            break
+    return (filled >> _CLUBS & 1) == 1 and filled != 1 << _CLUBS
+
+
+@njit
+def main_condition(g, s, i, condition, argument):
+    """Whether a main row applies to this hand."""
+    if condition == r.ALWAYS:
+        return True
+    if condition == r.CONTAINS:
+        return (s.contains >> argument & 1) == 1
+    if condition == r.PLAYED_AT_MOST:
+        return s.played_count <= argument
+    if condition == r.NO_DISCARDS_LEFT:
+        return g.discards_left == 0
+    if condition == r.LAST_HAND:
+        return g.hands_left == 0
+    if condition == r.PLAYED_THIS_ROUND:
+        return g.hand_played_round[s.hand] > 1
+    if condition == r.ENHANCED_AT_LEAST:
+        return s.enhanced_tally >= argument
+    if condition == r.HELD_ALL_BLACK:
+        return _held_all_black(g, s)
+    if condition == r.ALL_FOUR_SUITS:
+        return _all_four_suits(g, s)
+    if condition == r.CLUB_AND_OTHER:
+        return _club_and_other(g, s)
+    # EVERY_SIXTH_HAND: counted from the joker's creation; `argument` hands pass between two hits
+    return (argument - 1 - (g.hands_played - g.joker_counter[i])) % (argument + 1) == argument
+
+
+# --- quantities of the main pass ---
+
+
+@njit
+def _other_sell_values(g, i):
+    total = 0
+    for other in range(g.joker_count):
+        if other != i:
+            total += joker_sell_value(g, other)
+    return total
+
+
+@njit
+def _empty_slots(g):
+    stencils = 0
+    for other in range(g.joker_count):
+        if g.joker_id[other] == _STENCIL:
+            stencils += 1
+    return g.joker_slots - g.joker_count + stencils
+
+
+@njit
+def main_quantity(g, s, i, quantity):
+    """The number a main row counts."""
+    if quantity == r.ONE:
+        return 1.0
+    if quantity == r.VALUE:
+        return g.joker_value[i]
+    if quantity == r.DISCARDS_LEFT:
+        return np.float64(g.discards_left)
+    if quantity == r.JOKERS_HELD:
+        return np.float64(g.joker_count)
+    if quantity == r.PILE:
+        return np.float64(g.pile_count)
+    if quantity == r.STONE_CARDS:
+        return np.float64(s.stone_tally)
+    if quantity == r.STEEL_CARDS:
+        return np.float64(s.steel_tally)
+    if quantity == r.TAROTS_USED:
+        return np.float64(g.tarots_used)
+    if quantity == r.TIMES_PLAYED:
+        return np.float64(g.hand_played[s.hand])
+    if quantity == r.SKIPS:
+        return np.float64(g.skips)
+    if quantity == r.CARDS_LOST:
+        return np.float64(max(0, g.starting_deck_size - g.card_count))
+    if quantity == r.MONEY:
+        return np.float64(max(0, g.money + s.dollars))
+    if quantity == r.MONEY_FIVES:
+        return np.float64(max(0, (g.money + s.dollars) // 5))
+    if quantity == r.OTHER_SELL_VALUES:
+        return np.float64(_other_sell_values(g, i))
+    return np.float64(_empty_slots(g))
+
+
+@njit
+def apply_main_row(g, s, i, joker):
+    """Runs the main row of a joker whose state is in place `i`."""
+    effect = r.MAIN_EFFECT[joker]
+    if effect == 0 or not main_condition(g, s, i, r.MAIN_CONDITION[joker], r.MAIN_ARGUMENT[joker]):
+        return
+    value = r.MAIN_OFFSET[joker] + r.MAIN_FACTOR[joker] * main_quantity(g, s, i, r.MAIN_QUANTITY[joker])
+    if effect == r.CHIPS:
+        add_chips(g, s, value)
+    elif effect == r.MULT:
+        s.mult += value
+    elif value > 1:
+        s.mult *= value
+
+
+# --- rows about single cards ---
+
+
+@njit
+def card_condition(g, s, slot, condition, argument):
+    """Whether a card row applies to a card."""
+    if condition == r.ANY_CARD:
+        return True
+    if condition == r.SUIT:
+        return is_suit(g, s, slot, argument)
+    if condition == r.RANKS:
+        return (argument >> rank_of(g, slot) & 1) == 1
+    if condition == r.FACE:
+        return is_face(g, s, slot)
+    if condition == r.FIRST_FACE:
+        return slot == s.first_face
+    if condition == r.FIRST_CARD:
+        return slot == s.scoring[0]
+    if condition == r.ENHANCEMENT:
+        return g.card_enhancement[slot] == argument
+    if condition == r.IDOL:
+        return rank_of(g, slot) == g.idol_rank and is_suit(g, s, slot, g.idol_suit)
+    if condition == r.ANCIENT_SUIT:
+        return is_suit(g, s, slot, g.ancient_suit)
+    return False
+
+
+_SCORED_CONDITION, _SCORED_ARGUMENT, _SCORED_STREAM = r.SCORED.condition, r.SCORED.argument, r.SCORED.stream
+_SCORED_CHIPS, _SCORED_MULT, _SCORED_X_MULT = r.SCORED.chips, r.SCORED.mult, r.SCORED.x_mult
+_SCORED_DOLLARS, _SCORED_ODDS = r.SCORED.dollars, r.SCORED.odds
+_HELD_CONDITION, _HELD_ARGUMENT = r.HELD.condition, r.HELD.argument
+_HELD_MULT, _HELD_X_MULT = r.HELD.mult, r.HELD.x_mult
+
+
+@njit
+def apply_scored_row(g, s, joker, slot):
+    """Runs a joker's row on one trigger of a scored card."""
+    condition = _SCORED_CONDITION[joker]
+    if condition == r.NEVER or not card_condition(g, s, slot, condition, _SCORED_ARGUMENT[joker]):
+        return
+    if _SCORED_STREAM[joker] >= 0 and not chance(g, s, _SCORED_STREAM[joker], _SCORED_ODDS[joker]):
+        return
+    if _SCORED_CHIPS[joker] != 0:
+        add_chips(g, s, _SCORED_CHIPS[joker])
+    s.mult += _SCORED_MULT[joker]
+    s.dollars += _SCORED_DOLLARS[joker]
+    if _SCORED_X_MULT[joker] != 0:
+        s.mult *= _SCORED_X_MULT[joker]
+
+
+@njit
+def apply_held_row(g, s, joker, slot):
+    """Runs a joker's row on one trigger of a card held in hand."""
+    condition = _HELD_CONDITION[joker]
+    if condition == r.NEVER or not card_condition(g, s, slot, condition, _HELD_ARGUMENT[joker]):
+        return
+    s.had_effect = True
+    s.mult += _HELD_MULT[joker]
+    if _HELD_X_MULT[joker] != 0:
+        s.mult *= _HELD_X_MULT[joker]
+
+
+@njit
+def row_retriggers(g, s, joker, slot):
+    """Extra triggers a joker gives a scored card."""
+    condition = r.RETRIGGER_CONDITION[joker]
+    if condition == r.NEVER or (r.RETRIGGER_LAST_HAND[joker] and g.hands_left > 0):
+        return 0
+    if card_condition(g, s, slot, condition, r.RETRIGGER_ARGUMENT[joker]):
+        return r.RETRIGGER_TIMES[joker]
+    return 0

@@ -1,0 +1,348 @@
+"""A round: selecting the blind, playing and discarding hands, and everything that happens when it ends."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import bosses
+from jimbot.games.balatro.rules.antes import draw_targets
+from jimbot.games.balatro.rules.boss_effects import lift_blind, set_blind
+from jimbot.games.balatro.rules.cards import remove_card, shuffle_pile
+from jimbot.games.balatro.rules.challenges import (
+    DEBUFF_PLAYED_CARDS,
+    DISCARD_COST,
+    ETERNAL_AFTER_ANTE,
+    NO_SLOTS_AFTER_ANTE,
+)
+from jimbot.games.balatro.rules.content import (
+    BLUE_SEAL,
+    ENHANCEMENTS,
+    GOLD,
+    HAND_PLANET,
+    HANDS,
+    JOKER_CAN_BE_ETERNAL,
+    JOKERS,
+    PURPLE_SEAL,
+    RED_SEAL,
+    TAGS,
+)
+from jimbot.games.balatro.rules.create import draw_tarot
+from jimbot.games.balatro.rules.dealing import draw_to_hand
+from jimbot.games.balatro.rules.hands import is_debuffed
+from jimbot.games.balatro.rules.inventory import (
+    give_consumable,
+    has_consumable_room,
+    remove_doomed,
+    set_joker_debuff,
+)
+from jimbot.games.balatro.rules.jokers import moments
+from jimbot.games.balatro.rules.pack_contents import most_played_hand
+from jimbot.games.balatro.rules.payout import settle_payout
+from jimbot.games.balatro.rules.piles import (
+    clear_forced_cards,
+    hand_limit,
+    lay_on_table,
+    nth_in_hand,
+    return_everything,
+)
+from jimbot.games.balatro.rules.pools import EIGHT_BALL, count_active
+from jimbot.games.balatro.rules.scoring import score_hand
+from jimbot.games.balatro.rules.state import (
+    CARD_DEBUFFED,
+    CARD_DEBUFFED_FOR_GOOD,
+    CARD_PLAYED_THIS_ANTE,
+    CURRENT,
+    DEFEATED,
+    ETERNAL,
+    GAME_OVER,
+    IN_DISCARD,
+    ON_TABLE,
+    PERISHABLE,
+    RENTAL,
+    ROUND_EVAL,
+    SELECTING_HAND,
+    WON,
+)
+from jimbot.games.balatro.rules.streams import pick, stream_id
+from jimbot.games.balatro.rules.tags import JUGGLE, find_tag, remove_tag
+from jimbot.games.balatro.rules.vouchers import draw_ante_voucher
+
+_NEW_ROUND, _HOOK = stream_id("nr{ante}"), stream_id("hook")
+_CHAOS, _MIME = JOKERS.id("j_chaos"), JOKERS.id("j_mime")
+_JUGGLE_CARDS = TAGS.row("tag_juggle")["config"]["h_size"]
+_GOLD_DOLLARS = ENHANCEMENTS.row("m_gold")["config"]["h_dollars"]
+_HAND_COUNT = len(HANDS)
+_HOOKED = 2
+_RENT = 3
+
+
+# --- starting ---
+
+
+@njit
+def _reset_counters(g):
+    g.rounds += 1
+    g.hands_left = max(1, g.hands_per_round)
+    g.discards_left = max(0, g.discards_per_round)
+    g.hands_played_round = 0
+    g.discards_used = 0
+    g.score = 0.0
+    g.round_hand_size = 0
+    g.saved_by_bones = False
+    g.reroll_increase = 0
+    g.free_rerolls = count_active(g, _CHAOS)
+    for hand in range(_HAND_COUNT):
+        g.hand_played_round[hand] = 0
+
+
+@njit
+def _deal(g):
+    """Draws, unless there is no hand to draw to: then the run is lost."""
+    if hand_limit(g) <= 0 and g.hand_count == 0:
+        g.phase = GAME_OVER
+    else:
+        draw_to_hand(g)
+
+
+@njit
+def start_round(g, s):
+    """Selects the blind that is up and deals the first hand."""
+    _reset_counters(g)
+    g.blind_state[g.on_deck] = CURRENT
+    set_blind(g, s)
+    moments.setting_blind(g, s)
+    shuffle_pile(g, _NEW_ROUND)
+    place = find_tag(g, JUGGLE)
+    while place >= 0:
+        remove_tag(g, place)
+        g.round_hand_size += _JUGGLE_CARDS
+        place = find_tag(g, JUGGLE)
+    g.phase = SELECTING_HAND
+    _deal(g)
+    if g.phase == SELECTING_HAND:
+        moments.first_hand_drawn(g, s)
+        check_round(g, s)
+
+
+@njit
+def check_round(g, s):
+    """Ends a round in which nothing is left to decide: after a draw, a consumable, a sale.
+
+    A disabled boss may have lowered the requirement below the total. With hand and deck empty the score decides. A hand
+    emptied by a consumable is not refilled while cards are left in the deck: no play is possible and the run is lost.
+    """
+    if g.phase != SELECTING_HAND:
+        return
+    if g.score >= g.requirement or (g.hand_count == 0 and g.pile_count == 0):
+        end_round(g, s)
+    elif g.hand_count == 0:
+        g.phase = GAME_OVER
+
+
+# --- discarding ---
+
+
+@njit
+def _discard_table(g, s):
+    """Discards the cards on the table one by one: seals, jokers, then the pile."""
+    moments.prepare(g, s)
+    s.destroyed = 0
+    s.dollars = 0
+    for place in range(s.played_count):
+        slot = s.played[place]
+        if g.card_seal[slot] == PURPLE_SEAL and not is_debuffed(g, slot) and has_consumable_room(g):
+            give_consumable(g, draw_tarot(g, EIGHT_BALL))
+        moments.discard(g, s, place)
+    if s.destroyed != 0:
+        s.glass_counts = True
+        moments.cards_removed(g, s)
+    g.money += s.dollars
+    _clear_table(g, s)
+    remove_doomed(g)
+
+
+@njit
+def _clear_table(g, s):
+    """Destroyed cards leave the deck for good, the others go to the discard pile."""
+    for place in range(s.played_count):
+        slot = s.played[place]
+        if s.destroyed >> place & 1:
+            remove_card(g, slot)
+        else:
+            g.card_place[slot] = IN_DISCARD
+
+
+@njit
+def discard(g, s, targets):
+    """Discards the chosen cards and draws."""
+    clear_forced_cards(g)
+    lay_on_table(g, s, targets)
+    moments.pre_discard(g, s)
+    _discard_table(g, s)
+    g.money -= DISCARD_COST[g.challenge]
+    g.discards_left -= 1
+    g.discards_used += 1
+    _deal(g)
+    check_round(g, s)
+
+
+# --- playing ---
+
+
+@njit
+def _hook_discards(g, s):
+    """The Hook discards two random held cards; the played cards wait meanwhile, packed into one number."""
+    count = min(_HOOKED, g.hand_count)
+    if count == 0:
+        return
+    waiting = s.played_count
+    packed = np.int64(0)
+    for place in range(waiting):
+        packed |= np.int64(s.played[place]) << (8 * place)
+    targets = np.uint64(0)
+    for number in range(count):
+        slot = nth_in_hand(g, pick(g, _HOOK, g.hand_count - number))
+        g.card_place[slot] = ON_TABLE  # the second pick does not see the first
+        for place in range(g.hand_count):
+            if g.hand[place] == slot:
+                targets |= np.uint64(1) << np.uint64(place)
+    lay_on_table(g, s, targets)
+    _discard_table(g, s)
+    s.played_count = waiting
+    for place in range(waiting):
+        s.played[place] = (packed >> (8 * place)) & 0xFF
+
+
+@njit
+def _boss_reacts(g, s):
+    """What a boss does once cards are on the table, before they are looked at."""
+    if g.blind_disabled:
+        return
+    if g.blind == bosses.HOOK:
+        if not s.certain:
+            _hook_discards(g, s)
+    elif g.blind == bosses.TOOTH:
+        g.money -= s.played_count
+    elif g.blind == bosses.FISH or g.blind == bosses.HEART:
+        g.blind_primed = True
+
+
+@njit
+def put_forward(g, s, targets):
+    """Lays the chosen cards on the table and scores them, up to `s.score`; nothing is paid or counted yet."""
+    clear_forced_cards(g)
+    g.hands_left -= 1
+    lay_on_table(g, s, targets)
+    for place in range(s.played_count):
+        g.card_flags[s.played[place]] |= CARD_PLAYED_THIS_ANTE
+    _boss_reacts(g, s)
+    score_hand(g, s)
+
+
+@njit
+def play(g, s, targets):
+    """Plays the chosen cards, scores them and draws, or ends the round."""
+    put_forward(g, s, targets)
+    g.score += s.score
+    g.best_hand = max(g.best_hand, s.score)
+    g.money += s.dollars
+    if DEBUFF_PLAYED_CARDS[g.challenge]:
+        for index in range(s.scoring_count):
+            g.card_flags[s.scoring[index]] |= CARD_DEBUFFED | CARD_DEBUFFED_FOR_GOOD
+    _clear_table(g, s)
+    g.hands_played_round += 1
+    g.hands_played += 1
+    if g.score >= g.requirement or g.hands_left <= 0:
+        end_round(g, s)
+    else:
+        _deal(g)
+        check_round(g, s)
+
+
+# --- ending ---
+
+
+@njit
+def _keep_up_jokers(g, s):
+    """Each joker's own upkeep, its rent, its days; used-up jokers go when all had their turn."""
+    for index in range(g.joker_count):
+        moments.end_of_round(g, s, index)
+        if g.joker_flags[index] & RENTAL:
+            g.money -= _RENT
+        if g.joker_flags[index] & PERISHABLE and g.joker_perish[index] > 0:
+            g.joker_perish[index] -= 1
+            if g.joker_perish[index] == 0:
+                set_joker_debuff(g, index, True)
+    remove_doomed(g)
+
+
+@njit
+def _trigger_held_card(g, slot):
+    """Gold Cards and Blue Seals held at the end; whether anything happened."""
+    effect = False
+    if g.card_enhancement[slot] == GOLD:
+        g.money += _GOLD_DOLLARS
+        effect = True
+    if g.card_seal[slot] == BLUE_SEAL and g.last_hand >= 0 and has_consumable_room(g):
+        give_consumable(g, HAND_PLANET[g.last_hand])
+        effect = True
+    return effect
+
+
+@njit
+def _pay_held_cards(g, s):
+    moments.prepare(g, s)
+    mimes = 0
+    for i in range(g.joker_count):
+        if s.acts_as[i] >= 0 and g.joker_id[s.acts_as[i]] == _MIME:
+            mimes += 1
+    for place in range(g.hand_count):
+        slot = g.hand[place]
+        if not is_debuffed(g, slot) and _trigger_held_card(g, slot):
+            again = mimes + (1 if g.card_seal[slot] == RED_SEAL else 0)
+            for _ in range(again):
+                _trigger_held_card(g, slot)
+
+
+@njit
+def _beat_boss(g):
+    """Challenge hooks of the beaten ante, then the next ante begins with its voucher."""
+    if ETERNAL_AFTER_ANTE[g.challenge] > 0 and g.ante == ETERNAL_AFTER_ANTE[g.challenge]:
+        for index in range(g.joker_count):
+            if JOKER_CAN_BE_ETERNAL[g.joker_id[index]] and not g.joker_flags[index] & PERISHABLE:
+                g.joker_flags[index] |= ETERNAL
+    if NO_SLOTS_AFTER_ANTE[g.challenge] > 0 and g.ante == NO_SLOTS_AFTER_ANTE[g.challenge]:
+        g.joker_slots = 0
+    g.ante += 1
+    draw_ante_voucher(g)
+    for index in range(g.card_count):
+        g.card_flags[g.cards[index]] &= 0xFF ^ CARD_PLAYED_THIS_ANTE
+
+
+@njit
+def end_round(g, s):
+    """Wins or loses the round; a won one leaves its payout waiting."""
+    _keep_up_jokers(g, s)
+    if not g.score >= g.requirement and not g.saved_by_bones:
+        g.phase = GAME_OVER
+        return
+    blind, on_deck = g.blind, g.on_deck
+    boss = on_deck == 2
+    won = boss and g.ante == g.win_ante
+    g.unused_discards += g.discards_left
+    if boss:
+        g.most_played_hand = most_played_hand(g)
+    _pay_held_cards(g, s)
+    return_everything(g)
+    g.blind_state[on_deck] = DEFEATED
+    if boss:
+        _beat_boss(g)
+    g.phase = ROUND_EVAL
+    lift_blind(g)
+    draw_targets(g)
+    settle_payout(g, s, blind, on_deck)
+    if won:
+        g.won = True
+        if not g.endless:
+            g.phase = WON

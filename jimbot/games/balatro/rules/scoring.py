@@ -1,0 +1,350 @@
+"""Scoring a played hand, in the exact order of the game.
+
+`score_hand` covers everything from detection to the `after` phase; moving cards to the discard pile, paying and ending
+the round belong to the state machine. `s.played` holds the cards in table order, the game's `hand` the cards held.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules.content import (
+    BLINDS,
+    DECKS,
+    ENHANCEMENTS,
+    FIRST_PLANET,
+    FIRST_SPECTRAL,
+    FOIL,
+    GLASS,
+    GOLD_SEAL,
+    HAND_CHIPS,
+    HAND_LEVEL_CHIPS,
+    HAND_LEVEL_MULT,
+    HAND_MULT,
+    HOLOGRAPHIC,
+    JOKERS,
+    LUCKY,
+    MULT,
+    PLANET_HAND,
+    POLYCHROME,
+    RED_SEAL,
+    STEEL,
+    STONE,
+)
+from jimbot.games.balatro.rules.hands import detect_hand, is_debuffed, is_face, rank_of, read_jokers
+from jimbot.games.balatro.rules.inventory import remove_doomed
+from jimbot.games.balatro.rules.jokers import dispatch
+from jimbot.games.balatro.rules.jokers.copying import resolve_copies
+from jimbot.games.balatro.rules.jokers.evaluate import (
+    add_chips,
+    apply_held_row,
+    apply_main_row,
+    apply_scored_row,
+    chance,
+    row_retriggers,
+)
+from jimbot.games.balatro.rules.state import DEBUFFED, IN_HAND
+from jimbot.games.balatro.rules.streams import stream_id
+from jimbot.games.balatro.rules.vouchers import OBSERVATORY
+
+_LUCKY_MULT_STREAM, _LUCKY_MONEY_STREAM = stream_id("lucky_mult"), stream_id("lucky_money")
+_GLASS_STREAM = stream_id("glass")
+_MIME = JOKERS.id("j_mime")
+_PLASMA = DECKS.id("b_plasma")
+_PSYCHIC, _EYE, _MOUTH, _ARM, _OX, _FLINT = (
+    BLINDS.id(f"bl_{name}") for name in ("psychic", "eye", "mouth", "arm", "ox", "flint")
+)
+
+
+def _enhancement(name: str) -> np.ndarray:
+    return ENHANCEMENTS.column(lambda row: row["config"].get(name, 0), np.float64)
+
+
+_BONUS_CHIPS = _enhancement("bonus")
+_CARD_MULT = float(_enhancement("mult")[MULT])
+_LUCKY_MULT, _LUCKY_DOLLARS = float(_enhancement("mult")[LUCKY]), int(_enhancement("p_dollars")[LUCKY])
+_GLASS_X, _GLASS_ODDS = float(_enhancement("Xmult")[GLASS]), float(_enhancement("extra")[GLASS])
+_STEEL_X = float(_enhancement("h_x_mult")[STEEL])
+_LUCKY_MULT_ODDS, _LUCKY_MONEY_ODDS = 5, 15
+_FOIL_CHIPS, _HOLOGRAPHIC_MULT, _POLYCHROME_X = 50.0, 10.0, 1.5
+_GOLD_SEAL_DOLLARS = 3
+_OBSERVATORY_X = 1.5
+
+
+@njit
+def base_chips(rank):
+    """The chips printed on a card."""
+    return 11 if rank == 14 else min(rank, 10)
+
+
+@njit
+def level_chips(g, hand):
+    """Chips of a poker hand at its level."""
+    return max(0.0, HAND_CHIPS[hand] + HAND_LEVEL_CHIPS[hand] * (g.hand_level[hand] - 1))
+
+
+@njit
+def level_mult(g, hand):
+    """Mult of a poker hand at its level."""
+    return max(1.0, HAND_MULT[hand] + HAND_LEVEL_MULT[hand] * (g.hand_level[hand] - 1))
+
+
+# --- the boss's say ---
+
+
+@njit
+def _boss_vetoes(g, s):
+    """The Psychic, The Eye and The Mouth may let the hand score nothing; the last two remember hands."""
+    if g.blind_disabled:
+        return False
+    if g.blind == _PSYCHIC:
+        return s.played_count < 5
+    if g.blind == _EYE:
+        if g.eye_used >> s.hand & 1:
+            return True
+        g.eye_used |= 1 << s.hand
+    elif g.blind == _MOUTH:
+        if g.mouth_hand >= 0 and g.mouth_hand != s.hand:
+            return True
+        g.mouth_hand = s.hand
+    return False
+
+
+@njit
+def _boss_strikes(g, s):
+    """The Arm lowers the hand's level, The Ox takes all money for the most played hand."""
+    if g.blind_disabled:
+        return
+    if g.blind == _ARM and g.hand_level[s.hand] > 1:
+        g.hand_level[s.hand] -= 1
+        g.blind_triggered = True
+    elif g.blind == _OX and s.hand == g.most_played_hand:
+        g.money = 0
+        g.blind_triggered = True
+
+
+@njit
+def _count_enhanced_cards(g, s):
+    """Stone Joker, Steel Joker and Driver's License count the full deck as it was when the hand was played."""
+    s.stone_tally = g.enhancement_count[STONE]
+    s.steel_tally = g.enhancement_count[STEEL]
+    s.enhanced_tally = g.card_count - g.enhancement_count[0]
+
+
+@njit
+def _set_base(g, s):
+    s.chips = 0.0
+    s.mult = level_mult(g, s.hand)
+    add_chips(g, s, level_chips(g, s.hand))
+    if g.blind == _FLINT and not g.blind_disabled:
+        s.chips = max(0.0, np.floor(s.chips / 2 + 0.5))
+        s.mult = max(1.0, np.floor(s.mult / 2 + 0.5))
+        g.blind_triggered = True
+
+
+# --- scored cards ---
+
+
+@njit
+def _apply_edition(g, s, edition):
+    if edition == FOIL:
+        add_chips(g, s, _FOIL_CHIPS)
+    elif edition == HOLOGRAPHIC:
+        s.mult += _HOLOGRAPHIC_MULT
+    elif edition == POLYCHROME:
+        s.mult *= _POLYCHROME_X
+
+
+@njit
+def _score_own(g, s, slot):
+    """What a scored card gives by itself: chips, Mult, dollars, X Mult, then its edition."""
+    enhancement = g.card_enhancement[slot]
+    chips = _BONUS_CHIPS[enhancement] + g.card_extra_chips[slot]
+    if enhancement != STONE:
+        chips += base_chips(g.card_rank[slot])
+    add_chips(g, s, chips)
+    s.lucky_hit = False
+    if enhancement == MULT:
+        s.mult += _CARD_MULT
+    elif enhancement == LUCKY:
+        if chance(g, s, _LUCKY_MULT_STREAM, _LUCKY_MULT_ODDS):
+            s.mult += _LUCKY_MULT
+            s.lucky_hit = True
+        if chance(g, s, _LUCKY_MONEY_STREAM, _LUCKY_MONEY_ODDS):
+            s.dollars += _LUCKY_DOLLARS
+            s.lucky_hit = True
+    elif enhancement == GLASS:
+        s.mult *= _GLASS_X
+    if g.card_seal[slot] == GOLD_SEAL:
+        s.dollars += _GOLD_SEAL_DOLLARS
+    _apply_edition(g, s, g.card_edition[slot])
+
+
+@njit
+def _score_card(g, s, slot):
+    """All triggers of one scored card; their number is fixed before the first."""
+    triggers = 1
+    if g.card_seal[slot] == RED_SEAL:
+        triggers += 1
+    for i in range(g.joker_count):
+        if s.acts_as[i] >= 0:
+            triggers += row_retriggers(g, s, g.joker_id[s.acts_as[i]], slot)
+    for _ in range(triggers):
+        _score_own(g, s, slot)
+        for i in range(g.joker_count):
+            source = s.acts_as[i]
+            if source >= 0:
+                joker = g.joker_id[source]
+                apply_scored_row(g, s, joker, slot)
+                dispatch.run_score_card(joker, g, s, source, source != i, slot)
+
+
+@njit
+def _score_cards(g, s):
+    s.first_face = -1
+    for index in range(s.scoring_count):
+        if s.first_face < 0 and is_face(g, s, s.scoring[index]):
+            s.first_face = s.scoring[index]
+    for index in range(s.scoring_count):
+        slot = s.scoring[index]
+        if is_debuffed(g, slot):
+            g.blind_triggered = True
+        else:
+            _score_card(g, s, slot)
+
+
+# --- held cards ---
+
+
+@njit
+def _trigger_held(g, s, slot):
+    """One trigger of a card held in hand."""
+    if is_debuffed(g, slot):
+        return
+    if g.card_enhancement[slot] == STEEL:
+        s.mult *= _STEEL_X
+        s.had_effect = True
+    for i in range(g.joker_count):
+        source = s.acts_as[i]
+        if source >= 0:
+            joker = g.joker_id[source]
+            apply_held_row(g, s, joker, slot)
+            dispatch.run_held_card(joker, g, s, source, source != i, slot)
+
+
+@njit
+def _find_lowest_held(g, s):
+    """The rightmost held card of the lowest rank, Stone Cards ignored."""
+    s.lowest_held = -1
+    lowest = 15
+    for place in range(g.hand_count):
+        slot = g.hand[place]
+        rank = rank_of(g, slot)
+        if g.card_place[slot] == IN_HAND and rank > 0 and rank <= lowest:
+            lowest = rank
+            s.lowest_held = slot
+
+
+@njit
+def _score_held_cards(g, s):
+    _find_lowest_held(g, s)
+    mimes = 0
+    for i in range(g.joker_count):
+        if s.acts_as[i] >= 0 and g.joker_id[s.acts_as[i]] == _MIME:
+            mimes += 1
+    for place in range(g.hand_count):
+        slot = g.hand[place]
+        if g.card_place[slot] != IN_HAND:
+            continue
+        s.had_effect = False
+        _trigger_held(g, s, slot)
+        if s.had_effect:
+            again = mimes + (1 if g.card_seal[slot] == RED_SEAL else 0)
+            for _ in range(again):
+                _trigger_held(g, s, slot)
+
+
+# --- jokers and consumables ---
+
+
+@njit
+def _main_pass(g, s):
+    for i in range(g.joker_count):
+        edition = 0 if g.joker_flags[i] & DEBUFFED else g.joker_edition[i]
+        if edition != POLYCHROME:
+            _apply_edition(g, s, edition)
+        source = s.acts_as[i]
+        if source >= 0:
+            joker = g.joker_id[source]
+            apply_main_row(g, s, source, joker)
+            dispatch.run_main(joker, g, s, source, source != i)
+        for other in range(g.joker_count):
+            reacting = s.acts_as[other]
+            if reacting >= 0:
+                dispatch.run_other_joker(g.joker_id[reacting], g, s, reacting, reacting != other, i)
+        if edition == POLYCHROME:
+            _apply_edition(g, s, edition)
+    if g.voucher_owned[OBSERVATORY]:
+        for index in range(g.consumable_count):
+            consumable = g.consumable_id[index]
+            if consumable >= FIRST_PLANET and consumable < FIRST_SPECTRAL and PLANET_HAND[consumable] == s.hand:
+                s.mult *= _OBSERVATORY_X
+
+
+@njit
+def _destroy_cards(g, s):
+    """Sixth Sense, then glass: Glass Cards that scored may break, one chance each. Jokers then see all destroyed."""
+    s.glass_counts = True
+    for index in range(s.scoring_count):
+        slot = s.scoring[index]
+        dispatch.destroy_check(g, s, slot)
+        if g.card_enhancement[slot] == GLASS and not is_debuffed(g, slot):
+            if chance(g, s, _GLASS_STREAM, _GLASS_ODDS):
+                for place in range(s.played_count):
+                    if s.played[place] == slot:
+                        s.destroyed |= 1 << place
+    if s.destroyed != 0:
+        dispatch.cards_removed(g, s)
+
+
+@njit
+def score_hand(g, s):
+    """Scores `s.played`: fills hand, chips, mult, dollars, score, destroyed; grows and dooms jokers.
+
+    The caller has lowered `hands_left`, applied what bosses do on play (Hook, Tooth) and cleared `blind_triggered`.
+    """
+    read_jokers(g, s)
+    resolve_copies(g, s)
+    detect_hand(g, s)
+    g.hand_played[s.hand] += 1
+    g.hand_played_round[s.hand] += 1
+    g.last_hand = s.hand
+    s.dollars = 0
+    s.destroyed = 0
+    s.chips = 0.0
+    s.mult = 0.0
+    g.blind_triggered = False
+    s.blocked = _boss_vetoes(g, s)
+    if s.blocked:
+        g.blind_triggered = True
+        dispatch.debuffed_hand(g, s)
+    else:
+        _boss_strikes(g, s)
+        s.money_before = g.money
+        s.cards_added = 0
+        _count_enhanced_cards(g, s)
+        dispatch.before(g, s)
+        if s.cards_added > 0:
+            dispatch.card_added(g, s, s.cards_added)
+        _set_base(g, s)
+        _score_cards(g, s)
+        _score_held_cards(g, s)
+        _main_pass(g, s)
+        if g.deck == _PLASMA:
+            s.chips = np.floor((s.chips + s.mult) / 2)
+            s.mult = s.chips
+        _destroy_cards(g, s)
+    s.score = np.floor(s.chips * s.mult)
+    dispatch.after(g, s)
+    remove_doomed(g)

@@ -1,0 +1,79 @@
+"""Everything a table shows that is computed, not stored: prices, sell values, requirements, rewards.
+
+One compiled call reads them all, for words, pictures and recordings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules.antes import requirement_of
+from jimbot.games.balatro.rules.content import BIG_BLIND, SMALL_BLIND
+from jimbot.games.balatro.rules.payout import blind_reward
+from jimbot.games.balatro.rules.piles import hand_limit
+from jimbot.games.balatro.rules.prices import (
+    booster_price,
+    consumable_sell_value,
+    joker_sell_value,
+    offer_price,
+    reroll_price,
+    voucher_price,
+)
+from jimbot.games.balatro.rules.state import (
+    MAX_BOOSTERS,
+    MAX_CONSUMABLES,
+    MAX_JOKERS,
+    MAX_SHOP_CARDS,
+    MAX_SHOP_VOUCHERS,
+)
+
+_FIGURES = np.dtype(
+    (
+        np.record,
+        [
+            ("offers", np.int64, (MAX_SHOP_CARDS,)),
+            ("boosters", np.int64, (MAX_BOOSTERS,)),
+            ("vouchers", np.int64, (MAX_SHOP_VOUCHERS,)),
+            ("jokers", np.int64, (MAX_JOKERS,)),  # sell values
+            ("consumables", np.int64, (MAX_CONSUMABLES,)),  # sell values
+            ("reroll", np.int64),
+            ("hand_limit", np.int64),
+            ("requirements", np.float64, (3,)),  # of the ante's Small, Big and Boss Blind
+            ("rewards", np.int64, (3,)),
+        ],
+    )
+)
+
+
+@njit
+def _write(g, out):
+    for place in range(g.shop_count):
+        out.offers[place] = offer_price(g, place)
+    for index in range(g.booster_count):
+        out.boosters[index] = booster_price(g, index)
+    for index in range(g.voucher_count):
+        out.vouchers[index] = voucher_price(g, g.shop_voucher[index])
+    for index in range(g.joker_count):
+        out.jokers[index] = joker_sell_value(g, index)
+    for index in range(g.consumable_count):
+        out.consumables[index] = consumable_sell_value(g, index)
+    out.reroll = reroll_price(g)
+    out.hand_limit = hand_limit(g)
+    for place in range(3):
+        blind = g.boss
+        if place == 0:
+            blind = SMALL_BLIND
+        elif place == 1:
+            blind = BIG_BLIND
+        out.requirements[place] = requirement_of(g, blind)
+        out.rewards[place] = blind_reward(g, blind, place)
+
+
+def read_figures(g: Any) -> Any:
+    """The figures of a game as it stands."""
+    out = np.zeros(1, _FIGURES)[0]
+    _write(g, out)
+    return out

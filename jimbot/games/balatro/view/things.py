@@ -1,0 +1,128 @@
+"""Cards, jokers and everything on sale as coloured text: the one place that knows how a thing looks.
+
+Colours follow the game's own scheme (rarities, kinds of consumables, suits told apart by four colours) and never carry
+a meaning alone: suits have signs, editions, enhancements and stickers have words or letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.text import Text
+
+from jimbot.games.balatro.rules.content import (
+    CONSUMABLES,
+    EDITIONS,
+    ENHANCEMENTS,
+    JOKERS,
+    LETTER_OF_RANK,
+    PACKS,
+    SEALS,
+    parse_card,
+)
+from jimbot.games.balatro.seeds.finding import Item
+
+SUIT_SIGNS = "♠♥♣♦"
+SUIT_STYLES = ("#8fb3ff", "#ff5c7a", "#59d0a4", "#ffb454")  # Spades, Hearts, Clubs, Diamonds
+RARITY_STYLES = ("", "#4aa8ff", "#4bc292", "#fe5f55", "bold #c77dff")  # Common .. Legendary
+RARITY_NAMES = ("", "Common", "Uncommon", "Rare", "Legendary")
+SET_STYLES = {"Tarot": "#b79bf0", "Planet": "#35c3e0", "Spectral": "#6f9bff"}
+PACK_STYLES = {
+    "Arcana": "#b79bf0", "Celestial": "#35c3e0", "Spectral": "#6f9bff", "Standard": "#e8c170", "Buffoon": "#fe5f55",
+}  # fmt: skip
+EDITION_STYLES = (
+    "",
+    "bold #7fd8ff",
+    "bold #ff7ac6",
+    "bold #ffe066",
+    "bold reverse",
+)  # none, Foil, Holo, Poly, Negative
+EDITION_NAMES = tuple(EDITIONS.name(edition) for edition in range(len(EDITIONS)))
+EDITION_MARKS = ("", "Foil", "Holo", "Poly", "Neg")
+ENHANCEMENT_MARKS = ("", "bonus", "mult", "wild", "glass", "steel", "stone", "gold", "lucky")
+ENHANCEMENT_STYLES = (
+    "", "#7fb8ff", "#ff8f8f", "#d6a2ff", "#a8f0ff", "#c0c8d0", "#9a9a9a", "#ffd166", "#8fe388",
+)  # fmt: skip
+SEAL_STYLES = ("", "#ffd166", "#ff5c5c", "#5c9dff", "#b06bff")  # Gold, Red, Blue, Purple
+VOUCHER_STYLE, TAG_STYLE, BOSS_STYLE, MONEY_STYLE = "#ffb454", "#8fe388", "bold #ff5c5c", "bold #ffd166"
+_STICKERS = (
+    ("eternal", "Eternal", "#ff9ecb"),
+    ("perishable", "Perishable", "#7aa2ff"),
+    ("rental", "Rental", "#e0c060"),
+)
+
+
+def rank_text(rank: int) -> str:
+    """The rank as players write it: T is 10."""
+    letter = LETTER_OF_RANK[rank]
+    return "10" if letter == "T" else letter
+
+
+def card_text(rank: int, suit: int) -> Text:
+    """A playing card: its rank and the sign of its suit."""
+    return Text(f"{rank_text(rank)}{SUIT_SIGNS[suit]}", style=f"bold {SUIT_STYLES[suit]}")
+
+
+def joker_style(joker: int) -> str:
+    return RARITY_STYLES[JOKERS.rows[joker]["rarity"]]
+
+
+def consumable_style(consumable: int) -> str:
+    return SET_STYLES[CONSUMABLES.rows[consumable]["set"]]
+
+
+def pack_text(key: str) -> Text:
+    """A booster pack by its display name."""
+    row = PACKS.row(key)
+    return Text(row["name"], style=PACK_STYLES[row["kind"]])
+
+
+def item_text(item: Item) -> Text:
+    """A shop or pack card: edition, enhancement, name, seal, stickers."""
+    text = Text()
+    if item.edition:
+        edition = EDITIONS.id(f"e_{item.edition}")
+        text.append(EDITION_NAMES[edition], style=EDITION_STYLES[edition]).append(" ")
+    if item.card:
+        if item.enhancement:
+            enhancement = ENHANCEMENTS.id(item.enhancement)
+            text.append(ENHANCEMENT_MARKS[enhancement].capitalize(), style=ENHANCEMENT_STYLES[enhancement]).append(" ")
+        text.append_text(card_text(*parse_card(item.card)))
+        if item.seal:
+            text.append(f" {item.seal} Seal", style=SEAL_STYLES[SEALS.id(item.seal)])
+    elif item.key in JOKERS:
+        joker = JOKERS.id(item.key)
+        text.append(JOKERS.name(joker), style=joker_style(joker))
+    else:
+        consumable = CONSUMABLES.id(item.key)
+        text.append(CONSUMABLES.name(consumable), style=consumable_style(consumable))
+    for name, word, style in _STICKERS:
+        if getattr(item, name):
+            text.append(f" {word}", style=style)
+    return text
+
+
+class Flow:
+    """Pieces of text one after the other, wrapped between pieces and never inside one."""
+
+    def __init__(self, pieces: Iterable[Text], gap: str = ", ") -> None:
+        self.pieces = list(pieces)
+        self.gap = Text(gap, style="dim")
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        line = Text(no_wrap=True)
+        for number, piece in enumerate(self.pieces):
+            last = number == len(self.pieces) - 1
+            if line and line.cell_len + piece.cell_len + (0 if last else self.gap.cell_len) > options.max_width:
+                yield line
+                line = Text(no_wrap=True)
+            line.append_text(piece)
+            if not last:
+                line.append_text(self.gap)
+        yield line
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        widths = [piece.cell_len for piece in self.pieces] or [0]
+        return Measurement(max(widths), sum(widths) + self.gap.cell_len * len(widths))

@@ -1,0 +1,157 @@
+"""Old import paths that keep working for one release: modules that moved to another room, or got a telling name.
+
+One table, one finder. Importing an old path gives the very module of the new one (so classes stay identical) with a
+DeprecationWarning that names it. Nothing in JimBot itself uses an old path (`tests/contracts/test_moved.py`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+import warnings
+from collections.abc import Sequence
+from types import ModuleType
+
+# package: {old name: where it is now}
+_TABLE: dict[str, dict[str, str]] = {
+    "jimbot.envs": {
+        "drawing": "jimbot.envs.pictures",
+    },
+    "jimbot.games.balatro": {
+        "actions": "jimbot.games.balatro.encoding.action_table",
+        "appraise": "jimbot.games.balatro.encoding.appraise",
+        "batch": "jimbot.games.balatro.encoding.batch_kernel",
+        "blind_choice": "jimbot.games.balatro.rules.blind_select",
+        "blinds": "jimbot.games.balatro.rules.antes",
+        "boss_effects": "jimbot.games.balatro.rules.boss_effects",
+        "bosses": "jimbot.games.balatro.rules.bosses",
+        "candidates": "jimbot.games.balatro.encoding.candidates",
+        "card_changes": "jimbot.games.balatro.rules.card_changes",
+        "cards": "jimbot.games.balatro.rules.cards",
+        "challenges": "jimbot.games.balatro.rules.challenges",
+        "compile": "jimbot.games.balatro.compiling.kernels",
+        "consumables": "jimbot.games.balatro.rules.consumables",
+        "content": "jimbot.games.balatro.rules.content",
+        "create": "jimbot.games.balatro.rules.create",
+        "describe": "jimbot.games.balatro.view.describe",
+        "diary": "jimbot.games.balatro.view.diary",
+        "drawing": "jimbot.games.balatro.rules.dealing",
+        "fields": "jimbot.games.balatro.encoding.fields",
+        "figures": "jimbot.games.balatro.view.figures",
+        "hands": "jimbot.games.balatro.rules.hands",
+        "hidden": "jimbot.games.balatro.rules.hidden",
+        "hooks": "jimbot.games.balatro.rules.jokers.moments",
+        "integrity": "jimbot.games.balatro.rules.integrity",
+        "inventory": "jimbot.games.balatro.rules.inventory",
+        "jokers": "jimbot.games.balatro.rules.jokers",
+        "linking": "jimbot.games.balatro.compiling.linking",
+        "moves": "jimbot.games.balatro.view.move_text",
+        "names": "jimbot.games.balatro.view.names",
+        "observe": "jimbot.games.balatro.encoding.observation",
+        "observe_shop": "jimbot.games.balatro.encoding.observed_offers",
+        "opening": "jimbot.games.balatro.rules.pack_opening",
+        "packs": "jimbot.games.balatro.rules.pack_contents",
+        "payout": "jimbot.games.balatro.rules.payout",
+        "piles": "jimbot.games.balatro.rules.piles",
+        "pools": "jimbot.games.balatro.rules.pools",
+        "preview": "jimbot.games.balatro.seeds.kernels",
+        "prices": "jimbot.games.balatro.rules.prices",
+        "records": "jimbot.games.balatro.compiling.record_copies",
+        "render": "jimbot.games.balatro.view.table",
+        "render_cards": "jimbot.games.balatro.view.things",
+        "render_side": "jimbot.games.balatro.view.side",
+        "render_tiles": "jimbot.games.balatro.view.tiles",
+        "reorder": "jimbot.games.balatro.rules.reorder",
+        "rewards": "jimbot.games.balatro.encoding.rewards",
+        "rng": "jimbot.games.balatro.rules.rng",
+        "rounds": "jimbot.games.balatro.rules.rounds",
+        "run": "jimbot.games.balatro.rules.decisions",
+        "scaling": "jimbot.games.balatro.encoding.scaling",
+        "scoring": "jimbot.games.balatro.rules.scoring",
+        "scratch": "jimbot.games.balatro.rules.scratch",
+        "setup": "jimbot.games.balatro.rules.run_start",
+        "shop": "jimbot.games.balatro.rules.shop_stock",
+        "shopping": "jimbot.games.balatro.rules.between_rounds",
+        "spectrals": "jimbot.games.balatro.rules.spectrals",
+        "staging": "jimbot.games.balatro.verify.staging",
+        "state": "jimbot.games.balatro.rules.state",
+        "streams": "jimbot.games.balatro.rules.streams",
+        "tag_effects": "jimbot.games.balatro.rules.tag_effects",
+        "tags": "jimbot.games.balatro.rules.tags",
+        "tarots": "jimbot.games.balatro.rules.tarots",
+        "traces": "jimbot.games.balatro.verify.states",
+        "vouchers": "jimbot.games.balatro.rules.vouchers",
+    },
+    "jimbot.games.balatro.heuristic": {
+        "rounds": "jimbot.games.balatro.heuristic.playing",
+        "shopping": "jimbot.games.balatro.heuristic.buying",
+    },
+    "jimbot.games.balatro.jokers": {
+        "card_jokers": "jimbot.games.balatro.rules.jokers.card_jokers",
+        "copying": "jimbot.games.balatro.rules.jokers.copying",
+        "counting_jokers": "jimbot.games.balatro.rules.jokers.counting_jokers",
+        "discard_jokers": "jimbot.games.balatro.rules.jokers.discard_jokers",
+        "evaluate": "jimbot.games.balatro.rules.jokers.evaluate",
+        "growing_jokers": "jimbot.games.balatro.rules.jokers.growing_jokers",
+        "hand_jokers": "jimbot.games.balatro.rules.jokers.hand_jokers",
+        "money_jokers": "jimbot.games.balatro.rules.jokers.money_jokers",
+        "passive_jokers": "jimbot.games.balatro.rules.jokers.passive_jokers",
+        "phases": "jimbot.games.balatro.rules.jokers.dispatch",
+        "registry": "jimbot.games.balatro.rules.jokers.registry",
+        "round_jokers": "jimbot.games.balatro.rules.jokers.round_jokers",
+        "shop_jokers": "jimbot.games.balatro.rules.jokers.shop_jokers",
+    },
+    "jimbot.training": {
+        "compile_cache": "jimbot.training.session.compile_cache",
+        "config": "jimbot.training.settings.trainer_config",
+        "curriculum_game": "jimbot.training.curriculum.game",
+        "env_validation": "jimbot.training.environments.validation",
+        "health": "jimbot.training.session.health",
+        "hyperparameters": "jimbot.training.trials.hyperparameters",
+        "interrupts": "jimbot.training.session.interrupts",
+        "league_store": "jimbot.training.league.store",
+        "measures": "jimbot.training.session.log_rows",
+        "moments": "jimbot.training.running_statistics",
+        "orders": "jimbot.training.trials.order",
+        "ray_search": "jimbot.training.ray.search",
+        "ray_tune": "jimbot.training.ray.tune_trials",
+        "resources": "jimbot.training.session.resources",
+        "rllib_names": "jimbot.training.settings.rllib_names",
+        "start": "jimbot.training.init_policy",
+        "tuning": "jimbot.training.search.tune",
+        "turns": "jimbot.training.trials.turn",
+        "view": "jimbot.training.session.screen",
+    },
+    "jimbot.training.jax_ppo": {
+        "statistics": "jimbot.training.jax_ppo.normalising",
+    },
+}
+MOVED = {f"{package}.{old}": new for package, names in _TABLE.items() for old, new in names.items()}
+
+
+class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Answers for old paths only; every other import never gets this far."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        return importlib.machinery.ModuleSpec(fullname, self) if fullname in MOVED else None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        new = MOVED[spec.name]
+        warnings.warn(f"{spec.name} is now {new}; the old path goes with the next release.", DeprecationWarning, 2)
+        module = importlib.import_module(new)
+        spec.loader_state = module.__spec__  # the import system is about to write the alias's over it
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state
+
+
+def keep_old_paths() -> None:
+    """Called once, by `import jimbot`."""
+    if not any(isinstance(finder, _Alias) for finder in sys.meta_path):
+        sys.meta_path.append(_Alias())

@@ -1,0 +1,75 @@
+"""What a caller of `create_trainer` means by `env`: a game id, a batch of games, or a Gymnasium environment."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+from jimbot.errors import UsageError
+from jimbot.games.contract import BatchGame, available_games, make
+from jimbot.training.league.opponents import SELF
+from jimbot.training.league.store import OPPONENT, plays_league
+from jimbot.training.settings.record import TrainSettings
+
+
+class Meant(NamedTuple):
+    """How to train on it."""
+
+    settings: dict[str, Any]
+    game: BatchGame | None = None  # None: the learner builds the games itself, as many as the settings say
+    notice: str = ""
+
+
+def understand(env: Any) -> Meant:
+    """The settings that follow from `env`, and the games to train on if they are given."""
+    if isinstance(env, str):
+        return Meant({"game": env})
+    if isinstance(env, BatchGame):
+        return Meant({"game": env.spec.id, "num_envs": env.num_envs, "game_options": options_of(env)}, env)
+    if not hasattr(env, "reset") or not hasattr(env, "unwrapped"):
+        raise UsageError(
+            f"create_trainer got a {type(env).__name__}; expected a game id ({', '.join(available_games())}), "
+            "a BatchGame, or a Gymnasium environment."
+        )
+    from jimbot.envs.gymnasium_env import GameEnv
+    from jimbot.envs.gymnasium_game import GymnasiumGame, is_bare
+
+    if is_bare(env) and isinstance(env.unwrapped, GameEnv):
+        own = env.unwrapped
+        if own.opponent is not None:
+            raise UsageError("The environment has an opponent of its own; give the game id instead of the environment.")
+        return Meant({"game": own.game_spec.id, "game_options": options_of(own.game)})
+    game = GymnasiumGame(env)
+    notice = (
+        f"{type(env).__name__} around '{game.spec.id}' is stepped as it is, one game at a time: far slower than a "
+        "game of our own, and on resume its running game starts over."
+    )
+    options = options_of(env.unwrapped.game) if isinstance(env.unwrapped, GameEnv) else {}
+    return Meant({"game": game.spec.id, "num_envs": 1, "game_options": options}, game, notice)
+
+
+def options_of(game: BatchGame) -> dict[str, Any]:
+    """The options a batch was made with, as far as they differ from the game's defaults."""
+    options = getattr(game, "options", None) or getattr(getattr(game, "game", None), "options", None)
+    if options is None or game.spec.id not in available_games():
+        return {}
+    default = game.spec.options()
+    values = {entry.name: getattr(options, entry.name) for entry in dataclasses.fields(options)}
+    return {name: value for name, value in values.items() if value != getattr(default, name)}
+
+
+def training_game(settings: TrainSettings) -> BatchGame:
+    """The batch of games that the settings ask for, inside its curriculum if there is one."""
+    options = settings.game_options | ({OPPONENT: SELF} if plays_league(settings) else {})
+    game = make(settings.game, settings.num_envs, settings.seed, options)
+    if not has_curriculum(settings):
+        return game
+    from jimbot.training.curriculum.game import CurriculumGame
+    from jimbot.training.curriculum.rule import AnteCurriculum, DifficultySchedule
+
+    schedule = settings.difficulty_schedule
+    return CurriculumGame(game, DifficultySchedule(schedule) if schedule else AnteCurriculum())
+
+
+def has_curriculum(settings: TrainSettings) -> bool:
+    return settings.use_curriculum or bool(settings.difficulty_schedule)

@@ -1,0 +1,121 @@
+"""How a run that starts from another policy takes it over, and is kept from unlearning it; the same on every learner.
+
+All of it counts updates from the start of the run, so exact resume needs nothing beside the update number and the
+reference parameters in the state.
+
+- `value_warmup_updates`: at first only the value head learns. A clone's value is a guess about its teacher; advantages
+  made from it would push a good policy in wrong directions.
+- `freeze_trunk_updates`: at first only the heads learn.
+- `init_kl`: a pull towards the policy the run began with, weaker with every update.
+- Statistics of observations (`normalize_obs`) are counted but not used as long as any of these lasts: another scale
+  of the inputs would be another policy.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jimbot.errors import CheckpointError
+from jimbot.games.spec import GameSpec
+from jimbot.policies.networks import check_params, param_shapes, part_of
+from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
+from jimbot.training.settings.record import TrainSettings
+
+
+class Start(NamedTuple):
+    """What a run begins with."""
+
+    params: dict[str, np.ndarray]
+    step: int  # environment steps behind it
+
+
+def start_of(path: str | Path, spec: GameSpec, network: Mapping[str, Any]) -> Start:
+    """The parameters of a checkpoint; one of another game or network is one clear sentence."""
+    checkpoint = load_checkpoint(path)
+    check_matches(checkpoint.manifest, spec, where=path)
+    check_network(checkpoint.manifest, network, path)
+    found = checkpoint.params()
+    check_params(network, found)
+    return Start({name: found[name] for name in param_shapes(network)}, checkpoint.manifest.step)
+
+
+class Fitting(NamedTuple):
+    """What of a clone fits a run's network."""
+
+    params: dict[str, np.ndarray]
+    whole: bool  # everything but the value head
+    told: str
+
+
+def fitting_params(path: str | Path, spec: GameSpec, network: Mapping[str, Any]) -> Fitting:
+    """The parameters of a clone that exist with the same shape here, without its value head.
+
+    A clone's value is a guess about its teacher, so the critic starts fresh. A clone none of whose policy fits is one
+    clear sentence.
+    """
+    checkpoint = load_checkpoint(path)
+    check_matches(checkpoint.manifest, spec, where=path)
+    found, shapes = checkpoint.params(), param_shapes(network)
+    wanted = {name: shape for name, shape in shapes.items() if part_of(name) != "value"}
+    fits = {name for name, shape in wanted.items() if name in found and found[name].shape == shape}
+    # A bias means nothing without the weights it was learned with.
+    alone = {name for name in fits if (of := name.replace(".bias", ".weight")) in wanted and of not in fits}
+    params = {name: found[name] for name in wanted if name in fits - alone}
+    loaded = Counter(part_of(name) for name in params)
+    total = Counter(part_of(name) for name in wanted)
+    if not loaded["policy"]:
+        theirs = checkpoint.manifest.network
+        raise CheckpointError(
+            f"Nothing of the policy of clone {path} (network {theirs.get('kind')} {theirs.get('hidden')}) fits this "
+            f"run's network {network['kind']} {network['hidden']}. Give the same --network."
+        )
+    parts = ", ".join(f"{loaded[part]} of {total[part]} parameters of the {part}" for part in ("policy", "trunk"))
+    missing = [name for name in wanted if name not in params]
+    rest = "Fresh: the value head" + (f", {', '.join(missing)}" if missing else "")
+    return Fitting(params, not missing, f"Loaded from {path}: {parts}. {rest}.")
+
+
+def check_network(manifest: Manifest, network: Mapping[str, Any], path: str | Path) -> None:
+    """Raises unless a checkpoint is of this very network, saying what differs."""
+    theirs = manifest.network
+    if theirs == dict(network):
+        return
+    if bool(theirs.get("action_values")) != bool(network.get("action_values")):
+        kinds = {False: "a policy's (PPO, A2C)", True: "values of actions (DQN)"}
+        raise CheckpointError(
+            f"The outputs of checkpoint {path} are {kinds[bool(theirs.get('action_values'))]}; this run learns "
+            f"{kinds[bool(network.get('action_values'))]}, and one cannot be read as the other. "
+            "Give a checkpoint of the same kind of algorithm."
+        )
+    if bool(theirs.get("normalize")) != bool(network.get("normalize")):
+        raise CheckpointError(
+            f"Checkpoint {path} was trained {'with' if theirs.get('normalize') else 'without'} normalised "
+            f"observations, this run {'normalises' if network.get('normalize') else 'does not normalise'} them. Give "
+            f"normalize_obs as it was (--{'' if theirs.get('normalize') else 'no-'}normalize-obs)."
+        )
+    raise CheckpointError(
+        f"Checkpoint {path} is of network {theirs.get('kind')} {theirs.get('hidden')}; this run uses "
+        f"{network['kind']} {network['hidden']}. Give the same --network, --hidden-dim and --num-layers (or layers)."
+    )
+
+
+def pull_weight(settings: TrainSettings, update: Any, xp: Any = np) -> Any:
+    """Weight of the pull to the first policy in an update, by its number."""
+    return settings.init_kl * xp.maximum(0.0, 1.0 - update / settings.init_kl_updates)
+
+
+def frozen_updates(settings: TrainSettings, parameter: str) -> int:
+    """First updates in which a parameter stays as it is."""
+    warmup, freeze = settings.value_warmup_updates, settings.freeze_trunk_updates
+    return {"value": 0, "policy": warmup, "trunk": max(warmup, freeze)}[part_of(parameter)]
+
+
+def fixed_statistics_updates(settings: TrainSettings) -> int:
+    """First updates in which the network keeps the statistics of observations it began with."""
+    pulled = settings.init_kl_updates if settings.init_kl else 0
+    return max(pulled, settings.value_warmup_updates, settings.freeze_trunk_updates)

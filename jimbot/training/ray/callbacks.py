@@ -1,0 +1,152 @@
+"""What RLlib should report about our games, and the curriculum: for learner ray, and for anybody's own RLlib config.
+
+    from jimbot.training.ray.callbacks import BalatroCallbacks
+    config.environment("jimbot", env_config={"game": "balatro"}).callbacks(BalatroCallbacks)
+
+Under `env_runners/jimbot` a result then holds, per iteration: decisions, illegal (actions outside the mask: must be 0),
+episodes, returns and lengths in the game's own rewards, the reward by its terms, actions by their blocks and the game's
+own statistics. `functools.partial(BalatroCallbacks, best_checkpoint="best", curriculum=AnteCurriculum())` also keeps
+RLlib's checkpoint of the best mean return, and makes games harder as they go well (env_config needs
+`"curriculum": True`). With any other environment of ours (`jimbot.envs.make_env`) the ends of episodes are read from
+`info`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jimbot.games.spec import GameSpec
+from jimbot.training.curriculum.rule import AnteCurriculum
+from jimbot.training.ray import ray  # asks for the extra in one sentence  # noqa: F401
+from jimbot.training.ray.games import RunnerGames, register_games
+from jimbot.training.session.log_rows import Measured
+
+from ray.rllib.callbacks.callbacks import RLlibCallback  # isort: skip
+
+JIMBOT = "jimbot"
+"""Where our figures are, under `env_runners` of a result."""
+SUMS = ("decisions", "illegal", "episodes", "episode_return", "episode_length")
+NAMED = ("reward_terms", "blocks", "stats", "best_stats")
+
+register_games()
+
+
+class BalatroCallbacks(RLlibCallback):
+    """See the module's docstring. Despite its name it serves every game of ours."""
+
+    def __init__(self, best_checkpoint: str | Path | None = None, curriculum: AnteCurriculum | None = None) -> None:
+        super().__init__()
+        self.best_checkpoint = best_checkpoint
+        self.curriculum = curriculum
+        self.best_return = -np.inf
+        self.restarts = 0
+
+    def on_sample_end(self, *, env_runner: Any = None, metrics_logger: Any = None, samples: Any, **kwargs: Any) -> None:
+        games = env_runner.env.unwrapped
+        if isinstance(games, RunnerGames):
+            for key, value, reduce in _figures(games):
+                metrics_logger.log_value((JIMBOT, *key), value, reduce=reduce)
+
+    def on_episode_end(self, *, episode: Any, metrics_logger: Any = None, env: Any = None, **kwargs: Any) -> None:
+        """For environments that step one game at a time: what they say about the end."""
+        if isinstance(env, RunnerGames):
+            return
+        info = episode.get_infos(-1)
+        metrics_logger.log_value((JIMBOT, "episodes"), 1, reduce="sum")
+        metrics_logger.log_value((JIMBOT, "episode_return"), float(episode.get_return()), reduce="sum")
+        metrics_logger.log_value((JIMBOT, "episode_length"), len(episode), reduce="sum")
+        for name, value in info.get("stats", {}).items():
+            metrics_logger.log_value((JIMBOT, "stats", name), float(value), reduce="sum")
+            metrics_logger.log_value((JIMBOT, "best_stats", name), float(value), reduce="max")
+
+    def on_train_result(self, *, algorithm: Any, result: dict[str, Any], **kwargs: Any) -> None:
+        figures = result.get("env_runners", {}).get(JIMBOT)
+        if not figures:
+            return
+        if self.curriculum is not None:
+            self._teach(algorithm, figures)
+        if self.best_checkpoint is not None and figures.get("episodes"):
+            mean = figures["episode_return"] / figures["episodes"]
+            if mean > self.best_return:
+                self.best_return = mean
+                algorithm.save_to_path(Path(self.best_checkpoint).absolute())
+
+    def on_env_runners_recreated(
+        self, *, algorithm: Any, env_runner_group: Any, env_runner_indices: list[int], **kwargs: Any
+    ) -> None:
+        """A runner that was lost and started anew plays other games than it did, at the level of the others."""
+        self.restarts += len(env_runner_indices)
+        seed = [int(algorithm.config.env_config.get("seed", 0)), 1, self.restarts]
+        ante = self.curriculum.max_ante if self.curriculum is not None else None
+
+        def prepare(env_runner: Any) -> None:
+            games = env_runner.env.unwrapped
+            if isinstance(games, RunnerGames):
+                games.reseed([*seed, env_runner.worker_index])
+                set_level(env_runner, ante)
+
+        env_runner_group.foreach_env_runner(prepare, remote_worker_ids=env_runner_indices, local_env_runner=False)
+
+    def _teach(self, algorithm: Any, figures: Mapping[str, Any]) -> None:
+        curriculum = self.curriculum
+        assert curriculum is not None
+        before = curriculum.max_ante
+        curriculum.played(int(figures.get("decisions", 0)))
+        curriculum.hear(int(figures.get("successes", 0)), int(figures.get("failures", 0)))
+        if curriculum.max_ante != before:
+            self.tell_level(algorithm)
+
+    def tell_level(self, algorithm: Any) -> None:
+        """Hands the curriculum's level to all runners."""
+        assert self.curriculum is not None
+        ante = self.curriculum.max_ante
+        algorithm.env_runner_group.foreach_env_runner(
+            lambda env_runner: set_level(env_runner, ante), local_env_runner=False
+        )
+
+
+def set_level(env_runner: Any, ante: int | None) -> None:
+    games = env_runner.env.unwrapped
+    if ante is not None and isinstance(games, RunnerGames) and games.level is not None:
+        games.level.max_ante = ante
+
+
+def _figures(games: RunnerGames) -> list[tuple[tuple[str, ...], float, str]]:
+    """(key, value, how runners are put together) of everything measured since the last time."""
+    measured, spec = games.take(), games.game.spec
+    found: list[tuple[tuple[str, ...], float, str]] = []
+    found += [((name,), float(getattr(measured, name)), "sum") for name in SUMS]
+    for name in NAMED:
+        reduce = "max" if name == "best_stats" else "sum"
+        values = zip(names_of(spec, name), getattr(measured, name), strict=True)
+        # No episode has ended yet: nothing to take the best of.
+        found += [((name, key), float(value), reduce) for key, value in values if np.isfinite(value)]
+    if games.level is not None:
+        found += [((name,), float(value), "sum") for name, value in zip(OUTCOMES, games.level.take(), strict=True)]
+    return found
+
+
+OUTCOMES = ("successes", "failures")
+
+
+def names_of(spec: GameSpec, part: str) -> list[str]:
+    if part == "reward_terms":
+        return list(spec.reward_terms)
+    return [block.name for block in spec.actions.blocks] if part == "blocks" else list(spec.episode_stats)
+
+
+def measured_of(spec: GameSpec, figures: Mapping[str, Any]) -> Measured:
+    """What `BalatroCallbacks` reported, as the sums every learner makes its metrics of."""
+    arrays = {
+        name: np.array([
+            float(figures.get(name, {}).get(key, -np.inf if name == "best_stats" else 0.0))
+            for key in names_of(spec, name)
+        ])
+        for name in NAMED
+    }  # fmt: skip
+    sums = {name: float(figures.get(name, 0.0)) for name in SUMS}
+    return Measured(reward=arrays["reward_terms"].sum(), **arrays, **sums)

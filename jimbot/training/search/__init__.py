@@ -1,0 +1,1 @@
+"""The search for good hyper-parameters (`jimbot tune`)."""

@@ -1,0 +1,254 @@
+"""One call of training on one run: its directory, metrics, checkpoints in time, health, and when to stop.
+
+Every learner drives its own loop and asks the session the same few questions, so all of them log, save, resume and
+stop alike.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import psutil
+
+from jimbot.errors import SettingsError, TrainingError
+from jimbot.runs.checkpoint import CheckpointStore, find_checkpoint, load_checkpoint
+from jimbot.runs.directory import RunDirectory, default_name
+from jimbot.runs.recorder import Recorder, standard_sinks
+from jimbot.runs.sinks import Sink, WandbSink
+from jimbot.runs.sinks.wandb import choose_mode
+from jimbot.training.memory.budget import MemoryBudget
+from jimbot.training.memory.relief import MemoryKeeper
+from jimbot.training.memory.restart import is_continuation, seconds_before
+from jimbot.training.session.health import HEALTH_METRICS, HealthWatch
+from jimbot.training.session.interrupts import StopRequest, stop_requests
+from jimbot.training.session.resources import GPU, TRAINING, Grant, default_coordinator
+from jimbot.training.session.screen import TrainingView
+from jimbot.training.settings.record import RunSettings
+
+TURN_SECONDS = 600.0  # an update that compiles takes minutes
+
+
+class Session:
+    """See the module's docstring. Open with `Session.open`, close when done."""
+
+    def __init__(self, settings: RunSettings, run: RunDirectory, recorder: Recorder, view: TrainingView) -> None:
+        self.settings = settings
+        self.run = run
+        self.recorder = recorder
+        self.view = view
+        self.store: CheckpointStore = run.checkpoints(settings.keep_last, settings.keep_every)
+        self.latest_metrics: dict[str, float] = {}
+        self.memory = MemoryKeeper(MemoryBudget(settings.memory_limit_gb), run.path)
+        self._health = HealthWatch()
+        self._process = psutil.Process()
+        self._request = StopRequest()
+        self._stop: str | None = None
+        self._began = self._saved_at = self._row_at = time.monotonic()
+        self._row_step = self._saved_step = self._evaluated_step = 0
+        self._evaluated: dict[str, float] = {}  # waits for the next log row
+        self._best = self._best_so_far()
+
+    @classmethod
+    def open(cls, settings: RunSettings, root: Path = Path("runs"), fresh: bool = False, quiet: bool = False) -> Self:
+        """Takes the run's directory (continuing what is there unless `fresh`) and opens its metrics."""
+        run = RunDirectory(root, run_name(settings))
+        run.open_or_create(fresh=fresh, checkpoint_dir=settings.checkpoint_dir)
+        try:
+            _check_same_run(run, settings)
+            run.write_config(settings.model_dump(mode="json"))
+            return cls(settings, run, Recorder(_sinks(run, settings)), TrainingView(quiet=quiet))
+        except BaseException:
+            run.close()
+            raise
+
+    def resume_point(self) -> Path | None:
+        """The checkpoint to start from: the one asked for, else the run's newest, else none."""
+        if self.settings.resume and not is_continuation():
+            return find_checkpoint(self.settings.resume, runs_root=self.run.root)
+        return self.store.latest()
+
+    def resumed(self, step: int) -> None:
+        """Tells the metrics that history continues from here."""
+        self.recorder.trim(step)
+        self.recorder.event(step, "continued from a checkpoint of this step")
+        self._row_step = self._saved_step = self._evaluated_step = step
+
+    @contextmanager
+    def running(self, step: int, total_timesteps: int) -> Generator[None]:
+        """Shows progress and turns Ctrl+C and SIGTERM into a clean stop while the body learns."""
+        self._saved_at = self._row_at = time.monotonic()
+        self._began = self._saved_at - seconds_before()
+        self._row_step = self._saved_step = step
+        minutes = self.settings.minutes
+        self.view.start(step, total_timesteps, None if minutes is None else 60 * minutes)
+        with stop_requests(self._note_request) as self._request:
+            try:
+                yield
+            finally:
+                self.view.close()
+
+    def turn(self) -> Grant:
+        """The learner's turn on the device, for one update: others in this process (a decision service) come first."""
+        return default_coordinator().request(GPU, self.run.name, priority=TRAINING, seconds=TURN_SECONDS)
+
+    def stop_reason(self, step: int, total_timesteps: int) -> str | None:
+        """Why to end now, or None."""
+        minutes = self.settings.minutes
+        if step >= total_timesteps:
+            return f"all {total_timesteps:,} steps are done"
+        if self._request.reason:
+            return self._request.reason
+        if minutes is not None and time.monotonic() - self._began >= 60 * minutes:
+            return f"the {minutes:g} minutes of this call are over"
+        return self._stop
+
+    @property
+    def seconds(self) -> float:
+        """Time trained by this call, restarts included."""
+        return time.monotonic() - self._began
+
+    @property
+    def row_seconds(self) -> float:
+        """Time since the last log row."""
+        return time.monotonic() - self._row_at
+
+    def log(self, step: int, metrics: dict[str, float], seconds: dict[str, float] | None = None) -> dict[str, float]:
+        """Completes a row with speed and health, and records it. `seconds`: time per phase since the last row."""
+        now = time.monotonic()
+        elapsed = max(1e-9, now - self._row_at)
+        metrics = {**metrics, **self._evaluated}
+        self._evaluated = {}
+        metrics["speed/steps_per_second"] = (step - self._row_step) / elapsed
+        if "train/num_decisions" in metrics:
+            metrics["speed/decisions_per_second"] = metrics["train/num_decisions"] / elapsed
+        for phase, spent in (seconds or {}).items():
+            metrics[f"speed/{phase}_share"] = min(1.0, spent / elapsed)
+        metrics["health/rss_mb"] = self._process.memory_info().rss / 2**20
+        metrics |= self.memory.metrics()
+        findings = self._health.look(metrics)
+        for name in HEALTH_METRICS:
+            metrics[f"health/{name}"] = float(any(finding.metric == name for finding in findings))
+        for finding in findings:
+            self.view.note(f"step {step:,}: {finding.sentence}")
+            self.recorder.event(step, finding.sentence)
+            if finding.metric == "entropy_collapse" and self.settings.stop_on_collapse:
+                self._stop = "entropy collapsed (--stop-on-collapse)"
+        self.recorder.record(step, metrics)
+        self.view.row(step, metrics)
+        self.latest_metrics = metrics
+        self._row_at, self._row_step = now, step
+        return metrics
+
+    def keep_memory(self, relieve: Callable[[str], str | None], step: int) -> None:
+        """Looks at the memory in use; near the limit the trainer is asked to give some back (see `MemoryKeeper`)."""
+        for sentence in self.memory.look(relieve):
+            self.view.note(f"step {step:,}: {sentence}")
+            self.recorder.event(step, sentence)
+        if self.memory.restart_wanted:
+            self._stop = "memory is nearly full: the run goes on from its checkpoint in a clean process"
+
+    def end(self, sentence: str) -> None:
+        """Asks the loop to stop, with this reason."""
+        self._stop = sentence
+
+    def evaluation_due(self, step: int) -> bool:
+        interval = self.settings.eval_interval
+        return interval is not None and step - self._evaluated_step >= interval
+
+    def evaluated(self, step: int, mean: float, spread: float) -> None:
+        """The return on validation games; part of the next log row."""
+        self._evaluated_step = step
+        self._evaluated = {"eval/mean_return": mean, "eval/std_return": spread}
+
+    def checkpoint_due(self, step: int) -> bool:
+        if self.settings.save_interval is not None:
+            return step - self._saved_step >= self.settings.save_interval
+        return time.monotonic() - self._saved_at >= 60 * self.settings.save_interval_minutes
+
+    def saved(self, step: int, path: Path) -> None:
+        """Called by the trainer after each checkpoint: keeps `best` and the clock."""
+        self._saved_at, self._saved_step = time.monotonic(), step
+        score = self.latest_metrics.get("train/mean_episode_return")
+        is_best = score is not None and (self._best is None or score > self._best)
+        if is_best:
+            self._best = score
+            self.store.mark_best(path)
+        self.recorder.event(step, f"saved {path.name}{' (best so far)' if is_best else ''}")
+        self.recorder.checkpoint(step, path, is_best)
+
+    def check_finite(self, losses: dict[str, Any], update: int, step: int) -> None:
+        """Raises as soon as a loss is not a number; the last good checkpoint stays what it was."""
+        broken = [name for name, value in losses.items() if not abs(float(value)) < float("inf")]
+        if not broken:
+            return
+        latest = self.store.latest()
+        kept = f"the last good checkpoint is {latest}" if latest else "no checkpoint had been written yet"
+        raise TrainingError(
+            f"{broken[0]} of update {update} (step {step:,}) is not a finite number; training stopped and {kept}. "
+            "Lower lr (for instance by half) and start again."
+        )
+
+    def close(self) -> None:
+        self.recorder.close()
+        self.run.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _best_so_far(self) -> float | None:
+        best = self.store.best()
+        return load_checkpoint(best).manifest.metrics.get("train/mean_episode_return") if best else None
+
+    def _note_request(self) -> None:
+        self.view.note("Finishing this update and saving (Ctrl+C again to quit without saving)…")
+
+
+def run_name(settings: RunSettings) -> str:
+    from jimbot.training.framework import learner_name
+
+    name = settings.run_name or default_name(
+        settings.game.replace("/", "-"), learner_name(settings), settings.algorithm
+    )
+    if settings.run_name is None and getattr(settings, "population", 0):
+        name = f"{name}-population"
+    return f"{name}-{settings.run_suffix}" if settings.run_suffix else name
+
+
+def _sinks(run: RunDirectory, settings: RunSettings) -> list[Sink]:
+    """The files every run has, and W&B where the user has set it up or named a project."""
+    sinks = standard_sinks(run)
+    set_up = importlib.util.find_spec("wandb") is not None and choose_mode() == "online"
+    if settings.no_wandb or not (settings.project or set_up):
+        return sinks
+    wandb = WandbSink(
+        run.path,
+        project=settings.project or "jimbot",
+        entity=settings.entity,
+        run_name=run.name,
+        config=settings.model_dump(mode="json"),
+        upload_checkpoints=not settings.no_artifact,
+        rewind=settings.rewind,
+    )
+    return [*sinks, wandb]
+
+
+def _check_same_run(run: RunDirectory, settings: RunSettings) -> None:
+    """A run is continued only with the settings it was started with."""
+    stored = run.read_config()
+    if stored is None or not (run.metrics_path.exists() or run.checkpoints().paths()):
+        return  # nothing was learned yet: a first start that failed may be corrected
+    now = settings.model_dump(mode="json")
+    for name, value in now.items():
+        if name not in settings.changeable and name in stored and stored[name] != value:
+            raise SettingsError(
+                f"Run '{run.name}' was started with {name} {stored[name]!r}, now it is {value!r}. "
+                "Use --fresh to start over, or another --run-name."
+            )

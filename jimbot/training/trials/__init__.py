@@ -1,0 +1,1 @@
+"""Runs that take turns: what members of a population and trials of a search have in common."""

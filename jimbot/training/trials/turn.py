@@ -1,0 +1,131 @@
+"""A turn: one run trained up to a step, judged on validation games, and put away again.
+
+Members of a population and trials of a search are ordinary run directories that take turns. A turn opens its run,
+continues exactly where its newest checkpoint is, and leaves nothing in memory, so any number of them share the memory
+of one. What a turn achieved is a line in the run's `turns.jsonl`; asked for the same turn again (after a kill, or when
+a whole search is replayed), that line is the answer.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from jimbot.errors import TrainingError
+from jimbot.games.contract import game_entry
+from jimbot.runs.directory import RunDirectory
+from jimbot.runs.files import make_directory, read_text, write_atomically
+from jimbot.training.framework import learner_class
+from jimbot.training.session.session import Session
+from jimbot.training.settings.record import TrainSettings, load_settings
+from jimbot.training.trials.order import Order
+
+TURNS = "turns.jsonl"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What came of it. `score` is the mean return on validation games; None: learning failed, or was interrupted."""
+
+    until: int
+    step: int
+    score: float | None
+    seconds: float
+    failure: str = ""
+    interrupted: bool = False
+
+
+class TurnSession(Session):
+    """A session that also ends at the end of its turn, and when everybody is asked to stop."""
+
+    until: int
+    stop_file: Path
+
+    def stop_reason(self, step: int, total_timesteps: int) -> str | None:
+        if step >= self.until:
+            return f"the turn to step {self.until:,} is over"
+        if (asked := read_text(self.stop_file)) is not None:
+            return asked or "everybody was asked to stop"
+        return super().stop_reason(step, total_timesteps)
+
+
+def check_settings(settings: TrainSettings) -> None:
+    """Raises what the first turn would raise, before anything is started."""
+    learner_class(settings)
+    game_entry(settings.game).spec.parse_options(dict(settings.game_options))
+
+
+def take_turn(order: Order) -> Turn:
+    """Trains the run up to `order.until` and judges it."""
+    if done := finished_turn(order.root / order.name, order.until):
+        return done
+    began = time.monotonic()
+    if order.stop_file.exists():
+        return Turn(order.until, 0, None, 0.0, interrupted=True)
+    try:
+        step, score = _train(load_settings(order.settings), order)
+        failure = ""
+    except TrainingError as problem:
+        step, score, failure = order.until, None, str(problem)
+    finally:
+        gc.collect()  # the trainer's arrays go before the next turn's come
+    interrupted = score is None and not failure
+    turn = Turn(order.until, step, score, round(time.monotonic() - began, 3), failure, interrupted)
+    if not interrupted:
+        lines = [*turns_of(order.root / order.name), turn]
+        write_atomically(
+            order.root / order.name / TURNS, "".join(json.dumps(asdict(line)) + "\n" for line in lines).encode()
+        )
+    return turn
+
+
+def finished_turn(folder: Path, until: int) -> Turn | None:
+    """The turn to step `until`, if it was taken to its end."""
+    return next((turn for turn in reversed(turns_of(folder)) if turn.until == until), None)
+
+
+def turns_of(folder: Path) -> list[Turn]:
+    """The finished turns of a run, in order."""
+    turns = []
+    for line in (read_text(folder / TURNS) or "").splitlines():
+        try:
+            turns.append(Turn(**json.loads(line)))
+        except (ValueError, TypeError):
+            continue
+    return turns
+
+
+def _train(settings: TrainSettings, order: Order) -> tuple[int, float | None]:
+    """(step reached, score); no score when everybody was asked to stop before the turn was over."""
+    run = RunDirectory(order.root, order.name)
+    make_directory(run.path)
+    # A mutation changes what a run is learning with; from here on these are its settings.
+    run.write_config(settings.model_dump(mode="json"))
+    while True:
+        with TurnSession.open(settings, order.root, quiet=True) as session:
+            session.until, session.stop_file = order.until, order.stop_file
+            step, score = _train_once(settings.model_copy(update=session.memory.changes), session, order)
+            if not session.memory.restart_wanted:
+                return step, score
+            session.memory.count_restart(step)
+        gc.collect()  # near the memory limit: once more from the checkpoint, with less held
+
+
+def _train_once(settings: TrainSettings, session: TurnSession, order: Order) -> tuple[int, float | None]:
+    trainer = learner_class(settings)(settings, session)
+    try:
+        trainer.create_model()
+        if start := session.resume_point():
+            trainer.load_model(start)
+            session.resumed(trainer.step)
+        else:
+            trainer.begin(order.root)
+        trainer.train()
+        if trainer.step < min(order.until, settings.total_timesteps):
+            return trainer.step, None
+        return trainer.step, trainer.evaluate(order.games, bank="validation")[0]
+    finally:
+        trainer.close()
