@@ -132,7 +132,7 @@ MOVED = {f"{package}.{old}": new for package, names in _TABLE.items() for old, n
 
 
 class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Answers for old paths only; every other import never gets this far."""
+    """Answers for old paths only."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -154,4 +154,4 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def keep_old_paths() -> None:
     """Called once, by `import jimbot`."""
     if not any(isinstance(finder, _Alias) for finder in sys.meta_path):
-        sys.meta_path.append(_Alias())
+        sys.meta_path.insert(0, _Alias())  # before the folders: an old one may still hold compiled leftovers

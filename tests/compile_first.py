@@ -17,8 +17,8 @@ from tests.conftest import REPOSITORY  # also sets the cache directory that the 
 PROGRAMS = {
     "Balatro in batches": "from jimbot.games.balatro.game import BalatroGame; BalatroGame(1).reset()",
     "single games of Balatro": (
-        "import numpy as np; from jimbot.games.balatro import run, state, scratch;"
-        "run.apply(state.new_games(1)[0], scratch.new_scratch()[0], run.START, 0, np.uint64(0))"
+        "import numpy as np; from jimbot.games.balatro.rules import decisions, state, scratch;"
+        "decisions.apply(state.new_games(1)[0], scratch.new_scratch()[0], decisions.START, 0, np.uint64(0))"
     ),
     "HackMatrix": (
         "import numpy as np; from jimbot.games import make; from tests.envs.games import COMPILED_ROWS;"
