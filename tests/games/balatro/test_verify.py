@@ -310,7 +310,8 @@ def test_the_same_code_replays_a_recorded_game_as_plain_python(tmp_path):
     recording.write_text("\n".join(json.dumps(record) for record in GAMES[0]), encoding="utf-8")
     program = (
         "import sys; from pathlib import Path; from jimbot.games.balatro import verify;"
-        "from jimbot.games.balatro.compiling import kernels; assert kernels.JIT_DISABLED; print(verify.verify_file(Path(sys.argv[1])).differences)"
+        "from jimbot.games.balatro.compiling import kernels;"
+        "assert kernels.JIT_DISABLED; print(verify.verify_file(Path(sys.argv[1])).differences)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(recording)],
