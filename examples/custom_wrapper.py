@@ -28,8 +28,7 @@ class Thrift(EnvironmentWrapper):
 
 def main(total_timesteps: int = 50_000, n_steps: int = 512) -> list[str]:
     env = Thrift(BalatroGymWrapper(create_balatro_env(seed=1)))
-    problems = validate_environment(env, steps=100)
-    print("\n".join(problems) or "Nothing is wrong with the wrapped environment.")
+    problems = validate_environment(env, steps=100)  # prints what is wrong, or that nothing is
 
     config = get_default_config("PPO")
     config.total_timesteps = total_timesteps

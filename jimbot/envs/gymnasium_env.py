@@ -44,6 +44,8 @@ class GameEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.opponent = opponent
         self.making = {"checked": checked, "opponent": opponent, **options}
         """What else it was made with: all that a vector environment of the same games needs."""
+        self.given_seed: int | None = None
+        """The last seed `reset` was given."""
         self._one = OneGame(game_id, options, checked)
         self.observation_space = observation_space(self._one.spec)
         self.action_space = LegalActions(self._one.spec.actions.size, self._one.legal_mask)
@@ -63,6 +65,7 @@ class GameEnv(gymnasium.Env[np.ndarray, np.int64]):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """A new game. `seed` decides it and all that follow; `options={"game_seed": n}` plays exactly game n."""
         super().reset(seed=seed)
+        self.given_seed = self.given_seed if seed is None else seed
         self._one.start(self.np_random, options)
         self._show()
         return self._one.observation(), self._one.info()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import UsageError
+from jimbot.runs.files import make_directory
 
 MEASURES = ("reward", "ante", "score", "length")
 
@@ -57,23 +58,43 @@ def compute_moving_average(values: Sequence[float], window: int = 100) -> np.nda
     return (sums[last] - sums[first]) / (last - first)
 
 
-def plot_training_curves(metrics: BalatroMetrics, save_path: str | Path, window: int = 100) -> Path:
-    """One picture with every measure over the episodes, and its moving average."""
+def plot_training_curves(
+    metrics: BalatroMetrics | Mapping[str, Sequence[float]],
+    save_path: str | Path = "training_curves.png",
+    window: int = 100,
+) -> Path:
+    """One picture with every measure and its moving average; `metrics`: figures of episodes, or {name: its values}."""
     from matplotlib.figure import Figure
 
-    shown = [name for name in MEASURES if any(metrics.episodes[name])]
+    curves = metrics.episodes if isinstance(metrics, BalatroMetrics) else _curves(metrics)
+    shown = {name: values for name, values in curves.items() if np.any(values)}
     if not shown:
-        raise UsageError("There is nothing to draw: no episode was added. Call add_episode first.")
+        raise UsageError("There is nothing to draw: no episode was added. Call add_episode first, or give values.")
     figure = Figure(figsize=(8, 2.4 * len(shown)), layout="constrained")
-    for axes, name in zip(np.atleast_1d(figure.subplots(len(shown), sharex=True)), shown, strict=True):
-        axes.plot(metrics.episodes[name], linewidth=0.5, alpha=0.4)
-        axes.plot(compute_moving_average(metrics.episodes[name], window), linewidth=1.8, label=f"mean of {window}")
+    panels = figure.subplots(len(shown), squeeze=False, sharex=len({len(values) for values in shown.values()}) == 1)
+    for axes, (name, values) in zip(panels[:, 0], shown.items(), strict=True):
+        axes.plot(values, linewidth=0.5, alpha=0.4)
+        axes.plot(compute_moving_average(values, window), linewidth=1.8, label=f"mean of {window}")
         axes.set_ylabel(name)
         axes.grid(alpha=0.3)
     axes.set_xlabel("episode")
     axes.legend(loc="best")
+    make_directory(Path(save_path).parent)
     figure.savefig(save_path, dpi=120)
     return Path(save_path)
+
+
+def _curves(metrics: Mapping[str, Any]) -> dict[str, list[float]]:
+    """The values of a plain dict as numbers; one sentence about the first that is no list of them."""
+    curves = {}
+    for name, values in metrics.items():
+        try:
+            curves[str(name)] = [float(value) for value in values]
+        except (TypeError, ValueError) as problem:
+            raise UsageError(
+                f"'{name}' is {values!r:.60}; expected a list of numbers, one per episode or log row."
+            ) from problem
+    return curves
 
 
 def print_comparison_table(results: Mapping[str, Mapping[str, Any]]) -> None:

@@ -31,7 +31,8 @@ def create_balatro_env(seed: int | None = None, **options: Any) -> GameEnv:
 def make_vectorized_env(fn: Callable[[], gymnasium.Env], n_envs: int = 8) -> VectorEnv:
     """`n_envs` games of what `fn` makes, restarting by themselves in the step that ends them.
 
-    A bare environment of ours becomes one batch of games, stepped by one call; anything else is stepped one by one.
+    A bare environment of ours becomes one batch of games, stepped by one call; anything else is stepped one by one. If
+    `fn` seeds its environment, the batch starts the same games every time.
 
     >>> from jimbot.envs import make_env
     >>> make_vectorized_env(lambda: make_env("probe"), n_envs=4)
@@ -42,7 +43,10 @@ def make_vectorized_env(fn: Callable[[], gymnasium.Env], n_envs: int = 8) -> Vec
     first = fn()
     if isinstance(first, GameEnv):
         first.close()
-        return make_vector_env(first.game_spec.id, n_envs, **first.making)
+        envs = make_vector_env(first.game_spec.id, n_envs, **first.making)
+        if first.given_seed is not None:
+            envs.reset(seed=first.given_seed)
+        return envs
     logging.getLogger("jimbot").info(
         "%s is stepped one environment at a time; a bare environment of ours would be one batch.", type(first).__name__
     )

@@ -44,6 +44,21 @@ def test_rows_carry_step_time_and_values(tmp_path: Path) -> None:
     }
 
 
+def test_tensorboard_itself_shows_what_was_recorded_and_trimmed(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="pip install 'jimbot[tensorboard]'")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    recorder = Recorder([TensorBoardSink(tmp_path)])
+    for step in (100, 200, 300):
+        recorder.record(step, {"train/mean_episode_return": step / 100})
+    recorder.trim(200)
+    recorder.record(250, {"train/mean_episode_return": 2.5})
+    recorder.close()
+    board = EventAccumulator(str(tmp_path)).Reload()
+    for name in ("train/mean_episode_return", "episode_reward_mean"):
+        assert [(row.step, row.value) for row in board.Scalars(name)] == [(100, 1.0), (200, 2.0), (250, 2.5)]
+
+
 def test_rows_are_on_disk_before_the_recorder_is_closed(tmp_path: Path) -> None:
     recorder = Recorder([JsonlSink(tmp_path / "metrics.jsonl"), TensorBoardSink(tmp_path / "tensorboard")])
     recorder.record(1, {"train/entropy": 1.0})

@@ -120,5 +120,10 @@ def test_figures_of_episodes_are_summarised_drawn_and_tabled(
         metrics.add_episode(reward=i, ante=i // 3, score=100 * i, length=50)
     assert metrics.get_summary()["mean_score"] == 450
     assert plot_training_curves(metrics, save_path=tmp_path / "curves.png").stat().st_size > 1000
+    picture = tmp_path / "new folder" / "plot.png"
+    assert plot_training_curves({"reward": [1, 2.5, 4], "loss": (3, 1)}, save_path=picture) == picture
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(UsageError, match=r"'mean_reward' is 4.5; expected a list of numbers"):
+        plot_training_curves({"mean_reward": 4.5}, picture)
     print_comparison_table({"one": metrics.get_summary(), "two": {"episodes": 3.0}})
     assert "mean_score" in capsys.readouterr().out.replace("\n", "")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from jimbot.training.session.resources import (
     TRAINING,
     ResourceCoordinator,
     ResourceError,
+    ResourceType,
     default_coordinator,
 )
 
@@ -139,6 +142,93 @@ def test_a_learner_takes_turns_with_a_service(tmp_path: Path) -> None:
     assert set(answered) == {1}, "while the service answers, nobody learns"
     assert default_coordinator().in_use("cpu") == 0
     trainer.close()
+
+
+class Trainer:
+    """The component of the orchestration plan, with its method as written there."""
+
+    def __init__(self, resource_coordinator: ResourceCoordinator) -> None:
+        self.resource_coordinator = resource_coordinator
+        self.steps: list[int] = []
+
+    async def allocate_training_resources(self) -> Any:
+        gpu_grant = await self.resource_coordinator.request({
+            'type': ResourceType.GPU_COMPUTE,
+            'amount': 100,  # 100ms time slice
+            'component': 'ray_training'
+        })  # fmt: skip
+
+        if gpu_grant.approved:
+            with gpu_grant:
+                await self.run_training_step()
+        return gpu_grant
+
+    async def run_training_step(self) -> None:
+        self.steps.append(self.resource_coordinator.in_use("gpu"))
+
+
+def test_a_component_is_granted_a_slice_as_the_plan_writes_it() -> None:
+    trainer = Trainer(ResourceCoordinator({"cpu": 1, "gpu": 1}))
+    grant = asyncio.run(trainer.allocate_training_resources())
+    assert trainer.steps == [1], "the step ran while the GPU was held"
+    assert (grant.resource, grant.owner, grant.seconds) == ("gpu", "ray_training", 0.1)
+    assert trainer.resource_coordinator.in_use("gpu") == 0
+
+
+def test_many_components_of_one_event_loop_take_turns_with_threads() -> None:
+    coordinator, holders, order = ResourceCoordinator({"cpu": 1}), [0], []
+
+    async def work(name: str, priority: int) -> None:
+        wish = {"type": ResourceType.CPU_COMPUTE, "amount": 60_000, "component": name, "priority": priority}
+        grant = await coordinator.request(wish)
+        assert grant.approved
+        with grant:
+            holders[0] += 1
+            assert holders[0] == 1
+            await asyncio.sleep(0)
+            holders[0] -= 1
+            order.append(name)
+
+    async def everybody() -> None:
+        held = coordinator.request("cpu", "a thread")
+        waiting = [asyncio.create_task(work("training", TRAINING)), asyncio.create_task(work("service", INFERENCE))]
+        while not held.wanted_back:  # the loop goes on while they wait
+            await asyncio.sleep(0)
+        given_up = asyncio.create_task(work("given up", INFERENCE))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        threading.Thread(target=held.release).start()
+        await asyncio.gather(*waiting)
+
+    asyncio.run(everybody())
+    assert order == ["service", "training"]
+    assert coordinator.in_use("cpu") == 0
+    assert not coordinator._waiting["cpu"]
+
+
+def test_a_request_that_is_not_approved_says_why() -> None:
+    coordinator = ResourceCoordinator({"cpu": 1, "memory": 100})
+
+    def ask(**changes: Any) -> Any:
+        wish = {"type": ResourceType.GPU_COMPUTE, "amount": 100, "component": "ray_training", "timeout": 0.01}
+        return asyncio.run(coordinator.request(wish | changes))
+
+    with coordinator.request("cpu", "somebody"):
+        refusal = ask()
+    assert not refusal.approved
+    assert "ray_training waited 0.01 s for resource 'cpu', which somebody holds" in refusal.reason
+    with pytest.raises(ResourceError, match="was not approved"), refusal:
+        raise AssertionError("nothing was granted")
+    assert "asked for 101 of resource 'memory', which has 100" in ask(type=ResourceType.MEMORY, amount=101).reason
+    assert ask(type=ResourceType.MEMORY, amount=100).approved
+    with pytest.raises(UnknownNameError, match="Unknown resource type 'gpu_compute'"):
+        ask(type="gpu_compute")
+    with pytest.raises(UnknownNameError, match="Did you mean 'component'"):
+        asyncio.run(coordinator.request({"componant": "x"}))
+    with pytest.raises(UsageError, match="has no 'amount'"):
+        asyncio.run(coordinator.request({"type": "gpu", "component": "x"}))
+    with pytest.raises(UsageError, match="amount 0; expected a number above 0"):
+        ask(amount=0)
 
 
 def wait_until(condition: object, seconds: float = 10.0) -> None:

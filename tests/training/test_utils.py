@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from jimbot.envs import GameVectorEnv, make_env
+from jimbot.envs import GameEnv, GameVectorEnv, make_env
 from jimbot.errors import UsageError
 from jimbot.games import available_games
 from jimbot.training.env_wrapper import ActionMaskWrapper, EnvironmentWrapper
@@ -53,6 +53,15 @@ def test_each_fault_is_named_in_a_sentence_and_nothing_else_is(fault: str, sente
     assert sentence in found[0]
 
 
+def test_what_is_found_is_printed_unless_asked_to_be_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    found = validate_environment(Tower(fault="dtype"), steps=10)
+    assert capsys.readouterr().out == f"{found[0]}\n"
+    validate_environment(Tower(), steps=10)
+    assert capsys.readouterr().out == "Nothing is wrong with Tower in 10 steps.\n"
+    assert validate_environment(Tower(fault="dtype"), steps=10, quiet=True) == found
+    assert capsys.readouterr().out == ""
+
+
 def test_a_missing_mask_and_a_stranger_are_named() -> None:
     for env in (MasklessTower(), EnvironmentWrapper(MasklessTower())):
         (sentence,) = validate_environment(env)
@@ -69,6 +78,22 @@ def test_a_bare_environment_of_ours_becomes_one_batch_with_the_same_options() ->
     for _ in range(3):
         _, _, terminated, _, _ = envs.step(envs.action_space.sample())
     assert terminated.all()
+
+
+def test_a_seeded_maker_starts_the_same_games_every_time() -> None:
+    def games(seed: int | None) -> list[list[int]]:
+        def make_seeded() -> GameEnv:
+            env = make_env("probe")
+            env.reset(seed=seed)
+            return env
+
+        envs = make_vectorized_env(make_seeded, 3)
+        started = [envs.reset()[1]["seed"].tolist() for _ in range(2)]
+        assert len({seed for row in started for seed in row}) == 6
+        return started
+
+    assert games(42) == games(42) != games(43)
+    assert games(None) != games(None)
 
 
 def test_anything_else_is_stepped_one_by_one_with_the_same_restarts() -> None:

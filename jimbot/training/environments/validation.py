@@ -18,16 +18,25 @@ from jimbot.training.env_wrapper import masks_method
 MASK = "action_mask"
 
 
-def validate_environment(env: Any, steps: int = 200, seed: int = 0) -> list[str]:
-    """What is wrong with a Gymnasium environment, one sentence each; an empty list if nothing was found.
+def validate_environment(env: Any, steps: int = 200, seed: int = 0, quiet: bool = False) -> list[str]:
+    """Prints (unless `quiet`) and returns what is wrong with a Gymnasium environment, one sentence each.
 
     Plays `steps` random legal steps twice under the same seed. Each kind of problem is named once, where it first
     appeared.
 
     >>> from jimbot.envs import make_env
     >>> validate_environment(make_env("probe"), steps=20)
+    Nothing is wrong with GameEnv in 20 steps.
     []
     """
+    problems = _problems(env, steps, seed)
+    if not quiet:
+        nothing = f"Nothing is wrong with {type(env).__name__} in {steps} steps."
+        print("\n".join(problems) or nothing)
+    return problems
+
+
+def _problems(env: Any, steps: int, seed: int) -> list[str]:
     form = list(_form_problems(env))
     if form:
         return form  # without spaces there is nothing to play
