@@ -14,7 +14,9 @@ import numpy as np
 from jimbot.errors import IllegalActionError, SnapshotError
 from jimbot.games.contract import BatchGame, game_entry, make
 from jimbot.games.seeds import TRAIN, bank_of
-from jimbot.games.spec import GameSpec
+from jimbot.games.spec import DISCOUNT, GameSpec
+
+SHAPING_DISCOUNT = 0.98  # low enough to matter, high enough for the end of a game to count
 
 
 class ContractError(AssertionError):
@@ -22,7 +24,7 @@ class ContractError(AssertionError):
 
 
 def check_game(game_id: str, steps: int = 200, num_envs: int = 8, options: Mapping[str, Any] | None = None) -> None:
-    """Checks the spec, stepping, determinism, seeds, snapshots, holding, hidden information and illegal actions."""
+    """Checks spec, stepping, determinism, seeds, snapshots, holding, hidden information, illegal actions, shaping."""
     entry = game_entry(game_id)
     check_spec(entry.spec)
 
@@ -44,6 +46,9 @@ def check_game(game_id: str, steps: int = 200, num_envs: int = 8, options: Mappi
     _check_hidden(build(), steps=min(steps, 50))
     _check_illegal(build())
     _check_illegal_counted(build(checked=False))
+    if entry.spec.shaping:
+        discounted = {**(options or {}), DISCOUNT: SHAPING_DISCOUNT}
+        _check_shaping(make(game_id, num_envs, seed=7, options=discounted), entry.spec.shaping, steps)
 
 
 def check_spec(spec: GameSpec) -> None:
@@ -278,3 +283,35 @@ def _check_illegal_counted(game: BatchGame) -> None:
         game.step(actions)
         _require(game.illegal_actions == 1, f"One illegal action in fast mode counted as {game.illegal_actions}.")
     game.close()
+
+
+def _check_shaping(game: BatchGame, shaping: tuple[str, ...], steps: int) -> None:
+    """Shaped terms, discounted and added up over a whole game, come to the same whoever plays it."""
+    places = [game.spec.reward_terms.index(term) for term in shaping]
+    one, another = (_shaping_of_first_games(game, luck, steps)[:, places] for luck in (31, 32))
+    compared = np.isfinite(one[:, 0]) & np.isfinite(another[:, 0])
+    _require(compared.any(), f"No game ended by its rules in {steps} steps; check with more steps.")
+    for place, term in enumerate(shaping):
+        gap = np.abs(one[compared, place] - another[compared, place]).max()
+        _require(
+            gap < 1e-4,
+            f"Reward term '{term}' is declared as shaping, but its discounted sum over a game depends on the play (by "
+            f"{gap:.4g}): pay discount times the new potential minus the old one, and 0 for the potential of the end.",
+        )
+    game.close()
+
+
+def _shaping_of_first_games(game: BatchGame, luck: int, steps: int) -> np.ndarray:
+    """(N, K) discounted sums of reward terms of games played at random; NaN where the rules did not end it in time."""
+    rng = np.random.default_rng(luck)
+    game.reset(np.random.default_rng(30).integers(0, 2**64, game.num_envs, dtype=np.uint64))
+    sums, worth = np.zeros(game.reward_terms.shape), 1.0
+    live, finished = np.ones(game.num_rows, bool), np.zeros(game.num_rows, bool)
+    for _ in range(steps):
+        game.step(random_legal(rng, game.legal_mask))
+        sums[live] += worth * game.reward_terms[live]
+        worth *= SHAPING_DISCOUNT
+        finished |= live & game.terminated
+        live &= ~(game.terminated | game.truncated)
+    sums[~finished] = np.nan
+    return sums

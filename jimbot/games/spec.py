@@ -18,6 +18,9 @@ import numpy as np
 
 from jimbot.errors import UnknownNameError, UsageError
 
+DISCOUNT = "discount"
+"""The option of a game that shapes rewards; see GameSpec.shaping."""
+
 
 @dataclass(frozen=True)
 class BoardView:
@@ -167,12 +170,19 @@ class GameSpec:
     """Measured when an episode ends; reported as means, names that start with `highest_` as maxima."""
     options: Any
     """A frozen dataclass of game options, all with defaults."""
+    shaping: tuple[str, ...] = ()
+    """Reward terms that only point the way: γΦ' − Φ of a potential Φ that is 0 once the rules ended a game, so their
+    discounted sum over a game is the same whatever was played. γ is the game's option `discount`; training sets it."""
     ladder: str = ""
     """The episode statistic that counts how far a game came, rung by rung; nothing where there is none."""
 
     def __post_init__(self) -> None:
         if self.ladder and self.ladder not in self.episode_stats:
             raise ValueError(f"The ladder '{self.ladder}' of game '{self.id}' is none of its episode statistics.")
+        if set(self.shaping) - set(self.reward_terms):
+            raise ValueError(f"Game '{self.id}' shapes by {self.shaping}; its reward terms are {self.reward_terms}.")
+        if self.shaping and DISCOUNT not in [field.name for field in dataclasses.fields(self.options)]:
+            raise ValueError(f"Game '{self.id}' shapes rewards, so it needs the option '{DISCOUNT}'.")
 
     def parse_options(self, values: dict | None) -> Any:
         """Options from plain values, checked by name and by the record's own validation."""
@@ -185,6 +195,12 @@ class GameSpec:
             return self.options(**values)
         except (TypeError, ValueError) as problem:
             raise UsageError(f"Options {values} do not fit game '{self.id}': {problem}") from problem
+
+
+def check_discount(value: float) -> None:
+    """Refuses what cannot discount, for options records."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
+        raise ValueError(f"{DISCOUNT} is {value!r}; expected a number above 0, up to 1.")
 
 
 def _fingerprint(value: object) -> str:

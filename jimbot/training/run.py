@@ -18,9 +18,8 @@ from jimbot.errors import CheckpointError, JimbotError, SettingsError
 from jimbot.games.contract import game_entry
 from jimbot.runs.checkpoint import run_names
 from jimbot.runs.directory import RunDirectory
+from jimbot.training.environments.given import training_options
 from jimbot.training.framework import learner_class, learner_name
-from jimbot.training.league.opponents import SELF
-from jimbot.training.league.store import OPPONENT, plays_league
 from jimbot.training.memory.restart import restart_command
 from jimbot.training.presets import preset
 from jimbot.training.session.session import Session, run_name
@@ -68,9 +67,9 @@ def wanted_places(*layers: Mapping[str, Any]) -> Any:
 
 def steps_for(places: Any, settings: TrainSettings) -> int:
     """Steps of each game between two updates, for so many places for decisions in all rows together."""
-    options = settings.game_options | ({OPPONENT: SELF} if plays_league(settings) else {})
     spec = game_entry(settings.game).spec
-    rows = settings.num_envs * getattr(spec.parse_options(options), "players", spec.players)
+    options = spec.parse_options(training_options(settings))
+    rows = settings.num_envs * getattr(options, "players", spec.players)
     if settings.buffer_size < rows:
         raise SettingsError(
             f"buffer_size is {places}, but {settings.num_envs} games have {rows} rows that decide. Give at least "

@@ -21,6 +21,7 @@ from jimbot.games.spec import ActionBlock, ActionSpec, Field, GameSpec, Observat
 @dataclass(frozen=True)
 class Options:
     length: int = 9
+    discount: float = 1.0
 
 
 SPEC = GameSpec(
@@ -40,7 +41,7 @@ class Toy(BatchGame):
 
     def __init__(self, num_envs: int, seed: int, options: Options, checked: bool) -> None:
         super().__init__(SPEC, num_envs, seed, checked)
-        self.length = options.length
+        self.length, self.discount = options.length, options.discount
         self.rng = np.random.default_rng(seed)
         self.luck = np.zeros(num_envs, np.uint64)  # hidden: decides every card to come
         self.total = np.zeros(num_envs, np.int64)
@@ -153,6 +154,58 @@ def only_our_games(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_an_honest_game_passes() -> None:
     check(Toy)
+
+
+@dataclass(frozen=True)
+class Bare:
+    """Options without a discount."""
+
+
+SHAPED = replace(SPEC, shaping=("cost",))
+
+
+class Shaped(Toy):
+    """Its second term is a potential, the sum so far: paid discounted, taken back at the end."""
+
+    end_counts = False
+
+    def step(self, actions, hold=None):
+        before = self.total.copy()
+        super().step(actions, hold)
+        after = np.where(self.terminated & (not self.end_counts), 0, self.final_observation[:, 0])
+        self.reward_terms[:, 1] = np.where(self.reward_terms[:, 1] == 0, 0, self.discount * after - before)
+        self.reward[:] = self.reward_terms.sum(axis=1)
+
+
+class ShapedUndiscounted(Shaped):
+    def __init__(self, num_envs, seed, options, checked):
+        super().__init__(num_envs, seed, replace(options, discount=1.0), checked)
+
+
+class ShapedEndCounts(Shaped):
+    end_counts = True
+
+
+def test_a_game_that_shapes_by_a_potential_passes() -> None:
+    check(Shaped, SHAPED)
+
+
+@pytest.mark.parametrize("broken", [Toy, ShapedUndiscounted, ShapedEndCounts])
+def test_shaping_that_depends_on_the_play_is_caught(broken: type[Toy]) -> None:
+    with pytest.raises(ContractError, match="'cost' is declared as shaping"):
+        check(broken, SHAPED)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"shaping": ("charm",)}, "its reward terms are"),
+        ({"shaping": ("cost",), "options": Bare}, "needs the option 'discount'"),
+    ],
+)
+def test_shaping_needs_a_term_and_the_discount(changes: dict, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        replace(SPEC, **changes)
 
 
 class OutsideLuck(Toy):

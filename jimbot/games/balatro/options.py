@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jimbot.errors import UnknownNameError
 from jimbot.games.balatro.encoding.rewards import PRESETS
 from jimbot.games.balatro.rules.content import CHALLENGES, DECKS, STAKES, Table
 from jimbot.games.balatro.rules.streams import seed_bytes
+from jimbot.games.spec import check_discount
 
 STEP_LIMIT = 3000
 
@@ -45,6 +46,8 @@ class Options:
     """Play on after the boss of ante 8 instead of ending with the win."""
     reward: str = "progress"
     """A preset of reward weights."""
+    discount: float = field(default=1.0, repr=False)
+    """The learner's discount, by which shaping cannot change what is best; training sets it to gamma."""
     helpers: bool = False
     """Fill in the observation's helper fields, which the engine computes (costs time)."""
     step_limit: int = STEP_LIMIT
@@ -63,6 +66,7 @@ class Options:
             raise ValueError(f"challenge '{self.challenge}' brings its own deck; leave out deck '{self.deck}'.")
         if self.reward not in PRESETS:
             raise UnknownNameError("reward preset", str(self.reward), PRESETS)
+        check_discount(self.discount)
         if self.seed_text:
             seed_bytes(str(self.seed_text))
 

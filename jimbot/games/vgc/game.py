@@ -36,6 +36,7 @@ SPEC = GameSpec(
     observation=fields.OBSERVATION,
     actions=orders.SPEC,
     reward_terms=rewards.TERMS,
+    shaping=rewards.SHAPING,
     episode_stats=rewards.STATS,
     options=Options,
 )

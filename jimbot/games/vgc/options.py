@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jimbot.errors import UnknownNameError
+from jimbot.games.spec import check_discount
 from jimbot.games.vgc.rewards import PRESETS
 from jimbot.games.vgc.teams import BY_SEED, SPLITS
 
@@ -37,7 +38,7 @@ class Options:
     reward: str = "shaped"
     """A preset of reward weights: shaped (knock-outs, HP and status as a potential) or win."""
     discount: float = 0.99
-    """The learner's discount; a potential shapes rewards without moving the optimum only if both agree."""
+    """The learner's discount, by which shaping cannot change what is best; training sets it to gamma."""
     workers: int = 0
     """Simulator processes; 0 for one per core (at most 4), and no more than the number of battles is worth."""
     turn_limit: int = 200
@@ -55,8 +56,7 @@ class Options:
         for name in ("open_team_sheets", "fast_handlers"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected true or false.")
-        if not 0.0 < self.discount <= 1.0:
-            raise ValueError(f"discount is {self.discount!r}; expected a number above 0, up to 1.")
+        check_discount(self.discount)
         if isinstance(self.workers, bool) or not isinstance(self.workers, int) or not 0 <= self.workers <= MOST_WORKERS:
             raise ValueError(f"workers is {self.workers!r}; expected 0 (automatic) to {MOST_WORKERS}.")
         if (

@@ -2,7 +2,8 @@
 
 Everything but the win is a potential: a weight times how much better one stands than the rival. A step pays what the
 potential gained (discounted as the learner discounts), and the end of a battle takes it back, so the shaping guides
-learning and cannot change which play is best.
+learning and cannot change which play is best. A battle that is cut off keeps its potential: the learner goes on from
+there by the value of the position, which counts from that potential too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from jimbot.games.vgc.wire import COUNTERS
 
 TERMS = ("win", "faint", "hp", "status")
+SHAPING = ("faint", "hp", "status")
 STATS = ("won", "tied", "turns", "decisions", "fainted", "knock_outs", "refused")
 PRESETS: dict[str, tuple[float, ...]] = {
     "shaped": (1.0, 0.15, 0.1, 0.03),

@@ -6,7 +6,8 @@ import dataclasses
 from typing import Any, NamedTuple
 
 from jimbot.errors import UsageError
-from jimbot.games.contract import BatchGame, available_games, make
+from jimbot.games.contract import BatchGame, available_games, game_entry, make
+from jimbot.games.spec import DISCOUNT
 from jimbot.training.league.opponents import SELF
 from jimbot.training.league.store import OPPONENT, plays_league
 from jimbot.training.settings.record import TrainSettings
@@ -58,10 +59,21 @@ def options_of(game: BatchGame) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != getattr(default, name)}
 
 
+def training_options(settings: TrainSettings) -> dict[str, Any]:
+    """The options games are trained on with: those of the settings, and what follows from the others.
+
+    Shaped rewards leave the best play alone only if they are discounted as the learner discounts, so a game that shapes
+    (`GameSpec.shaping`) is told gamma here, where every learner, turn of a population and trial of a search passes.
+    """
+    options = dict(settings.game_options)
+    if game_entry(settings.game).spec.shaping:
+        options.setdefault(DISCOUNT, settings.gamma)
+    return options | ({OPPONENT: SELF} if plays_league(settings) else {})
+
+
 def training_game(settings: TrainSettings) -> BatchGame:
     """The batch of games that the settings ask for, inside its curriculum if there is one."""
-    options = settings.game_options | ({OPPONENT: SELF} if plays_league(settings) else {})
-    game = make(settings.game, settings.num_envs, settings.seed, options)
+    game = make(settings.game, settings.num_envs, settings.seed, training_options(settings))
     if not has_curriculum(settings):
         return game
     from jimbot.training.curriculum.game import CurriculumGame

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from jimbot.errors import SettingsError
 from jimbot.games.contract import functional_game, make
+from jimbot.training.environments.given import training_options
 from jimbot.training.jax_ppo.program import HostUpdate, fused_update, initial_state, network_for
 from jimbot.training.session.compile_cache import use_compile_cache
 from jimbot.training.settings.record import LARGE_BATCH_GAMES, TrainSettings, load_settings
@@ -57,9 +58,10 @@ def _lr(settings: TrainSettings) -> dict[str, Any]:
 
 
 def _steps_per_second(settings: TrainSettings) -> float:
-    game: Any = functional_game(settings.game, settings.game_options) if settings.stepping != "host" else None
+    options = training_options(settings)
+    game: Any = functional_game(settings.game, options) if settings.stepping != "host" else None
     if game is None:
-        game = make(settings.game, settings.num_envs, settings.seed, settings.game_options)
+        game = make(settings.game, settings.num_envs, settings.seed, options)
         game.reset()
         network = network_for(settings, game.spec)
         update: Any = HostUpdate(settings, network, game)

@@ -21,7 +21,7 @@ from jimbot.games.checker import random_legal
 from jimbot.games.contract import BatchGame, FunctionalGame, functional_game, make
 from jimbot.policies.jax_networks import Params, make_network
 from jimbot.policies.networks import describe_network, forward_flops, train_flops
-from jimbot.training.environments.given import training_game
+from jimbot.training.environments.given import training_game, training_options
 from jimbot.training.jax_ppo.program import (
     HostUpdate,
     TrainState,
@@ -93,7 +93,7 @@ def learner_settings(game_id: str, network: str = "auto", hidden_dim: int = 0, n
 
 def bench_learner(settings: TrainSettings, seconds: float = 10.0) -> dict[str, Any]:
     """PPO: roofline of the network, the learning phase alone, and whole updates."""
-    game = functional_game(settings.game, settings.game_options) or training_game(settings)
+    game = functional_game(settings.game, training_options(settings)) or training_game(settings)
     described = describe_network(game.spec, **network_choice(settings))
     flops = forward_flops(described) + settings.update_epochs * train_flops(described)
     peak = peak_flops_per_second()

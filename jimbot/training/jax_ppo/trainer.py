@@ -20,7 +20,7 @@ from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import with_metadata
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
 from jimbot.runs.files import remove_directory
-from jimbot.training.environments.given import has_curriculum, training_game
+from jimbot.training.environments.given import has_curriculum, training_game, training_options
 from jimbot.training.framework import Callback, RLTrainer
 from jimbot.training.init_policy import check_network, fitting_params, start_of
 from jimbot.training.jax_ppo.phases import fused_phase_seconds
@@ -204,7 +204,7 @@ class JaxPPOTrainer(RLTrainer):
     def _build_game(self) -> FunctionalGame | BatchGame:
         settings = self.settings
         by_hand = settings.stepping == "host" or has_curriculum(settings)
-        pure = None if by_hand else _pure_game(settings.game, json.dumps(settings.game_options, sort_keys=True))
+        pure = None if by_hand else _pure_game(settings.game, json.dumps(training_options(settings), sort_keys=True))
         if pure is not None:
             return pure
         if settings.stepping == "fused":

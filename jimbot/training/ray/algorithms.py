@@ -21,7 +21,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 
 from jimbot.games.spec import GameSpec
 from jimbot.training.curriculum.rule import AnteCurriculum
-from jimbot.training.environments.given import has_curriculum
+from jimbot.training.environments.given import has_curriculum, training_options
 from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
 from jimbot.training.ray.callbacks import BalatroCallbacks
 from jimbot.training.ray.episode_replay import CompressedEpisodeReplay
@@ -63,7 +63,7 @@ def _common(
             ENVIRONMENT,
             env_config={
                 "game": settings.game,
-                "options": dict(settings.game_options),
+                "options": training_options(settings),
                 "seed": settings.seed,
                 "start": start,
                 "reward_transform": settings.reward_transform,

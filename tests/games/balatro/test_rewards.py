@@ -11,7 +11,7 @@ from tests.games.balatro.playing import Run
 from tests.games.balatro.wandering import wander
 
 ONES = np.ones(len(TERMS))
-SHAPING = ("progress", "score", "money")
+AIMS = ("progress", "score")
 
 
 def remember(run: Run) -> np.ndarray:
@@ -20,9 +20,11 @@ def remember(run: Run) -> np.ndarray:
     return memory
 
 
-def terms(run: Run, memory: np.ndarray, ended: bool = False, weights: np.ndarray = ONES) -> dict[str, float]:
+def terms(
+    run: Run, memory: np.ndarray, ended: bool = False, weights: np.ndarray = ONES, discount: float = 1.0
+) -> dict[str, float]:
     out = np.full(len(TERMS), np.nan, np.float32)
-    rewards.write(run.g, memory, ended, weights, out)
+    rewards.write(run.g, memory, ended, weights, discount, out)
     return dict(zip(TERMS, out.tolist(), strict=True))
 
 
@@ -36,7 +38,7 @@ def potentials(run: Run) -> np.ndarray:
     memory = remember(run)
     score = TERMS.index("score")
     memory[score] = min(2.0, np.log10(1 + memory[score]) / 12)  # the best hand is remembered, its digits are the worth
-    return np.array([memory[TERMS.index(name)] for name in SHAPING])
+    return np.array([memory[TERMS.index(name)] for name in AIMS])
 
 
 # --- events ---
@@ -122,22 +124,36 @@ def test_a_hand_counts_by_its_share_of_the_requirement():
     assert terms(run, memory)["progress"] == pytest.approx(0.5 / 24)
 
 
-# --- shaping ---
+# --- aims and shaping ---
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_shaping_adds_up_to_the_last_potential_minus_the_first(seed):
+def test_aims_add_up_to_how_far_a_run_came(seed):
     run = Run(seed=f"REWARD{seed + 1}", stake=1 + 3 * seed)
     first = potentials(run)
-    total = np.zeros(len(SHAPING))
+    total = np.zeros(len(AIMS))
     memory = remember(run)
     for state in wander(run, seed, 200):
         got = terms(state, memory)
-        total += [got[name] for name in SHAPING]
+        total += [got[name] for name in AIMS]
         memory = remember(state)
     got = terms(run, memory, ended=True)
-    total += [got[name] for name in SHAPING]
+    total += [got[name] for name in AIMS]
     assert total == pytest.approx(potentials(run) - first, abs=1e-5)
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_dollars_left_over_pay_nothing_at_the_end_and_stay_counted_where_a_run_is_cut_off(ended):
+    """Discounted, money adds up to minus what the first dollars were worth; a cut-off run keeps its potential."""
+    run, discount = Run(seed="REWARD1"), 0.9
+    run.g.money = first = 20
+    total, worth, memory = 0.0, 1.0, remember(run)
+    for dollars in (5, 50, 33):
+        run.g.money = dollars
+        total += worth * terms(run, memory, ended and dollars == 33, discount=discount)["money"]
+        worth, memory = worth * discount, remember(run)
+    left = 0.0 if ended else worth * 33 / 100
+    assert total == pytest.approx(left - first / 100, abs=1e-6)
 
 
 @pytest.mark.parametrize("score", [1e2, 1e6, 1e12, 1e30, 1e300, np.inf])

@@ -88,6 +88,17 @@ def test_random_play_has_the_known_statistics() -> None:
     assert 10 <= alive.max() <= 24
 
 
+def test_resource_gain_adds_up_to_what_is_in_the_purse() -> None:
+    """Credits and energy pay when they come and cost when they go: no detour pays, what is left over does."""
+    seen = rollout()
+    purse = 0.05 * (seen["state.credits"] + seen["state.energy"]).astype(float)
+    gains = seen["rewards"][..., SPEC.reward_terms.index("resource_gain")].astype(float)
+    for lane in range(LANES):
+        ends = np.flatnonzero(seen["ended"][:, lane])
+        for first, last in zip(ends[:-1] + 1, ends[1:], strict=True):
+            assert gains[first:last, lane].sum() == pytest.approx(purse[last, lane] - purse[first, lane], abs=1e-4)
+
+
 def test_entities_stand_on_the_board_with_sound_values() -> None:
     words = states().entities
     kind, cell, hp = Entity.kind.of(words), Entity.cell.of(words), Entity.hp.of(words)

@@ -101,6 +101,16 @@ def test_distance_is_measured_around_blocks_and_crash_can_shorten_it() -> None:
     assert opened.rewards["distance_shaping"] == pytest.approx(0.05 * (15 - 5))
 
 
+def test_a_detour_in_the_reference_profile_pays_nothing() -> None:
+    """Signed: whatever way was taken, a stage pays its first distance."""
+    state, total = make_state(player=(5, 3), profile="reference"), 0.0
+    for label in ("left", "down", "up", "right", "right", "right"):
+        after = play(state, label, profile="reference")
+        state, total = after.state, total + after.rewards["distance_shaping"]
+    assert total == pytest.approx(0.05 * 2)
+    assert after.rewards["stage_completion"] > 0
+
+
 def test_an_unreachable_exit_counts_as_distance_zero() -> None:
     wall = [data(row, 3, 1) for row in range(6)]
     assert play(make_state(player=(2, 1), blocks=wall), "up").rewards["distance_shaping"] == 0

@@ -35,6 +35,7 @@ class Arrays(NamedTuple):
     settings: np.ndarray  # int64, see SETTINGS
     seed_text: np.ndarray  # (8,) uint8, for a fixed text seed
     weights: np.ndarray  # (K,) float64 of the reward terms
+    discount: float  # of the potential that shapes rewards
     scratch: np.ndarray  # (workers,) working spaces
     memory: np.ndarray  # (workers, M) float64, what rewards remember of the state before a step
     games: np.ndarray  # (N,) records
@@ -146,7 +147,7 @@ def _step(b, s, memory, row):
     terminated = g.phase == GAME_OVER or g.phase == WON
     truncated = not terminated and g.steps >= b.settings[_STEP_LIMIT]
     terms = b.reward_terms[row]
-    rewards.write(g, memory, terminated, b.weights, terms)
+    rewards.write(g, memory, terminated, b.weights, b.discount, terms)
     total = 0.0
     for term in range(terms.shape[0]):
         total += terms[term]

@@ -1,8 +1,13 @@
 """Rewards: named terms of one step, presets that weigh them, and what is reported of a finished run.
 
-`win`, `lose` and `blind` are events. The others are differences of a potential, a bounded function of the state alone:
-over an episode they add up to its last value minus its first, whatever happened in between. So they point the way
-without making any detour pay, and one hand of 10^12 points cannot drown the rest.
+`win`, `lose` and `blind` are events. `progress` and `score` pay what was gained of a bounded measure of the state: over
+an episode they add up to its last value minus its first, so no detour pays, and one hand of 10^12 points cannot drown
+the rest. They are aims: to have come further, or to have scored more, is worth something by itself.
+
+`money` is no aim, it only points the way (shaping): a potential that is paid discounted as the learner discounts,
+γΦ' − Φ, and that is 0 once a run is over. Over a run it adds up to the same whatever was played, so dollars left over
+pay nothing. A run that is cut off (truncated) keeps its potential: the learner goes on from there by the value of the
+position, which counts from that potential too.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ PRESETS: dict[str, tuple[float, ...]] = {
     "score": (0.5, 0.0, 0.0, 0.5, 1.0, 0.0),  # hands as large as possible, on the way to a win
 }
 (_WIN, _LOSE, _BLIND, _PROGRESS, _SCORE, _MONEY) = range(len(TERMS))
+SHAPING: tuple[str, ...] = ("money",)  # the same over every run, discounted as the learner discounts
 MEMORY: int = len(TERMS)  # what was true before the step, by the term it belongs to
 
 STATS: tuple[str, ...] = (
@@ -98,7 +104,7 @@ def remember(g, memory):
 
 
 @njit
-def write(g, memory, ended, weights, out):
+def write(g, memory, ended, weights, discount, out):
     """After it: the weighted terms into `out`, (TERMS,) float32. `ended`: the run is over, won or lost."""
     out[_WIN] = weights[_WIN] * ((1.0 if g.won else 0.0) - memory[_WIN])
     out[_LOSE] = -weights[_LOSE] if ended and not g.won else 0.0
@@ -107,7 +113,8 @@ def write(g, memory, ended, weights, out):
     out[_SCORE] = 0.0
     if g.best_hand != memory[_SCORE]:  # rarely, and logarithms are dear
         out[_SCORE] = weights[_SCORE] * (_score_potential(g.best_hand) - _score_potential(memory[_SCORE]))
-    out[_MONEY] = weights[_MONEY] * (_money_potential(g) - memory[_MONEY])
+    following = 0.0 if ended else discount * _money_potential(g)
+    out[_MONEY] = weights[_MONEY] * (following - memory[_MONEY])
 
 
 @njit
