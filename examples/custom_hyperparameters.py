@@ -18,7 +18,7 @@ def main(game: str = "balatro", total_timesteps: int = 200_000, n_envs: int = 8,
             algorithm_specific={"n_steps": 128, "batch_size": 256, "n_epochs": 4, "clip_range": 0.2},
         ),
     )
-    config.hyperparams.gamma = "0.995"  # fields may be assigned later too; text becomes a number when it is used
+    config.hyperparams.gamma = 0.995  # fields may be assigned later too; they are checked when used
 
     trainer = create_trainer(game, config)
     try:

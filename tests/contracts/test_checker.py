@@ -7,6 +7,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,7 +115,7 @@ class Toy(BatchGame):
             getattr(self, name)[index] = snapshot[name]
         if rows is None:
             words = [int(word) for word in snapshot["restarts"]]
-            state = self.rng.bit_generator.state
+            state: Any = self.rng.bit_generator.state
             state["state"] = {"state": (words[0] << 64) + words[1], "inc": (words[2] << 64) + words[3]}
             self.rng.bit_generator.state = state
         self.show()
@@ -133,8 +134,8 @@ names = (f"toy{number}" for number in itertools.count())
 def check(game: Callable[..., BatchGame], spec: GameSpec = SPEC, **settings: int) -> None:
     """Registers a toy under a name of its own and runs the shipped checker on it."""
     name = next(names)
-    module = types.ModuleType(f"jimbot_{name}")
-    module.GAME = GameEntry(  # type: ignore[attr-defined]
+    module: Any = types.ModuleType(f"jimbot_{name}")
+    module.GAME = GameEntry(
         spec, lambda num_envs, seed=0, options=Options(), checked=False: game(num_envs, seed, options, checked)
     )
     sys.modules[module.__name__] = module

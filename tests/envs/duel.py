@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +82,7 @@ class Duel(BatchGame):
         if "state" not in snapshot or snapshot["state"].shape != self.state.shape:
             raise SnapshotError("Not a duel.")
         self.state[:] = snapshot["state"]
-        words = self.rng.bit_generator.state
+        words: Any = self.rng.bit_generator.state
         words["state"] = {"state": int(snapshot["rng"][0]), "inc": int(snapshot["rng"][1])}
         self.rng.bit_generator.state = words
         self._look()

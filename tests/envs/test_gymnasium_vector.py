@@ -45,7 +45,7 @@ def test_make_vec_gives_the_native_environment_that_stays_in_its_spaces(game_id:
     observation, info = envs.reset(seed=1)
     for _ in range(20):
         assert envs.observation_space.contains(observation)
-        assert info["action_mask"].shape == (COMPILED_ROWS, envs.single_action_space.n)
+        assert info["action_mask"].shape == (COMPILED_ROWS, envs.game.spec.actions.size)
         observation, *_, info = envs.step(envs.action_space.sample())
     assert envs.game.illegal_actions == 0
     envs.close()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def test_a_missing_action_is_a_sentence(duel: str) -> None:
 
 
 def test_masks_are_int8_and_agree_with_the_game() -> None:
-    env = make_parallel_env("probe")
+    env: Any = make_parallel_env("probe")
     observations, infos = env.reset(seed=1)
     mask = observations["player_0"]["action_mask"]
     assert mask.dtype == np.int8

@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +65,7 @@ def test_a_save_that_runs_out_of_room_is_one_sentence_and_loses_nothing(tmp_path
 
 
 @pytest.fixture
-def tiny_disk(tmp_path: Path) -> Path:
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     """A real file system of 64 kB; needs the right to mount."""
     folder = tmp_path / "tiny"
     folder.mkdir()

@@ -32,7 +32,7 @@ def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def records(path: Path) -> Iterator[Any]:
     """The messages in a .wandb file (blocks of 32 kB; ours is smaller than one)."""
-    from wandb.proto.wandb_internal_pb2 import Record
+    from wandb.proto.wandb_internal_pb2 import Record  # ty: ignore[import-not-found]  (made at run time)
 
     data = path.read_bytes()
     assert len(data) < 32768

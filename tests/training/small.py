@@ -9,7 +9,7 @@ from jimbot.policies.jax_networks import JaxNetwork
 from jimbot.training.jax_ppo.program import network_for
 from jimbot.training.settings.record import TrainSettings, load_settings
 
-SMALL = {
+SMALL: dict[str, Any] = {
     "game": "probe",
     "num_envs": 16,
     "num_steps": 32,

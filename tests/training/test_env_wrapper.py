@@ -144,7 +144,7 @@ def test_balatro_under_the_curriculum_passes_gymnasiums_check_and_ends_episodes(
         last = play_random(env, seed)[-1]
         assert last["success"] == (last["ante"] > last["max_ante"])
     _, info = env.reset(seed=1)
-    game = env.unwrapped.game
+    game: Any = env.get_wrapper_attr("game")
     game.games["ante"] = 2  # as if the first boss had been beaten
     *_, terminated, truncated, info = env.step(int(np.argmax(info["action_mask"])))
     assert (terminated, truncated, info["success"]) == (False, True, True)

@@ -56,7 +56,7 @@ def test_the_saved_policy_is_the_learners_policy(tmp_path: Path) -> None:
     legal_mask = rng.random((20, 48)) < 0.2
     legal_mask[:, 0] = True
     decision = OnnxPolicy.from_checkpoint(latest).act(observation, legal_mask)
-    logits, value = trainer.network.apply(trainer.state.params, observation)  # ty: ignore[missing-attribute]
+    logits, value = trainer.network.apply(trainer.state.params, observation)
     best = np.where(legal_mask, logits, -np.inf).argmax(axis=1)
     np.testing.assert_array_equal(decision.actions, best)
     np.testing.assert_allclose(decision.values, value, atol=1e-5)

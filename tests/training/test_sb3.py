@@ -128,7 +128,7 @@ def test_the_saved_policy_is_the_learners_normalisation_included(tmp_path: Path)
     game = make("probe", 32, seed=5)
     game.reset()
     decision = OnnxPolicy.from_checkpoint(latest).act(game.observation, game.legal_mask)
-    actions, _ = trainer.model.predict(game.observation, deterministic=True, action_masks=game.legal_mask)  # ty: ignore
+    actions, _ = trainer.model.predict(game.observation, deterministic=True, action_masks=game.legal_mask)
     np.testing.assert_array_equal(decision.actions, actions)
     with torch.no_grad():
         value = trainer.network(torch.as_tensor(game.observation))[1]
@@ -142,12 +142,10 @@ def test_prediction_stays_inside_the_mask_and_refuses_to_go_without(algorithm: s
     game = make("probe", 200, seed=5)
     game.reset()
     for deterministic in (True, False):
-        actions, _ = trainer.model.predict(  # ty: ignore
-            game.observation, deterministic=deterministic, action_masks=game.legal_mask
-        )
+        actions, _ = trainer.model.predict(game.observation, deterministic=deterministic, action_masks=game.legal_mask)
         assert game.legal_mask[np.arange(200), actions].all()
     with pytest.raises(UsageError, match="without action_masks"):
-        trainer.model.predict(game.observation, deterministic=True)  # ty: ignore
+        trainer.model.predict(game.observation, deterministic=True)
     trainer.close()
 
 

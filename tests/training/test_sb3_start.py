@@ -28,7 +28,9 @@ def starts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for algorithm in OWN:
         trainer = made(algorithm, tmp_path_factory.mktemp(algorithm))
         trainer.train({"PPO": 2048, "A2C": 640, "DQN": 1280}[algorithm])
-        found[algorithm] = trainer.session.store.latest()
+        latest = trainer.session.store.latest()
+        assert latest is not None
+        found[algorithm] = latest
         trainer.close()
     return found
 
@@ -51,7 +53,7 @@ def test_parameters_and_statistics_are_taken_over_and_all_else_is_fresh(
     assert trainer.step == 0
     assert trainer.games.observed.count == first.games.observed.count > 0
     if algorithm == "DQN":
-        target: Any = trainer.model.policy.q_net_target  # ty: ignore
+        target: Any = trainer.model.policy.q_net_target
         np.testing.assert_array_equal(target.arrays()["policy.weight"], first.network.arrays()["policy.weight"])
     first.close()
     trainer.close()
@@ -59,12 +61,12 @@ def test_parameters_and_statistics_are_taken_over_and_all_else_is_fresh(
 
 def test_a_policy_of_the_jax_learner_is_a_start_too(tmp_path: Path) -> None:
     shared = {name: SMALL[name] for name in ("num_envs", "num_steps", "num_minibatches", "update_epochs")}
-    ours = create_trainer("probe", {**SMALL, "network": "mlp"}, root=tmp_path / "jax")
+    ours: Any = create_trainer("probe", {**SMALL, "network": "mlp"}, root=tmp_path / "jax")
     path = ours.save_model()
     ours.close()
     changes = {**shared, "normalize_obs": False, "init_from": str(path)}
     theirs = made("PPO", tmp_path / "sb3", **changes)
-    np.testing.assert_array_equal(theirs.network.arrays()["policy.weight"], ours._params()["policy.weight"])  # ty: ignore
+    np.testing.assert_array_equal(theirs.network.arrays()["policy.weight"], ours._params()["policy.weight"])
     theirs.close()
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,7 +115,8 @@ def test_a_seeded_balatro_repeats() -> None:
         [env.reset()[1]["seed"] for _ in range(3)] for env in (create_balatro_env(seed=5), create_balatro_env(seed=5))
     ]
     assert seeds[0] == seeds[1]
-    assert create_balatro_env(deck="blue").game.options.deck == "blue"
+    game: Any = create_balatro_env(deck="blue").game
+    assert game.options.deck == "blue"
 
 
 def test_log_lines_go_to_the_terminal_and_the_file_once(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class Run:
         targets = np.uint64(to if to >= 0 else sum(1 << place for place in cards))
         return bool(decisions.apply(self.g, self.s, decisions.ACTION_KINDS.index(name), index, targets))
 
-    def act(self, name: str, index: int = 0, cards: tuple[int, ...] | list[int] = (), to: int = -1) -> Run:
+    def act(self, name: str, index: int = 0, cards: tuple[int, ...] | list[int] = (), to: int = -1) -> Self:
         assert self.try_act(name, index, cards, to), f"{name} {index} {cards} is not legal in {self.phase}"
         return self
 
@@ -93,7 +93,7 @@ class Run:
         self._games[:] = before
         return allowed
 
-    def use(self, key: str, *cards: int, edition: str = "base") -> Run:
+    def use(self, key: str, *cards: int, edition: str = "base") -> Self:
         """Gives a consumable and uses it."""
         self.consumable(key, edition)
         return self.act("use", int(self.g.consumable_count) - 1, cards)
@@ -136,7 +136,7 @@ class Run:
         self.g.enhancement_count[:] = 0
         self.g.card_count = self.g.pile_count = self.g.hand_count = 0
 
-    def hand(self, text: str, deck: str = "C_2 C_3 C_4 C_5 C_6 C_7 C_8 C_9") -> Run:
+    def hand(self, text: str, deck: str = "C_2 C_3 C_4 C_5 C_6 C_7 C_8 C_9") -> Self:
         """Replaces all cards: these in hand, left to right, and a small deck drawn from its left."""
         self.clear_cards()
         for code in text.split():
@@ -145,18 +145,18 @@ class Run:
             self.card(code, 5)
         return self
 
-    def boss(self, key: str) -> Run:
+    def boss(self, key: str) -> Self:
         """Makes a boss the blind that is up."""
         self.g.boss, self.g.on_deck = BLINDS.id(key), 2
         return self
 
-    def win_round(self) -> Run:
+    def win_round(self) -> Self:
         """Plays one card with the score already reached."""
         self.g.score = self.g.requirement
         forced = [place for place in range(self.g.hand_count) if self.g.card_flags[self.g.hand[place]] & 8]
         return self.act("play", cards=forced or [0])
 
-    def to_shop(self) -> Run:
+    def to_shop(self) -> Self:
         return self.act("select").win_round().act("cash_out")
 
     # --- reading ---

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,7 +99,7 @@ def test_a_snapshot_continues_exactly():
     for _ in roam(game, 30, seed=7):
         pass
     after = game.games.tobytes(), game.observation.tobytes()
-    other = make("balatro", 16, seed=99)
+    other: Any = make("balatro", 16, seed=99)
     other.restore(saved)
     for _ in roam(other, 30, seed=7):
         pass
@@ -239,7 +240,7 @@ def test_an_illegal_action_is_refused_or_counted_and_never_played():
     wrong = np.array([ACTIONS.index("select"), ACTIONS.index("play 1")])
     with pytest.raises(IllegalActionError, match="play 1"):
         checked.step(wrong)
-    fast = make("balatro", 2, checked=False)
+    fast: Any = make("balatro", 2, checked=False)
     fast.reset()
     before = fast.games[1:].tobytes()
     fast.step(wrong)

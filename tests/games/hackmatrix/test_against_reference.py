@@ -202,4 +202,4 @@ def jax_to_numpy(parts: tuple[Any, Any]) -> tuple[Any, Any]:
     """Copies that can be written to."""
     import jax
 
-    return tuple(jax.tree.map(np.array, part) for part in parts)  # ty: ignore[invalid-return-type]
+    return tuple(jax.tree.map(np.array, part) for part in parts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from jimbot.games.hackmatrix import HackMatrix, State, make_state, to_dict
 from jimbot.games.hackmatrix.spec import PROGRAM_NAMES, SPEC
 from tests.games.hackmatrix.playing import LANES, data, enemy, look, play, program, programs, row, stack, transmission
 
-FULL_BOARD = {
+FULL_BOARD: dict[str, Any] = {
     "player": {
         "row": 2, "col": 3, "hp": 2, "credits": 25, "energy": 80, "data_siphons": 12, "attack_damage": 4, "score": 9,
     },
@@ -38,7 +40,7 @@ FULL_BOARD = {
 }  # fmt: skip
 
 
-def cell(state: State, row_number: int, col: int) -> dict[int, float]:
+def cell(state: State, row_number: int, col: int) -> dict[int, Any]:
     """The features of a cell that are not zero."""
     grid = SPEC.observation.view(look(state)[0], "grid")[row_number, col]
     return {index: pytest.approx(float(value)) for index, value in enumerate(grid) if value}

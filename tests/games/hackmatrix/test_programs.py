@@ -58,7 +58,7 @@ def test_programs_need_ownership_their_cost_and_their_situation() -> None:
 
 @pytest.mark.parametrize("program", [program for program in PROGRAMS if program.name != "UNDO"])  # see test_undo
 def test_a_program_is_affordable_exactly_at_its_cost_and_pays_it(program: Program) -> None:
-    exact = {"owned_programs": [program.name], "credits": program.credits, "energy": program.energy}
+    exact: dict[str, Any] = {"owned_programs": [program.name], "credits": program.credits, "energy": program.energy}
     state = make_state(**{**EVERYTHING, **exact, "exit": (0, 5)})
     assert program.name in legal(state)
     for purse in ("credits", "energy"):

@@ -10,7 +10,7 @@ from tests.games.hackmatrix.playing import Result, data, enemy, play, play_all, 
 
 
 def reference(label: str, **situation: object) -> Result:
-    return play(make_state(**situation, profile="reference"), label, profile="reference")  # ty: ignore
+    return play(make_state(**situation, profile="reference"), label, profile="reference")
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_a_siphon_on_turn_three_schedules_as_written() -> None:
 
 def missed(**situation: object) -> float:
     """Missed credits plus energy, read from the reward."""
-    result = play(make_state(**{**AWAY, **situation}), "siphon")  # ty: ignore[invalid-argument-type]
+    result = play(make_state(**{**AWAY, **situation}), "siphon")
     return -result.rewards["siphon_quality"] / (0.5 * 0.05)
 
 

@@ -25,7 +25,7 @@ def perfect_teacher(folder: Path) -> OnnxPolicy:
 def record_perfect(folder: Path, games: int = 64, **changes: object) -> tuple[Path, DatasetInfo]:
     path = folder / "perfect.npz"
     changes = {"num_envs": 16, **changes}
-    return path, record(perfect_teacher(folder), "probe", games, path, **changes)  # ty: ignore[invalid-argument-type]
+    return path, record(perfect_teacher(folder), "probe", games, path, **changes)
 
 
 class FirstLegal:

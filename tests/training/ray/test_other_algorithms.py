@@ -22,7 +22,7 @@ from tests.training.imitation.teachers import record_perfect
 pytestmark = pytest.mark.long
 
 CONFIGS = Path(__file__).resolve().parents[3] / "configs"
-SMALL = {
+SMALL: dict[str, Any] = {
     "learner": "ray",
     "num_envs": 16,
     "num_steps": 32,
@@ -136,7 +136,7 @@ def test_a_lost_node_is_survived(tmp_path: Path) -> None:
                 lost.append(step)
                 nodes.remove_node(victim, allow_graceful=False)
 
-        trainer = create_trainer("probe", {**SMALL, "num_minibatches": 4, "address": nodes.address}, root=tmp_path)
+        trainer: Any = create_trainer("probe", {**SMALL, "num_minibatches": 4, "address": nodes.address}, root=tmp_path)
         assert isinstance(trainer, RayTrainer)
         rows: list[dict[str, float]] = []
 

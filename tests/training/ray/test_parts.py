@@ -278,7 +278,7 @@ def test_dqn_explores_and_chooses_legal_actions_only() -> None:
 def test_the_portable_form_of_a_duelling_network_gives_the_value_of_the_best_legal_action() -> None:
     described = describe_network(PROBE, "mlp", hidden_dim=16, action_values=True, duelling=True)
     torch.manual_seed(1)
-    module = spec_of(described, PROBE, MaskedQ, epsilon=0.0).build()
+    module: Any = spec_of(described, PROBE, MaskedQ, epsilon=0.0).build()
     rng = np.random.default_rng(1)
     observation, legal = rng.random((32, 5)).astype(np.float32), rng.random((32, 48)) < 0.2
     legal[:, 0] = True
@@ -381,7 +381,7 @@ def test_spilling_may_use_so_much_of_the_disk_and_never_all(tmp_path: Any) -> No
 
 
 def test_games_of_several_players_are_refused() -> None:
-    game = make("probe", 2)
+    game: Any = make("probe", 2)
     game.spec = type("Spec", (), {"players": 2, "id": "duel"})
     with pytest.raises(UsageError, match="'duel' has 2 players"):
         RunnerGames(game)

@@ -27,7 +27,7 @@ from jimbot.training.ray.games import ENVIRONMENT
 from jimbot.training.ray.modules import module_spec
 from jimbot.training.ray.trainer import RayTrainer
 
-PPO = {
+PPO: dict[str, Any] = {
     "learner": "ray",
     "num_envs": 16,
     "num_steps": 32,
