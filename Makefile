@@ -54,7 +54,9 @@ bench: $(STAMP)
 lint: $(STAMP)
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
-	@$(RUN) ty check jimbot
+	@$(RUN) ty check jimbot tests examples
+	@if [ -x $(VENV)/bin/oxlint ]; then $(VENV)/bin/oxlint --deny-warnings jimbot tests; \
+	  else echo "oxlint has no build for this kind of machine: the JavaScript of VGC was not checked."; fi
 
 clean:
 	rm -rf $(VENV) .jimbot-cache .pytest_cache .ruff_cache .hypothesis build *.egg-info

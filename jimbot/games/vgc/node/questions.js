@@ -16,13 +16,13 @@ function validate(worker, {team, format}) {
 }
 
 /** A log as spectators get it, or with the secrets of both sides; without the time of day. */
-function readLog(log, secret = false) {
+function readLog(lines, secret = false) {
 	const found = [];
-	for (let at = 0; at < log.length; at++) {
-		if (log[at].startsWith('|split|')) {
-			found.push(log[at + (secret ? 1 : 2)]);
+	for (let at = 0; at < lines.length; at++) {
+		if (lines[at].startsWith('|split|')) {
+			found.push(lines[at + (secret ? 1 : 2)]);
 			at += 2;
-		} else if (!log[at].startsWith('|t:|')) found.push(log[at]);
+		} else if (!lines[at].startsWith('|t:|')) found.push(lines[at]);
 	}
 	return found;
 }
