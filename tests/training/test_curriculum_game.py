@@ -9,7 +9,7 @@ from jimbot.errors import UsageError
 from jimbot.games import make
 from jimbot.games.checker import random_legal
 from jimbot.training.curriculum.game import CurriculumGame
-from jimbot.training.curriculum.rule import AnteCurriculum
+from jimbot.training.curriculum.rule import AnteCurriculum, DifficultySchedule
 
 
 def build(**settings: int | float) -> CurriculumGame:
@@ -77,6 +77,21 @@ def test_held_rows_are_left_alone() -> None:
     game.step(random_legal(np.random.default_rng(1), game.legal_mask), hold=np.array([True, False, False, False]))
     assert not game.truncated.any()
     assert not game.curriculum.outcomes
+
+
+def test_a_schedule_by_the_clock_counts_the_rows_that_moved() -> None:
+    """The jax learner steps half the rows at a time: a step of all rows is one, however it was cut."""
+    game = CurriculumGame(make("balatro", 4, seed=3), DifficultySchedule({0: "easy", 8: "medium"}))
+    game.reset()
+    rng = np.random.default_rng(1)
+    half = np.array([True, False, True, False])
+    for hold in (half, ~half, half):
+        game.step(random_legal(rng, game.legal_mask), hold=hold)
+    assert (game.curriculum.steps, game.curriculum.max_ante) == (6, 2)
+    game.step(random_legal(rng, game.legal_mask), hold=~half)
+    assert (game.curriculum.steps, game.curriculum.max_ante) == (8, 4)
+    advance(game, rng)
+    assert game.curriculum.steps == 12
 
 
 def test_a_restored_batch_continues_at_its_level_and_identically() -> None:

@@ -41,7 +41,7 @@ class CurriculumGame(BatchGame):
     def step(self, actions: np.ndarray, hold: np.ndarray | None = None) -> None:
         self.game.step(actions, hold)
         self.illegal_actions = self.game.illegal_actions
-        self.curriculum.played(self.num_envs)
+        self.curriculum.played(self.num_rows if hold is None else int(np.count_nonzero(~np.asarray(hold, bool))))
         ended = self.terminated | self.truncated
         beaten = self.curriculum.beaten(self.game.games["ante"]) & ~ended  # an ended row is back in ante 1
         if hold is not None:
