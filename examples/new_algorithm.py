@@ -37,8 +37,9 @@ class Reinforce(RLTrainer):
     def __init__(self, settings: Any, session: Any, game: BatchGame | None = None) -> None:
         super().__init__(settings, session, game)
         self.game = game or training_game(settings)
-        self.network = make_network(describe_network(self.spec, "mlp", settings.hidden_dim, settings.num_layers))
-        self.optimiser = optax.adam(settings.lr)
+        width, depth = settings.network.hidden_dim, settings.network.num_layers
+        self.network = make_network(describe_network(self.spec, "mlp", width, depth))
+        self.optimiser = optax.adam(settings.ppo.lr)
         self.tally = GameTally(self.spec, self.game.num_rows)
         self.updates = 0
 
@@ -136,7 +137,7 @@ class Reinforce(RLTrainer):
             network=dict(self.network.description),
             step=self.step,
             update=self.updates,
-            config=self.settings.model_dump(mode="json"),
+            config=self.settings.flat(),
             metrics=dict(self.session.latest_metrics),
         )
 

@@ -18,14 +18,11 @@ if TYPE_CHECKING:
     from jimbot.training.imitation.clone import CloneOutcome
 
 FROM_DATA = ("game", "game_options", "data", "dataset", "learner", "algorithm")
+# Of learning by playing.
 UNUSED = (
-    "eval_games",
-    "eval_interval",
-    "stop_on_collapse",
-    "normalize_obs",
-    "resume",
-    "rewind",
-)  # of learning by playing
+    *("eval_games", "eval_interval", "stop_on_collapse", "normalize_obs", "resume", "rewind"),
+    *("gradient_pieces", "share"),
+)
 EPILOG = """Examples:
 
 jimbot clone hackmatrix-heuristic.npz

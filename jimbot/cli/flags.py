@@ -5,13 +5,20 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origin
 
 import typer
+from pydantic.fields import FieldInfo
 
+from jimbot.training.settings.names import group_of, paths
 from jimbot.training.settings.record import RunSettings
 
-SET_HELP = "name=value; any setting, nested with dots."
+SET_HELP = "name=value; any setting (lr=1e-3, or ppo.lr=1e-3)."
+COMMON = "Training"
+ORDER = ("ppo", "network", "saving", "judging", "start", "tracking", "memory", "curriculum", "league", "population")
+"""Groups people need often come first; the others follow as the record has them."""
+METAVARS = {int: "INT", float: "FLOAT", bool: "BOOL", Path: "PATH"}
 
 
 def with_settings_flags(
@@ -21,23 +28,8 @@ def with_settings_flags(
     skip: Collection[str] = (),
 ) -> Callable[..., None]:
     """The function as Typer sees it: its `own` parameters (annotation, default) and one option per field of `record`,
-    help and default taken from there. Fields every run has come last."""
-    flags = dict(own)
-    fields = record.model_fields
-    for name in sorted(fields, key=lambda name: name in RunSettings.model_fields):
-        field = fields[name]
-        if name in skip:
-            continue
-        kind: Any = _plain_type(field.annotation)
-        shown = "" if field.default is None else f" Default: {field.default}."
-        flag = "--" + name.replace("_", "-")
-        positive_only = kind is bool and name.startswith("no_")
-        spelling = flag if kind is not bool or positive_only else f"{flag}/--no-{flag[2:]}"
-        help_text = f"{field.description}{shown}"
-        # Values arrive as text and are checked by the settings record, whose sentences name value and expectation.
-        read_as: Any = Optional[bool] if kind is bool else Optional[str]  # noqa: UP045 - Typer reads it at run time
-        option = typer.Option(spelling, help=help_text, show_default=False, metavar=kind.__name__.upper())
-        flags[name] = (Annotated[read_as, option], None)
+    help, default and panel taken from there."""
+    flags = dict(own) | {name: (flag, None) for name, flag in settings_flags(record).items() if name not in skip}
     parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
         for name, (kind, default) in flags.items()
@@ -50,6 +42,47 @@ def with_settings_flags(
     command.__signature__ = inspect.Signature(parameters)  # ty: ignore[missing-attribute]
     command.__annotations__ = {name: kind for name, (kind, _) in flags.items()}
     return command
+
+
+def settings_flags(record: type[RunSettings]) -> dict[str, Any]:
+    """One flag per setting, by flat name; those of the record itself first, then group by group."""
+    found = {}
+    for name, path in sorted(paths(record).items(), key=lambda item: _rank(item[1])):
+        group = group_of(record, path[0])
+        field = (group or record).model_fields[path[-1]]
+        found[name] = _option(name, field, first_line(group) if group else COMMON)
+    return found
+
+
+def _option(name: str, field: FieldInfo, panel: str) -> Any:
+    kind: Any = _plain_type(field.annotation)
+    default = field.get_default(call_default_factory=True)
+    shown = "" if default in (None, [], {}) else f" Default: {_text(default)}."
+    flag = "--" + name.replace("_", "-")
+    positive_only = kind is bool and name.startswith("no_")
+    spelling = flag if kind is not bool or positive_only else f"{flag}/--no-{flag[2:]}"
+    # Values arrive as text and are checked by the settings record, whose sentences name value and expectation.
+    read_as: Any = Optional[bool] if kind is bool else Optional[str]  # noqa: UP045 - Typer reads it at run time
+    option = typer.Option(
+        spelling,
+        help=f"{field.description}{shown}",
+        show_default=False,
+        metavar=METAVARS.get(kind, "TEXT"),
+        rich_help_panel=panel,
+    )
+    return Annotated[read_as, option]
+
+
+def _rank(path: tuple[str, ...]) -> int:
+    return ORDER.index(path[0]) if path[0] in ORDER else -1 if len(path) == 1 else len(ORDER)
+
+
+def first_line(record: type) -> str:
+    return (record.__doc__ or "").splitlines()[0]
+
+
+def _text(default: Any) -> str:
+    return ",".join(map(str, default)) if isinstance(default, list) else str(default)
 
 
 def _plain_type(annotation: Any) -> Any:

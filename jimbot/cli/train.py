@@ -138,7 +138,7 @@ def _tell_preset(settings: TrainSettings) -> None:
     from jimbot.training.presets import preset
 
     values = preset(settings.game, learner_name(settings))
-    used = [f"{name} {value}" for name, value in values.items() if getattr(settings, name) == value]
+    used = [f"{name} {value}" for name, value in values.items() if settings[name] == value]
     if used:
         terminal.note(f"Preset for {settings.game}: {', '.join(used)}.")
 

@@ -87,10 +87,10 @@ class RLTrainer(ABC):
 
     def begin(self, root: str | Path) -> str:
         """A new run's first parameters, where the settings name another policy; says what was taken over."""
-        if self.settings.bc_model:
-            return self.start_from_clone(find_checkpoint(self.settings.bc_model, runs_root=root))
-        if self.settings.init_from:
-            start = find_checkpoint(self.settings.init_from, runs_root=root)
+        if self.settings.start.bc_model:
+            return self.start_from_clone(find_checkpoint(self.settings.start.bc_model, runs_root=root))
+        if self.settings.start.init_from:
+            start = find_checkpoint(self.settings.start.init_from, runs_root=root)
             self.start_from(start)
             return f"Starting from the parameters of {start}."
         return ""
@@ -129,7 +129,7 @@ class RLTrainer(ABC):
             network=dict(network),
             step=self.step,
             update=update,
-            config=self.settings.model_dump(mode="json"),
+            config=self.settings.flat(),
             metrics={name: value for name, value in self.session.latest_metrics.items() if value == value},
         )
 
@@ -278,7 +278,7 @@ def create_trainer(
     if isinstance(config, TrainerConfig):
         values = to_settings(config)
     elif isinstance(config, TrainSettings):
-        values = config.model_dump(exclude_unset=True)
+        values = config.flat("python", only_set=True)
     else:
         values = dict(config or {})
     meant = understand(env)

@@ -106,16 +106,16 @@ def check_network(manifest: Manifest, network: Mapping[str, Any], path: str | Pa
 
 def pull_weight(settings: TrainSettings, update: Any, xp: Any = np) -> Any:
     """Weight of the pull to the first policy in an update, by its number."""
-    return settings.init_kl * xp.maximum(0.0, 1.0 - update / settings.init_kl_updates)
+    return settings.start.init_kl * xp.maximum(0.0, 1.0 - update / settings.start.init_kl_updates)
 
 
 def frozen_updates(settings: TrainSettings, parameter: str) -> int:
     """First updates in which a parameter stays as it is."""
-    warmup, freeze = settings.value_warmup_updates, settings.freeze_trunk_updates
+    warmup, freeze = settings.start.value_warmup_updates, settings.start.freeze_trunk_updates
     return {"value": 0, "policy": warmup, "trunk": max(warmup, freeze)}[part_of(parameter)]
 
 
 def fixed_statistics_updates(settings: TrainSettings) -> int:
     """First updates in which the network keeps the statistics of observations it began with."""
-    pulled = settings.init_kl_updates if settings.init_kl else 0
-    return max(pulled, settings.value_warmup_updates, settings.freeze_trunk_updates)
+    pulled = settings.start.init_kl_updates if settings.start.init_kl else 0
+    return max(pulled, settings.start.value_warmup_updates, settings.start.freeze_trunk_updates)

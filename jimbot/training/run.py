@@ -70,12 +70,12 @@ def steps_for(places: Any, settings: TrainSettings) -> int:
     spec = game_entry(settings.game).spec
     options = spec.parse_options(training_options(settings))
     rows = settings.num_envs * getattr(options, "players", spec.players)
-    if settings.buffer_size < rows:
+    if settings.replay.buffer_size < rows:
         raise SettingsError(
             f"buffer_size is {places}, but {settings.num_envs} games have {rows} rows that decide. Give at least "
             f"{rows}, or fewer games (--num-envs)."
         )
-    return settings.buffer_size // rows
+    return settings.replay.buffer_size // rows
 
 
 def stored_settings(run: str, given: Mapping[str, Any], root: Path = Path("runs")) -> TrainSettings:
@@ -104,7 +104,7 @@ def run_training(
     `restart(seconds trained)` replaces this process by a clean one that continues the run, when memory asks for it;
     without one the call ends there, and the next one continues.
     """
-    if settings.population:
+    if settings.population.size:
         from jimbot.training.population.run import run_population
 
         return run_population(settings, root, fresh, quiet)
@@ -131,7 +131,7 @@ def run_training(
                 restart(session.seconds)
         checkpoint = session.store.latest()
         assert checkpoint is not None, "train() always saves"
-        evaluation = judge(settings, checkpoint) if settings.eval_games else None
+        evaluation = judge(settings, checkpoint) if settings.judging.eval_games else None
         return Outcome(session.run.name, load_step(checkpoint), checkpoint, session.latest_metrics, evaluation)
 
 
@@ -139,7 +139,7 @@ def judge(settings: TrainSettings, checkpoint: Path) -> Evaluation:
     """The finished policy on held-out seeds, from its checkpoint, as any user would judge it."""
     from jimbot.evaluation import evaluate
 
-    return evaluate(str(checkpoint), games=settings.eval_games, options=settings.game_options)
+    return evaluate(str(checkpoint), games=settings.judging.eval_games, options=settings.game_options)
 
 
 def load_step(checkpoint: Path) -> int:

@@ -190,8 +190,8 @@ class TestRLlibFiles:
     @pytest.mark.parametrize("learner", ["jax", "sb3"])
     def test_every_file_works_on_every_learner(self, path: Path, learner: str) -> None:
         settings = resolve_settings(path, {"learner": learner})
-        assert (settings.game, settings.lr, settings.num_envs, settings.num_steps) == ("balatro", 5e-5, 8, 500)
-        assert (settings.update_epochs, settings.minibatch_size, settings.ent_coef) == (30, 125, 0.01)
+        assert (settings.game, settings.ppo.lr, settings.num_envs, settings.num_steps) == ("balatro", 5e-5, 8, 500)
+        assert (settings.ppo.update_epochs, settings.minibatch_size, settings.ppo.ent_coef) == (30, 125, 0.01)
 
     def test_a_batch_given_on_the_command_line_counts_the_games_of_the_file(self) -> None:
         settings = load_settings({"num_workers": 2, "num_envs_per_worker": 4}, {"train_batch_size": 4000})
@@ -199,8 +199,8 @@ class TestRLlibFiles:
 
     def test_the_experimental_file_has_its_network_and_schedule(self) -> None:
         settings = resolve_settings(CONFIGS / "experimental_ppo.yaml", {})
-        assert settings.network == "BalatroNet"
-        assert settings.difficulty_schedule == {0: "easy", 500_000: "medium", 1_000_000: "hard"}
+        assert settings.network.kind == "BalatroNet"
+        assert settings.curriculum.difficulty_schedule == {0: "easy", 500_000: "medium", 1_000_000: "hard"}
 
     def test_the_mapping_is_explained(self, capsys: pytest.CaptureFixture[str]) -> None:
         command = ["train", "balatro", "--config", str(CONFIGS / "experimental_ppo.yaml"), "--explain-config", "--json"]

@@ -66,8 +66,8 @@ def test_the_saved_policy_is_the_learners_policy(tmp_path: Path) -> None:
 def test_tuning_chooses_among_the_candidates_and_settles_the_rest() -> None:
     chosen = tune(small_settings(num_steps=8), candidates=(8, 16))
     assert chosen.num_envs in (8, 16)
-    assert chosen.batch_size % chosen.num_minibatches == 0
-    assert chosen.lr == SMALL["lr"]
+    assert chosen.batch_size % chosen.ppo.num_minibatches == 0
+    assert chosen.ppo.lr == SMALL["lr"]
 
 
 def test_a_learner_of_ones_own_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

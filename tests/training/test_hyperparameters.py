@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from jimbot.errors import SettingsError, UnknownNameError
+from jimbot.training.settings.names import paths
 from jimbot.training.settings.record import TrainSettings, load_settings
 from jimbot.training.trials.hyperparameters import KNOWN, chosen_ranges, drawn, generator, mutated, spread, values_of
 
 
 def test_every_known_hyperparameter_is_a_setting() -> None:
-    assert set(KNOWN) <= set(TrainSettings.model_fields)
+    assert set(KNOWN) <= set(paths(TrainSettings))
 
 
 def test_mutations_stay_in_their_ranges_and_change_something() -> None:

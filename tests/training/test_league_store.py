@@ -111,7 +111,7 @@ def test_members_come_from_the_settings(tmp_path: Path) -> None:
 
 def test_choosing_one_opponent_turns_the_league_off() -> None:
     settings = resolve_settings(None, {"game": "vgc", "game_options": {"opponent": "max_power"}})
-    assert settings.league
+    assert settings.league.shares
     assert not plays_league(settings)
 
 

@@ -26,7 +26,7 @@ def final_return(game: Probe) -> dict[str, float]:
     update = fused_update(settings, network, game)
     measures = Measures(game.spec)
     for number in range(UPDATES):
-        state, losses, measured = update(state, settings.lr)
+        state, losses, measured = update(state, settings.ppo.lr)
         if number == UPDATES - 10:
             measures.take()
         measures.add(losses, measured, settings.batch_size)

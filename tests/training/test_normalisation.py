@@ -103,8 +103,8 @@ def test_fused_and_python_stepped_updates_agree_and_count_what_was_seen() -> Non
     fused, host = fused_update(settings, network, pure), HostUpdate(settings, network, game)
     seen = []
     for _ in range(3):
-        fused_state = fused(fused_state, settings.lr).state
-        host_state = host(host_state, settings.lr).state
+        fused_state = fused(fused_state, settings.ppo.lr).state
+        host_state = host(host_state, settings.ppo.lr).state
         seen.append(host.collector.observation.copy())
     for name, value in fused_state.params.items():
         np.testing.assert_allclose(value, host_state.params[name], atol=2e-5, err_msg=name)

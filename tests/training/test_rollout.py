@@ -88,8 +88,8 @@ def test_fused_and_python_stepped_updates_agree() -> None:
     fused_state, host_state = initial_state(settings, network, pure), initial_state(settings, network, game)
     fused, host = fused_update(settings, network, pure), HostUpdate(settings, network, game)
     for _ in range(3):
-        fused_state, fused_losses, fused_measured = fused(fused_state, settings.lr)
-        host_state, host_losses, host_measured = host(host_state, settings.lr)
+        fused_state, fused_losses, fused_measured = fused(fused_state, settings.ppo.lr)
+        host_state, host_losses, host_measured = host(host_state, settings.ppo.lr)
         assert float(fused_measured.episode_return) == float(host_measured.episode_return)
         for name, value in fused_losses.items():
             assert float(value) == pytest.approx(float(host_losses[name]), abs=1e-5)
@@ -105,7 +105,7 @@ def test_no_seed_is_played_twice_across_rows_and_updates() -> None:
     started = settings.num_envs
     for _ in range(8):
         before = np.asarray(state.rows.episode).sum()
-        state = update(state, settings.lr).state
+        state = update(state, settings.ppo.lr).state
         started += int(np.asarray(state.rows.episode).sum() - before)
         seen |= {tuple(seed) for seed in np.asarray(state.rows.seed).tolist()}
     assert len(seen) == settings.num_envs * 8, "every look at the rows shows games never seen before"

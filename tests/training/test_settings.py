@@ -9,6 +9,7 @@ import pytest
 from jimbot.errors import SettingsError, UnknownNameError
 from jimbot.training.presets import PRESETS, preset
 from jimbot.training.run import resolve_settings
+from jimbot.training.settings.names import paths
 from jimbot.training.settings.record import CHANGEABLE, TrainSettings, load_settings, parse_assignments, read_yaml
 
 
@@ -31,42 +32,43 @@ def test_defaults_are_those_documented() -> None:
         "log_interval": 10,
         "save_interval_minutes": 10,
     }
-    assert {name: getattr(settings, name) for name in expected} == expected
+    assert {name: settings[name] for name in expected} == expected
 
 
 def test_2048_games_scale_to_32_minibatches_2_epochs_and_a_quarter_of_the_learning_rate() -> None:
     settings = load_settings({"num_envs": 2048, "num_steps": 128})
-    assert (settings.num_minibatches, settings.update_epochs) == (32, 2)
+    assert (settings.ppo.num_minibatches, settings.ppo.update_epochs) == (32, 2)
     assert settings.gradient_steps == 64
-    assert settings.lr == pytest.approx(6.25e-5)
+    assert settings.ppo.lr == pytest.approx(6.25e-5)
 
 
 def test_twice_the_epochs_halve_the_learning_rate_of_a_large_batch() -> None:
     once = load_settings({"num_envs": 2048, "update_epochs": 2})
     twice = load_settings({"num_envs": 2048, "update_epochs": 4})
-    assert twice.lr == pytest.approx(once.lr / 2)
+    assert twice.ppo.lr == pytest.approx(once.ppo.lr / 2)
 
 
 def test_up_to_256_games_nothing_is_scaled() -> None:
     settings = load_settings({"num_envs": 256, "update_epochs": 8})
-    assert (settings.lr, settings.num_minibatches, settings.update_epochs) == (2.5e-4, 4, 8)
+    assert (settings.ppo.lr, settings.ppo.num_minibatches, settings.ppo.update_epochs) == (2.5e-4, 4, 8)
 
 
 def test_scaled_settings_survive_being_stored_and_loaded() -> None:
     settings = load_settings({"num_envs": 1024})
+    assert load_settings(settings.flat()) == settings
     assert load_settings(settings.model_dump(mode="json")) == settings
 
 
 def test_scaling_can_be_turned_off() -> None:
     settings = load_settings({"num_envs": 2048, "autoscale": False})
-    assert (settings.lr, settings.num_minibatches, settings.update_epochs) == (2.5e-4, 4, 4)
+    assert (settings.ppo.lr, settings.ppo.num_minibatches, settings.ppo.update_epochs) == (2.5e-4, 4, 4)
 
 
 def test_flags_win_over_the_file_and_the_file_over_the_preset(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text("game: probe\nlr: 1e-3\ngamma: 0.9\n")
     settings = resolve_settings(file, {"gamma": 0.5})
-    assert (settings.game, settings.lr, settings.gamma) == ("probe", 1e-3, 0.5)
+    assert (settings.game, settings.ppo.lr, settings.gamma) == ("probe", 1e-3, 0.5)
 
 
 @pytest.mark.parametrize("path", sorted(PRESETS.glob("*.yaml")), ids=lambda path: path.stem)
@@ -88,8 +90,9 @@ def test_rllib_names_are_mapped() -> None:
         "lambda": 0.9,
     }
     settings = load_settings(values)
-    assert (settings.num_envs, settings.num_steps, settings.num_minibatches) == (8, 500, 32)
-    assert (settings.update_epochs, settings.clip_eps, settings.ent_coef, settings.gae_lambda) == (30, 0.1, 0.01, 0.9)
+    assert (settings.num_envs, settings.num_steps, settings.ppo.num_minibatches) == (8, 500, 32)
+    ppo = settings.ppo
+    assert (ppo.update_epochs, ppo.clip_eps, ppo.ent_coef, ppo.gae_lambda) == (30, 0.1, 0.01, 0.9)
 
 
 def test_an_unknown_setting_names_the_nearest_known_one() -> None:
@@ -136,4 +139,4 @@ def test_assignments_without_a_value_are_refused() -> None:
 
 
 def test_only_real_settings_are_listed_as_changeable() -> None:
-    assert set(TrainSettings.model_fields) >= CHANGEABLE
+    assert set(paths(TrainSettings)) >= CHANGEABLE

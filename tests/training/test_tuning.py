@@ -54,15 +54,15 @@ def test_the_best_settings_are_a_file_that_train_takes(tmp_path: Path) -> None:
     path = tuning.write_best()
     assert path == tmp_path / BEST
     settings = resolve_settings(path, {})
-    assert (settings.lr, settings.gamma) == (0.0012345, 0.996)
-    ours = small_settings(lr=0.0012345, gamma=0.996).model_dump()
-    assert {name: value for name, value in settings.model_dump().items() if ours[name] != value} == {}
+    assert (settings.ppo.lr, settings.gamma) == (0.0012345, 0.996)
+    ours = small_settings(lr=0.0012345, gamma=0.996).flat()
+    assert {name: value for name, value in settings.flat().items() if ours[name] != value} == {}
 
 
 def test_the_first_trial_has_the_settings_that_were_given(tmp_path: Path) -> None:
     tuning = opened(tmp_path)
     tuning.propose(tuning.own_proposal())
-    assert tuning.trial(0).values == {"lr": tuning.settings.lr, "gamma": tuning.settings.gamma}
+    assert tuning.trial(0).values == {"lr": tuning.settings.ppo.lr, "gamma": tuning.settings.gamma}
 
 
 def test_a_search_is_remembered_and_continued_only_as_it_was(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ BATCH = 512
 
 
 def order(root: Path, until: int, **changes: object) -> Order:
-    settings = small_settings(run_name="one", anneal_lr=True, **changes).model_dump(mode="json")
+    settings = small_settings(run_name="one", anneal_lr=True, **changes).flat()
     return Order(root, "one", settings, until, games=8, stop_file=root / "stop")
 
 

@@ -89,7 +89,7 @@ def test_what_a_waiting_row_sees_changes_no_parameter() -> None:
     blurred = np.where(rollout.acting[..., None], rollout.features, 7.0)
 
     def learned(features):
-        optimiser = make_optimiser(settings.max_grad_norm).init(state.params)
+        optimiser = make_optimiser(settings.ppo.max_grad_norm).init(state.params)
         rolled = jax.tree.map(jnp.array, rollout._replace(features=features))
         return learn(network, loss_settings(settings), state.params, optimiser, rolled, 1e-3, jax.random.key(1))[0]
 

@@ -103,7 +103,7 @@ def test_loss_equals_a_float64_reference() -> None:
     value_loss = 0.5 * ((value - batch.target) ** 2).mean()
     with np.errstate(divide="ignore", invalid="ignore"):
         entropy = -np.nansum(np.where(probability > 0, probability * np.log(probability), 0), axis=1).mean()
-    expected = pg_loss + settings.vf_coef * value_loss - settings.ent_coef * entropy
+    expected = pg_loss + settings.ppo.vf_coef * value_loss - settings.ppo.ent_coef * entropy
     assert float(loss) == pytest.approx(expected, rel=1e-4)
     assert float(parts.entropy) == pytest.approx(entropy, rel=1e-4)
     assert float(parts.clip_frac) == pytest.approx((np.abs(ratio - 1) > 0.2).mean())
@@ -120,7 +120,7 @@ def learned(rollout: Rollout, **changes: float) -> dict[str, np.ndarray]:
     """The parameters after one update of a small network."""
     settings, network, _ = probe_parts()
     params = network.init(0)
-    optimiser = make_optimiser(settings.max_grad_norm).init(params)
+    optimiser = make_optimiser(settings.ppo.max_grad_norm).init(params)
     losses = loss_settings(settings)._replace(**changes)
     rollout = jax.tree.map(jnp.asarray, rollout)
     found = learn(network, losses, params, optimiser, rollout, jnp.float32(1e-2), jax.random.key(1))[0]

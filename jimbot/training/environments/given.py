@@ -79,9 +79,9 @@ def training_game(settings: TrainSettings) -> BatchGame:
     from jimbot.training.curriculum.game import CurriculumGame
     from jimbot.training.curriculum.rule import AnteCurriculum, DifficultySchedule
 
-    schedule = settings.difficulty_schedule
+    schedule = settings.curriculum.difficulty_schedule
     return CurriculumGame(game, DifficultySchedule(schedule) if schedule else AnteCurriculum())
 
 
 def has_curriculum(settings: TrainSettings) -> bool:
-    return settings.use_curriculum or bool(settings.difficulty_schedule)
+    return settings.curriculum.use or bool(settings.curriculum.difficulty_schedule)

@@ -231,7 +231,7 @@ class Cloner:
             network=dict(self.network.description),
             step=self.step,
             update=self.step // self.batch_size,
-            config=self.settings.model_dump(mode="json"),
+            config=self.settings.flat(),
             metrics={name: value for name, value in session.latest_metrics.items() if value == value},
         )
         model = onnx_from_params(self.network.description, params, spec.observation.size, spec.actions.size)

@@ -35,26 +35,26 @@ def tune(settings: TrainSettings, candidates: tuple[int, ...] | None = None) -> 
     console.print(f"Trying {', '.join(map(str, candidates))} games on {device}…", style="dim")
     speeds: dict[int, float] = {}
     tried: dict[int, TrainSettings] = {}
-    base = settings.model_dump(exclude=set(TUNED) | {"minutes"})
+    base = {name: value for name, value in settings.flat("python").items() if name not in (*TUNED, "minutes")}
     for games in candidates:
         trial = load_settings(base, _lr(settings), {"num_envs": games})
         tried[games], speeds[games] = trial, _steps_per_second(trial)
         console.print(
-            f"  {games:>5} games: {speeds[games]:,.0f} steps/s with {trial.num_minibatches} minibatches, "
-            f"{trial.update_epochs} epochs, lr {trial.lr:.3g}",
+            f"  {games:>5} games: {speeds[games]:,.0f} steps/s with {trial.ppo.num_minibatches} minibatches, "
+            f"{trial.ppo.update_epochs} epochs, lr {trial.ppo.lr:.3g}",
             style="dim",
             highlight=False,
         )
     best = max(speeds.values())
     chosen = tried[min(games for games, speed in speeds.items() if speed >= GOOD_ENOUGH * best)]
-    return settings.model_copy(update={name: getattr(chosen, name) for name in TUNED})
+    return settings.model_copy(update={name: chosen[name] for name in TUNED})
 
 
 def _lr(settings: TrainSettings) -> dict[str, Any]:
     """The learning rate before any scaling."""
     if settings.num_envs > LARGE_BATCH_GAMES and not settings.autoscale:
         raise SettingsError("auto_tune chooses num_envs itself; leave num-envs out, or leave auto-tune out.")
-    return {"lr": settings.lr}
+    return {"lr": settings.ppo.lr}
 
 
 def _steps_per_second(settings: TrainSettings) -> float:
@@ -69,8 +69,8 @@ def _steps_per_second(settings: TrainSettings) -> float:
         network = network_for(settings, game.spec)
         update = fused_update(settings, network, game)
     state = initial_state(settings, network, game)
-    state = jax.block_until_ready(update(state, settings.lr)).state
+    state = jax.block_until_ready(update(state, settings.ppo.lr)).state
     began = time.perf_counter()
     for _ in range(TIMED_UPDATES):
-        state = jax.block_until_ready(update(state, settings.lr)).state
+        state = jax.block_until_ready(update(state, settings.ppo.lr)).state
     return TIMED_UPDATES * settings.batch_size / (time.perf_counter() - began)

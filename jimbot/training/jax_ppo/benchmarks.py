@@ -95,12 +95,12 @@ def bench_learner(settings: TrainSettings, seconds: float = 10.0) -> dict[str, A
     """PPO: roofline of the network, the learning phase alone, and whole updates."""
     game = functional_game(settings.game, training_options(settings)) or training_game(settings)
     described = describe_network(game.spec, **network_choice(settings))
-    flops = forward_flops(described) + settings.update_epochs * train_flops(described)
+    flops = forward_flops(described) + settings.ppo.update_epochs * train_flops(described)
     peak = peak_flops_per_second()
     learning = _learning_phase(settings, described, seconds / 2)
     compile_seconds, wall_rate, cpu_rate = _end_to_end(settings, described, game, seconds)
     peak = max(peak, peak_flops_per_second())
-    learning_flops = settings.update_epochs * train_flops(described)
+    learning_flops = settings.ppo.update_epochs * train_flops(described)
     return {
         "game": settings.game,
         "network": described["kind"],
@@ -181,7 +181,7 @@ def _learning_phase(settings: TrainSettings, described: dict[str, Any], seconds:
             log_probability,
             *(zeros, reward, never, never, zeros, zeros[0]),
         )
-        return params, make_optimiser(settings.max_grad_norm).init(params), rollout
+        return params, make_optimiser(settings.ppo.max_grad_norm).init(params), rollout
 
     params, optimiser, rollout = build(network.init(0), jax.random.key(0))
     losses = loss_settings(settings)
@@ -189,7 +189,7 @@ def _learning_phase(settings: TrainSettings, described: dict[str, Any], seconds:
 
     def once(repeat: int) -> None:
         nonlocal params, optimiser
-        answer = program(params, optimiser, rollout, settings.lr, jax.random.key(repeat))
+        answer = program(params, optimiser, rollout, settings.ppo.lr, jax.random.key(repeat))
         params, optimiser, _ = jax.block_until_ready(answer)
 
     once(0)
@@ -210,12 +210,12 @@ def _end_to_end(
         update = fused_update(settings, network, game)
     began = time.perf_counter()
     state = initial_state(settings, network, game)
-    state = jax.block_until_ready(update(state, settings.lr)).state
+    state = jax.block_until_ready(update(state, settings.ppo.lr)).state
     compile_seconds = time.perf_counter() - began
 
     def once(_: int) -> None:
         nonlocal state
-        state = jax.block_until_ready(update(state, settings.lr)).state
+        state = jax.block_until_ready(update(state, settings.ppo.lr)).state
 
     wall, cpu, repeats = _timed(once, seconds)
     steps = repeats * settings.batch_size

@@ -26,9 +26,9 @@ class Guidance(NamedTuple):
 def guidance(settings: TrainSettings, params: Params, reference: Any, update: Array) -> Guidance | None:
     """The guidance of an update by its number; None for runs that have none."""
     pull = learns = None
-    if settings.init_kl:
+    if settings.start.init_kl:
         pull = pull_weight(settings, update, jnp)
-    if settings.value_warmup_updates or settings.freeze_trunk_updates:
+    if settings.start.value_warmup_updates or settings.start.freeze_trunk_updates:
         learns = {name: update >= frozen_updates(settings, name) for name in params}
     return None if pull is None and learns is None else Guidance(pull, reference, learns)
 

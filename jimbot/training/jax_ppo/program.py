@@ -62,7 +62,7 @@ class UpdateResult(NamedTuple):
 
 
 def loss_settings(settings: TrainSettings) -> LossSettings:
-    return LossSettings(*(getattr(settings, name) for name in LossSettings._fields))
+    return LossSettings(*(settings[name] for name in LossSettings._fields))
 
 
 def network_for(settings: RunSettings, spec: Any) -> JaxNetwork:
@@ -137,12 +137,12 @@ def _start_program(
     def build(params: Params, key: Array, streams: Array) -> TrainState:
         return TrainState(
             params=params,
-            optimiser=make_optimiser(settings.max_grad_norm).init(params),
+            optimiser=make_optimiser(settings.ppo.max_grad_norm).init(params),
             key=key,
             update=jnp.int32(0),
             tally=Tally(jnp.zeros(rows), jnp.zeros(rows, jnp.int32)),
             rows=functional.start(game, streams) if isinstance(game, FunctionalGame) else (),
-            reference=jax.tree.map(jnp.zeros_like, params) if settings.init_kl else (),  # until a start is given
+            reference=jax.tree.map(jnp.zeros_like, params) if settings.start.init_kl else (),  # until a start is given
             statistics=initial_statistics(settings, game.spec, rows),
         )
 

@@ -23,11 +23,11 @@ APART = (CHANGEABLE - {"gradient_pieces"}) | {"seed", "lr", "anneal_lr", "init_f
 
 
 def numbers_of(settings: TrainSettings) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in NUMBERS}
+    return {name: settings[name] for name in NUMBERS}
 
 
 def program_key(settings: TrainSettings) -> str:
-    return json.dumps(settings.model_dump(mode="json", exclude=set(APART)), sort_keys=True)
+    return json.dumps({name: value for name, value in settings.flat().items() if name not in APART}, sort_keys=True)
 
 
 def settings_of(key: str) -> TrainSettings:

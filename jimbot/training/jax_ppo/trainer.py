@@ -91,10 +91,11 @@ class JaxPPOTrainer(RLTrainer):
 
     def start_from_clone(self, path: str | Path) -> str:
         taken = fitting_params(path, self.spec, self.network.description)
-        if self.settings.init_kl and not taken.whole:
+        if self.settings.start.init_kl and not taken.whole:
             raise SettingsError(
-                f"init_kl is {self.settings.init_kl}, but the clone {path} has another network than this run, so there "
-                "is nothing to be pulled to. Leave init_kl out, or give the clone's --network, --hidden-dim and layers."
+                f"init_kl is {self.settings.start.init_kl}, but the clone {path} has another network than this run, so "
+                "there is nothing to be pulled to. Leave init_kl out, or give the clone's --network, --hidden-dim and "
+                "layers."
             )
         fresh = self._params()
 
@@ -107,7 +108,7 @@ class JaxPPOTrainer(RLTrainer):
     def _begin_with(self, copied: Callable[[], Params]) -> None:
         """Takes over parameters; `copied` makes them anew each time."""
         self.state = self._live()._replace(params=copied())
-        if self.settings.init_kl:
+        if self.settings.start.init_kl:
             self.state = self.state._replace(reference=copied())
 
     def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> None:
@@ -124,7 +125,7 @@ class JaxPPOTrainer(RLTrainer):
                 update = int(self.state.update)
                 session.check_finite(result.losses, update, self.step)
                 measures.add(result.losses, result.measured, batch)
-                if self.seats is not None and update % self.settings.past_interval == 0:
+                if self.seats is not None and update % self.settings.league.past_interval == 0:
                     self.seats.league.add(past_self(update, self.policy_onnx()))
                 self.after_update(update, measures, self._phase_seconds, callback)
             if rest := measures.take():
@@ -179,11 +180,12 @@ class JaxPPOTrainer(RLTrainer):
 
     def relieve(self, name: str) -> str | None:
         settings = self.settings
-        if name == "smaller_batches" and 2 * settings.gradient_pieces <= min(MOST_PIECES, settings.minibatch_size):
-            self.settings = settings.model_copy(update={"gradient_pieces": 2 * settings.gradient_pieces})
-            self.session.memory.remember(gradient_pieces=self.settings.gradient_pieces)
+        pieces = 2 * settings.memory.gradient_pieces
+        if name == "smaller_batches" and pieces <= min(MOST_PIECES, settings.minibatch_size):
+            self.settings = settings.model_copy(update={"gradient_pieces": pieces})
+            self.session.memory.remember(gradient_pieces=pieces)
             self._compile()
-            return f"minibatches are learned in {self.settings.gradient_pieces} pieces, with the same steps as before"
+            return f"minibatches are learned in {pieces} pieces, with the same steps as before"
         return super().relieve(name)
 
     def close(self) -> None:
@@ -196,7 +198,7 @@ class JaxPPOTrainer(RLTrainer):
     def _compile(self) -> None:
         """The update for the settings as they are; XLA compiles when it is first called."""
         if isinstance(self.game, BatchGame):
-            folder = self.session.run.path / EXPERIENCE if self.settings.share == "file_system" else None
+            folder = self.session.run.path / EXPERIENCE if self.settings.memory.share == "file_system" else None
             self._update = HostUpdate(self.settings, self.network, self.game, seats=self.seats, folder=folder)
         else:
             self._update = fused_update(self.settings, self.network, self.game)
@@ -214,9 +216,9 @@ class JaxPPOTrainer(RLTrainer):
         return training_game(settings)
 
     def _learning_rate(self, total: int) -> float:
-        if not self.settings.anneal_lr:
-            return self.settings.lr
-        return self.settings.lr * max(0.0, 1.0 - self.step / total)
+        if not self.settings.ppo.anneal_lr:
+            return self.settings.ppo.lr
+        return self.settings.ppo.lr * max(0.0, 1.0 - self.step / total)
 
     def _phase_seconds(self, elapsed: float) -> dict[str, float]:
         """Seconds of the last log interval by phase."""

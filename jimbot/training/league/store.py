@@ -30,7 +30,7 @@ _TABLE, _LUCK, _SEATS, _MODEL = "members", "luck", "seats", "model"
 
 def plays_league(settings: TrainSettings) -> bool:
     """Whether opponents come from a league: not where the game's own `opponent` was chosen."""
-    return bool(settings.league) and settings.game_options.get(OPPONENT, SELF) == SELF
+    return bool(settings.league.shares) and settings.game_options.get(OPPONENT, SELF) == SELF
 
 
 def check_league(settings: TrainSettings, learner: str) -> None:
@@ -44,19 +44,19 @@ def check_league(settings: TrainSettings, learner: str) -> None:
         )
     if OPPONENT not in [option.name for option in fields(game_entry(settings.game).spec.options)]:
         raise SettingsError(f"league is set, but game '{settings.game}' has no opponents. Leave it out.")
-    League(settings.league)
+    League(settings.league.shares)
 
 
 def open_league(settings: TrainSettings, root: Path) -> League:
     """The league a run begins with: its exploiters, and the clone if there is one."""
-    league = League(settings.league)
-    for name in settings.league_members:
+    league = League(settings.league.shares)
+    for name in settings.league.members:
         if name in scripted_names(settings.game):
             league.add(Member(name, "exploiter", scripted_policy(name, settings.game)))
         else:
             league.add(_trained(settings, name, root, "exploiter"))
-    if settings.bc_model is not None:
-        league.add(_trained(settings, settings.bc_model, root, CLONE))
+    if settings.start.bc_model is not None:
+        league.add(_trained(settings, settings.start.bc_model, root, CLONE))
     return league
 
 

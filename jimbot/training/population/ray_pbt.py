@@ -35,7 +35,7 @@ class HousePBT(Here, PopulationBasedTraining):
             metric="score",
             mode="max",
             perturbation_interval=1,
-            quantile_fraction=population.settings.population_quantile,
+            quantile_fraction=population.settings.population.quantile,
             custom_explore_fn=lambda config: config,  # required; the mutation itself is in _get_new_config
             log_config=False,
             synch=True,
@@ -119,7 +119,7 @@ def run_members(
             interval=state.interval,
             total=settings.total_timesteps,
             turns_before=population.generation,
-            games=settings.population_games,
+            games=settings.population.games,
             stop_file=stop_file,
         )
         for member, values in enumerate(state.values)

@@ -110,10 +110,10 @@ class Population:
         }
         own |= {"population": 0, "mutations": {}, "minutes": None, "checkpoint_dir": None, "resume": None}
         own |= {"no_wandb": True, "project": None}  # what W&B sees is the population
-        return self.settings.model_dump(mode="json") | own | self.state.values[member]
+        return self.settings.flat() | own | self.state.values[member]
 
     def store(self, member: int) -> CheckpointStore:
-        return RunDirectory(self.members_folder, str(member)).checkpoints(self.settings.keep_last)
+        return RunDirectory(self.members_folder, str(member)).checkpoints(self.settings.saving.keep_last)
 
     def close_generation(self, lines: Sequence[Line]) -> None:
         """Ends the running generation: who goes on from whom, and with what."""
@@ -137,10 +137,10 @@ class Population:
     def _first(cls, settings: TrainSettings, ranges: Mapping[str, Range]) -> State:
         """The given settings themselves, and others near them."""
         own = values_of(settings, ranges)
-        others = [spread(own, ranges, generator(settings.seed, member)) for member in range(1, settings.population)]
-        interval = settings.population_interval or -(-settings.total_timesteps // GENERATIONS)
+        members = list(range(settings.population.size))
+        others = [spread(own, ranges, generator(settings.seed, member)) for member in members[1:]]
+        interval = settings.population.interval or -(-settings.total_timesteps // GENERATIONS)
         whole_updates = -(-interval // settings.batch_size) * settings.batch_size
-        members = list(range(settings.population))
         return State(interval=whole_updates, values=[own, *others], parents=members)
 
     @classmethod
@@ -199,10 +199,10 @@ def read_lineage(folder: Path) -> list[Line]:
 
 def check_population(settings: TrainSettings) -> None:
     """Raises where a population cannot be what the settings say."""
-    if settings.population < 2:
+    if settings.population.size < 2:
         raise SettingsError(
-            f"population is {settings.population}; expected 2 members or more, or 0 to train a single agent."
+            f"population is {settings.population.size}; expected 2 members or more, or 0 to train a single agent."
         )
     for name, reason in (("auto_tune", "measures one trainer"), ("resume", "continues one run")):
-        if getattr(settings, name):
+        if settings[name]:
             raise SettingsError(f"{name} {reason} and does not go with a population; leave out one of the two.")

@@ -31,12 +31,12 @@ def run_population(
 
     check_population(settings)
     check_settings(settings)
-    ranges = chosen_ranges(settings.algorithm, settings.mutations)
+    ranges = chosen_ranges(settings.algorithm, settings.population.mutations)
     from jimbot.training.population.ray_pbt import run_members  # a missing Ray is said before anything is written
     from jimbot.training.ray.tune_trials import local_ray
 
-    if settings.init_from:
-        start = find_checkpoint(settings.init_from, runs_root=root).resolve()
+    if settings.start.init_from:
+        start = find_checkpoint(settings.start.init_from, runs_root=root).resolve()
         settings = settings.model_copy(update={"init_from": str(start)})
     with Session.open(settings, root, fresh=fresh, quiet=quiet) as session:
         population = Population.open(session.run.path, settings, ranges)
@@ -56,7 +56,7 @@ def run_population(
                 "The same command goes on where it was."
             )
         session.view.note(f"Training stopped: {reason}. Checkpoint: {checkpoint}", style="green")
-        evaluation = judge(settings, checkpoint) if settings.eval_games else None
+        evaluation = judge(settings, checkpoint) if settings.judging.eval_games else None
         step = load_checkpoint(checkpoint).manifest.step
         return Outcome(session.run.name, step, checkpoint, session.latest_metrics, evaluation)
 

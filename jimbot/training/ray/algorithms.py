@@ -72,8 +72,8 @@ def _common(
             disable_env_checking=True,
         )
         .env_runners(
-            num_env_runners=settings.num_env_runners,
-            num_envs_per_env_runner=max(1, settings.num_envs // settings.num_env_runners),
+            num_env_runners=settings.ray.num_env_runners,
+            num_envs_per_env_runner=max(1, settings.num_envs // settings.ray.num_env_runners),
             gym_env_vectorize_mode="vector_entry_point",
             rollout_fragment_length=settings.num_steps,
             batch_mode="truncate_episodes",
@@ -82,7 +82,7 @@ def _common(
             episode_lookback_horizon=0,
         )
         .learners(num_learners=0, num_gpus_per_learner=gpus["learner"])
-        .training(gamma=settings.gamma, lr=_learning_rate(settings), grad_clip=settings.max_grad_norm)
+        .training(gamma=settings.gamma, lr=_learning_rate(settings), grad_clip=settings.ppo.max_grad_norm)
         .fault_tolerance(
             restart_failed_env_runners=True,
             max_num_env_runner_restarts=RESTARTS,
@@ -97,22 +97,22 @@ def _common(
 
 
 def _learning_rate(settings: TrainSettings) -> Any:
-    return [[0, settings.lr], [settings.total_timesteps, 0.0]] if settings.anneal_lr else settings.lr
+    return [[0, settings.ppo.lr], [settings.total_timesteps, 0.0]] if settings.ppo.anneal_lr else settings.ppo.lr
 
 
 def _ppo(settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, start: int, curriculum: Any) -> Any:
-    gamma, gae_lambda = settings.gamma, settings.gae_lambda
+    gamma, gae_lambda = settings.gamma, settings.ppo.gae_lambda
     return (
         _common(PPOConfig(), settings, gpus, start, curriculum)
         .training(
             learner_class=MaskedPPOLearner,
             train_batch_size=settings.batch_size,
             minibatch_size=settings.minibatch_size,
-            num_epochs=settings.update_epochs,
+            num_epochs=settings.ppo.update_epochs,
             lambda_=gae_lambda,
-            clip_param=settings.clip_eps,
-            vf_loss_coeff=settings.vf_coef,
-            entropy_coeff=settings.ent_coef,
+            clip_param=settings.ppo.clip_eps,
+            vf_loss_coeff=settings.ppo.vf_coef,
+            entropy_coeff=settings.ppo.ent_coef,
             use_kl_loss=False,
         )
         .learners(
@@ -124,7 +124,7 @@ def _ppo(settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, s
 
 
 def _actor_critic(settings: TrainSettings, spec: GameSpec, description: Any, lean: bool = False) -> Any:
-    return spec_of(description, spec, MaskedActorCritic, lean=lean, pieces=settings.gradient_pieces)
+    return spec_of(description, spec, MaskedActorCritic, lean=lean, pieces=settings.memory.gradient_pieces)
 
 
 def _asynchronous(
@@ -134,8 +134,8 @@ def _asynchronous(
         _common(config, settings, gpus, start, curriculum)
         .training(
             train_batch_size_per_learner=settings.batch_size,
-            vf_loss_coeff=settings.vf_coef,
-            entropy_coeff=settings.ent_coef,
+            vf_loss_coeff=settings.ppo.vf_coef,
+            entropy_coeff=settings.ppo.ent_coef,
         )
         .reporting(min_time_s_per_iteration=ASYNC_SECONDS)
         .rl_module(rl_module_spec=_actor_critic(settings, spec, description, lean=True))
@@ -147,35 +147,35 @@ def _impala(*arguments: Any) -> Any:
 
 
 def _appo(settings: TrainSettings, *arguments: Any) -> Any:
-    return _asynchronous(APPOConfig(), settings, *arguments).training(clip_param=settings.clip_eps)
+    return _asynchronous(APPOConfig(), settings, *arguments).training(clip_param=settings.ppo.clip_eps)
 
 
 def _dqn(settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, start: int, curriculum: Any) -> Any:
-    falling = round(settings.exploration_fraction * settings.total_timesteps)
-    begins, given = settings.learning_starts, settings.buffer_gb
-    epsilon = [[0, 1.0], [begins + max(1, falling), settings.exploration_final_eps]]
+    falling = round(settings.dqn.exploration_fraction * settings.total_timesteps)
+    begins, given = settings.dqn.learning_starts, settings.replay.buffer_gb
+    epsilon = [[0, 1.0], [begins + max(1, falling), settings.dqn.exploration_final_eps]]
     return (
         _common(DQNConfig(), settings, gpus, start, curriculum)
         .training(
             learner_class=MaskedDQNLearner,
-            train_batch_size=settings.replay_batch_size,
+            train_batch_size=settings.dqn.batch_size,
             # How many steps are learned from for each one played.
-            training_intensity=settings.replay_batch_size / settings.train_freq,
-            num_steps_sampled_before_learning_starts=settings.learning_starts,
-            target_network_update_freq=settings.target_update_interval,
-            double_q=settings.double_q,
-            dueling=settings.duelling,
-            n_step=settings.n_step,
+            training_intensity=settings.dqn.batch_size / settings.dqn.train_freq,
+            num_steps_sampled_before_learning_starts=settings.dqn.learning_starts,
+            target_network_update_freq=settings.dqn.target_update_interval,
+            double_q=settings.dqn.double_q,
+            dueling=settings.dqn.duelling,
+            n_step=settings.dqn.n_step,
             epsilon=epsilon,
             replay_buffer_config={
                 # RLlib looks for words in the name; a class of one's own must come by its full one.
                 "type": f"{CompressedEpisodeReplay.__module__}.{CompressedEpisodeReplay.__name__}",
                 "spec": spec,
-                "capacity": settings.buffer_size,
-                "max_bytes": int(given * GIGABYTE) if given else MemoryBudget(settings.memory_limit_gb).part("buffer"),
-                "alpha": settings.priority_alpha if settings.prioritized_replay else 0.0,
-                "beta": settings.priority_beta if settings.prioritized_replay else 0.0,
-                "boosts": settings.rare_event_boosts,
+                "capacity": settings.replay.buffer_size,
+                "max_bytes": int(given * GIGABYTE) if given else MemoryBudget(settings.memory.limit_gb).part("buffer"),
+                "alpha": settings.replay.priority_alpha if settings.replay.prioritized else 0.0,
+                "beta": settings.replay.priority_beta if settings.replay.prioritized else 0.0,
+                "boosts": settings.replay.rare_event_boosts,
                 "seed": settings.seed,
             },
         )
@@ -192,7 +192,7 @@ def _offline(
         .env_runners(num_env_runners=0, num_envs_per_env_runner=1)
         .training(train_batch_size_per_learner=settings.batch_size)
         .offline_data(
-            input_=str(settings.offline_data), offline_data_class=RecordedDecisions, dataset_num_iters_per_learner=1
+            input_=str(settings.offline.data), offline_data_class=RecordedDecisions, dataset_num_iters_per_learner=1
         )
         .rl_module(rl_module_spec=_actor_critic(settings, spec, description))
     )
@@ -206,8 +206,8 @@ def _marwil(settings: TrainSettings, *arguments: Any) -> Any:
     config = _offline(MARWILConfig(), settings, *arguments)
     # The unit of advantages follows them quickly: RLlib's own rate (1e-8) never leaves its first guess of 100.
     return config.training(
-        beta=settings.marwil_beta,
-        vf_coeff=settings.vf_coef,
+        beta=settings.offline.marwil_beta,
+        vf_coeff=settings.ppo.vf_coef,
         moving_average_sqd_adv_norm_update_rate=1e-2,
         moving_average_sqd_adv_norm_start=1.0,
     )

@@ -107,5 +107,5 @@ def _measured(settings: TrainSettings, spec: Any, description: Any, cluster: Clu
         "of_nothing_fraction": game / nothing,
         "games_per_hour": 3600 * episodes / len(rates["game"]),
         "num_envs": settings.num_envs,
-        "num_env_runners": settings.num_env_runners,
+        "num_env_runners": settings.ray.num_env_runners,
     }

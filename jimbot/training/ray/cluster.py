@@ -32,10 +32,10 @@ class Cluster:
         self.started = False
         logging.getLogger("ray").setLevel(logging.ERROR)  # notices about RLlib's own insides, many per run
         if not ray.is_initialized():
-            if settings.address is None:
+            if settings.ray.address is None:
                 self._start(settings, spill)
             else:
-                join(settings.address)
+                join(settings.ray.address)
         self.resources = ray.cluster_resources()
         check_runners(settings, int(self.resources.get("CPU", 0)))
         self.gpus = usable_gpus(settings, self.resources.get("GPU", 0.0), note)
@@ -46,7 +46,7 @@ class Cluster:
         try:
             ray.init(
                 # The learner lives in this process and takes no CPU of Ray's; runners take one each.
-                num_cpus=max(settings.num_env_runners, psutil.cpu_count() or 1),
+                num_cpus=max(settings.ray.num_env_runners, psutil.cpu_count() or 1),
                 object_store_memory=object_store(settings),
                 include_dashboard=False,
                 log_to_driver=False,
@@ -55,7 +55,7 @@ class Cluster:
                     "object_spilling_config": json.dumps(
                         {"type": "filesystem", "params": {"directory_path": str(spill.absolute())}}
                     ),
-                    "local_fs_capacity_threshold": spill_threshold(spill, settings.spill_gb),
+                    "local_fs_capacity_threshold": spill_threshold(spill, settings.ray.spill_gb),
                 },
             )
         except (OSError, RuntimeError, ValueError) as problem:
@@ -71,7 +71,7 @@ class Cluster:
 def object_store(settings: TrainSettings) -> int:
     """Bytes of shared memory: its part of the run's limit, and no more than half of what is free."""
     half = psutil.virtual_memory().available // 2
-    return max(LEAST_STORE, min(MemoryBudget(settings.memory_limit_gb).part("object_store"), half))
+    return max(LEAST_STORE, min(MemoryBudget(settings.memory.limit_gb).part("object_store"), half))
 
 
 def spill_threshold(folder: Path, gigabytes: float) -> float:
@@ -102,27 +102,27 @@ def _knock(address: str) -> None:
 def check_runners(settings: TrainSettings, cpus: int) -> None:
     if settings.algorithm in ("BC", "MARWIL"):
         return  # nobody plays
-    if settings.num_env_runners > cpus:
+    if settings.ray.num_env_runners > cpus:
         raise SettingsError(
-            f"num_env_runners is {settings.num_env_runners}, but there are {cpus} CPUs; each process that plays takes "
-            f"one. Use --num-env-runners {max(1, cpus)}, or add machines to the cluster."
+            f"num_env_runners is {settings.ray.num_env_runners}, but there are {cpus} CPUs; each process that plays "
+            f"takes one. Use --num-env-runners {max(1, cpus)}, or add machines to the cluster."
         )
-    if settings.num_envs % settings.num_env_runners:
-        fitting = settings.num_env_runners * max(1, round(settings.num_envs / settings.num_env_runners))
+    if settings.num_envs % settings.ray.num_env_runners:
+        fitting = settings.ray.num_env_runners * max(1, round(settings.num_envs / settings.ray.num_env_runners))
         raise SettingsError(
-            f"num_envs {settings.num_envs} cannot be shared out evenly to {settings.num_env_runners} processes. "
+            f"num_envs {settings.num_envs} cannot be shared out evenly to {settings.ray.num_env_runners} processes. "
             f"Use --num-envs {fitting}."
         )
 
 
 def usable_gpus(settings: TrainSettings, there: float, note: Callable[[str], None]) -> dict[str, Any]:
     """What RLlib is told about GPUs: what was asked for where it exists, else CPUs, and that is said."""
-    per_runner = settings.num_gpus_per_env_runner
-    wanted = settings.num_gpus + per_runner * settings.num_env_runners
+    per_runner = settings.ray.num_gpus_per_env_runner
+    wanted = settings.ray.num_gpus + per_runner * settings.ray.num_env_runners
     if wanted > there:
         note(
             f"{wanted:g} GPUs were asked for and {there:g} are there: learning and playing use the CPU instead "
             "(num_gpus, num_gpus_per_env_runner)."
         )
         return {"learner": 0, "runner": 0}
-    return {"learner": settings.num_gpus, "runner": per_runner}
+    return {"learner": settings.ray.num_gpus, "runner": per_runner}

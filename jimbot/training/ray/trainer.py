@@ -63,7 +63,7 @@ class RayTrainer(RLTrainer):
             self.spec,
             **network_choice(settings),
             action_values=settings.algorithm == "DQN",
-            duelling=settings.algorithm == "DQN" and settings.duelling,
+            duelling=settings.algorithm == "DQN" and settings.dqn.duelling,
         )
         self.cluster = Cluster(settings, session.run.path / SPILL, self._tell)
         self.algorithm: Any = None
@@ -77,16 +77,17 @@ class RayTrainer(RLTrainer):
     @classmethod
     def check(cls, settings: TrainSettings) -> None:
         for name, wrong in (("normalize_obs", True), ("reward_transform", "normalize")):
-            if getattr(settings, name) == wrong:
+            if settings[name] == wrong:
                 raise SettingsError(
                     f"{name} is {wrong}, which only learner sb3 does; learner ray takes observations as the game "
                     "scales them and rewards through symlog. Leave it out, or use --learner sb3."
                 )
-        if settings.target_kl:
+        if settings.ppo.target_kl:
             raise SettingsError(
-                f"target_kl is {settings.target_kl}; learner ray makes all its passes. Leave it out, or use another."
+                f"target_kl is {settings.ppo.target_kl}; learner ray makes all its passes. Leave it out, or use "
+                "another learner."
             )
-        if settings.algorithm in OFFLINE and settings.offline_data is None:
+        if settings.algorithm in OFFLINE and settings.offline.data is None:
             raise SettingsError(
                 f"{settings.algorithm} learns from recorded games. Record some with `jimbot record {settings.game}` "
                 "and name the file with --offline-data."
@@ -146,7 +147,7 @@ class RayTrainer(RLTrainer):
     def lost_steps(self) -> int:
         """Steps that were played and not learned from because a runner was lost: at most its piece of a batch."""
         settings = self.settings
-        return self.runner_restarts * settings.num_steps * (settings.num_envs // settings.num_env_runners)
+        return self.runner_restarts * settings.num_steps * (settings.num_envs // settings.ray.num_env_runners)
 
     def policy_onnx(self) -> bytes:
         sizes = (self.spec.observation.size, self.spec.actions.size)
@@ -201,13 +202,13 @@ class RayTrainer(RLTrainer):
             store.resize(before // 2)
             self.session.memory.remember(buffer_gb=store.max_bytes / GIGABYTE)
             return f"the replay has {store.max_bytes / 1e6:,.0f} MB instead of {before / 1e6:,.0f} MB"
-        if name == "smaller_batches" and settings.algorithm != "DQN" and settings.gradient_pieces < MOST_PIECES:
-            pieces = 2 * settings.gradient_pieces
+        if name == "smaller_batches" and settings.algorithm != "DQN" and settings.memory.gradient_pieces < MOST_PIECES:
+            pieces = 2 * settings.memory.gradient_pieces
             self.settings = settings.model_copy(update={"gradient_pieces": pieces})
             self._live().learner_group.foreach_learner(partial(_learn_in, pieces))
             self.session.memory.remember(gradient_pieces=pieces)
             return f"minibatches are learned in {pieces} pieces, with the same steps as before"
-        if name == "fewer_games" and (settings.num_envs // 2) % settings.num_env_runners:
+        if name == "fewer_games" and (settings.num_envs // 2) % settings.ray.num_env_runners:
             return None  # they could not be shared out to the runners
         return super().relieve(name)
 
@@ -226,7 +227,7 @@ class RayTrainer(RLTrainer):
     def _curriculum(self) -> AnteCurriculum | None:
         if not has_curriculum(self.settings):
             return None
-        schedule = self.settings.difficulty_schedule
+        schedule = self.settings.curriculum.difficulty_schedule
         return DifficultySchedule(schedule) if schedule else AnteCurriculum()
 
     def _params(self) -> dict[str, np.ndarray]:
@@ -240,7 +241,7 @@ class RayTrainer(RLTrainer):
 
     def _check_alive(self, losses: dict[str, float]) -> None:
         now = time.monotonic()
-        if losses or (self.settings.algorithm == "DQN" and self.step < self.settings.learning_starts):
+        if losses or (self.settings.algorithm == "DQN" and self.step < self.settings.dqn.learning_starts):
             self._learned_at = now
         elif now - self._learned_at > PATIENCE_SECONDS:
             raise TrainingError(

@@ -58,7 +58,7 @@ def processors(settings: TrainSettings) -> list[dict[str, float]]:
     """What one trial takes: the whole machine, so that trials take turns. Learner ray has processes of its own, which
     must fit into its trial."""
     if learner_name(settings) == "ray":
-        return [{"CPU": 1.0}] * (1 + settings.num_env_runners)
+        return [{"CPU": 1.0}] * (1 + settings.ray.num_env_runners)
     return [{"CPU": float(os.cpu_count() or 1)}]
 
 
@@ -69,10 +69,10 @@ def local_ray(settings: TrainSettings) -> Generator[None]:
     if ray.is_initialized():
         yield
         return
-    if settings.address is not None:
+    if settings.ray.address is not None:
         from jimbot.training.ray.cluster import join
 
-        join(settings.address)
+        join(settings.ray.address)
     else:
         _start(settings)
     try:

@@ -20,16 +20,16 @@ def bench_maskable_ppo(settings: TrainSettings, seconds: float) -> dict[str, Any
     model = MaskablePPO(
         MaskedPolicy,
         games,
-        learning_rate=settings.lr,
+        learning_rate=settings.ppo.lr,
         n_steps=settings.num_steps,
         batch_size=settings.minibatch_size,
-        n_epochs=settings.update_epochs,
+        n_epochs=settings.ppo.update_epochs,
         gamma=settings.gamma,
-        gae_lambda=settings.gae_lambda,
-        clip_range=settings.clip_eps,
-        ent_coef=settings.ent_coef,
-        vf_coef=settings.vf_coef / 2,  # SB3 weighs the whole squared error
-        max_grad_norm=settings.max_grad_norm,
+        gae_lambda=settings.ppo.gae_lambda,
+        clip_range=settings.ppo.clip_eps,
+        ent_coef=settings.ppo.ent_coef,
+        vf_coef=settings.ppo.vf_coef / 2,  # SB3 weighs the whole squared error
+        max_grad_norm=settings.ppo.max_grad_norm,
         policy_kwargs={"description": describe_network(games.game.spec, **network_choice(settings))},
         seed=0,
     )

@@ -64,7 +64,7 @@ class SB3Trainer(RLTrainer):
             self.spec,
             **network_choice(settings),
             action_values=action_values,
-            duelling=action_values and settings.duelling,
+            duelling=action_values and settings.dqn.duelling,
             normalize=observe,
         )
         self.model: MaskedPPO | MaskedDQN | None = None
@@ -74,15 +74,15 @@ class SB3Trainer(RLTrainer):
 
     @classmethod
     def check(cls, settings: TrainSettings) -> None:
-        if settings.replay == "plain" and (settings.prioritized_replay or settings.n_step > 1):
+        if settings.replay.kind == "plain" and (settings.replay.prioritized or settings.dqn.n_step > 1):
             raise SettingsError(
                 "The plain replay has neither priorities nor n-step targets (prioritized_replay, n_step). "
                 "Use --replay compressed, or leave --replay out."
             )
-        if settings.rare_event_boosts:
-            events_of(settings.game, settings.rare_event_boosts)
+        if settings.replay.rare_event_boosts:
+            events_of(settings.game, settings.replay.rare_event_boosts)
         for name in ("init_kl", "value_warmup_updates") if settings.algorithm == "DQN" else ():
-            if value := getattr(settings, name):
+            if value := settings[name]:
                 raise SettingsError(
                     f"{name} is {value}, but DQN learns values of actions: it has no policy that could be pulled "
                     "or kept still. Leave it out, or use PPO or A2C."
@@ -99,9 +99,9 @@ class SB3Trainer(RLTrainer):
 
     def create_model(self) -> None:
         self.model = self._dqn() if self.settings.algorithm == "DQN" else self._on_policy()
-        self.model.gradient_pieces = self.settings.gradient_pieces
+        self.model.gradient_pieces = self.settings.memory.gradient_pieces
         self.model.set_logger(Logger(folder=None, output_formats=[]))  # SB3's own would leave a folder per model
-        if self.settings.init_kl:
+        if self.settings.start.init_kl:
             self._reference = TorchNetwork(self.description).to(self.model.device)  # until a start is given
         self.games.reset()
         self.games_restarted()
@@ -206,14 +206,14 @@ class SB3Trainer(RLTrainer):
             learning_rate=self._schedule(),
             n_steps=settings.num_steps,
             batch_size=settings.batch_size if is_a2c else settings.minibatch_size,
-            n_epochs=1 if is_a2c else settings.update_epochs,
+            n_epochs=1 if is_a2c else settings.ppo.update_epochs,
             gamma=settings.gamma,
-            gae_lambda=settings.gae_lambda,
-            clip_range=settings.clip_eps,
-            ent_coef=settings.ent_coef,
-            vf_coef=settings.vf_coef / 2,  # SB3 weighs the whole squared error
-            max_grad_norm=settings.max_grad_norm,
-            target_kl=settings.target_kl or None,
+            gae_lambda=settings.ppo.gae_lambda,
+            clip_range=settings.ppo.clip_eps,
+            ent_coef=settings.ppo.ent_coef,
+            vf_coef=settings.ppo.vf_coef / 2,  # SB3 weighs the whole squared error
+            max_grad_norm=settings.ppo.max_grad_norm,
+            target_kl=settings.ppo.target_kl or None,
             policy_kwargs=policy_kwargs,
             seed=_seed(settings.seed),
             device="auto",
@@ -223,46 +223,46 @@ class SB3Trainer(RLTrainer):
         settings, games = self.settings, self.games.num_envs
         replay, replay_kwargs = self._replay()
         # `train_freq` counts steps of all games together, whatever their number: the same learning for any num_envs.
-        rounds = max(1, settings.train_freq // games)
+        rounds = max(1, settings.dqn.train_freq // games)
         model = MaskedDQN(
             MaskedQPolicy,  # ty: ignore[invalid-argument-type]
             self.games,
             learning_rate=self._schedule(),
-            buffer_size=settings.buffer_size,
-            learning_starts=settings.learning_starts,
-            batch_size=settings.replay_batch_size,
+            buffer_size=settings.replay.buffer_size,
+            learning_starts=settings.dqn.learning_starts,
+            batch_size=settings.dqn.batch_size,
             gamma=settings.gamma,
             train_freq=rounds,
-            gradient_steps=max(1, round(rounds * games / settings.train_freq)),
+            gradient_steps=max(1, round(rounds * games / settings.dqn.train_freq)),
             replay_buffer_class=replay,
             replay_buffer_kwargs=replay_kwargs,
-            target_update_interval=settings.target_update_interval,
-            exploration_fraction=settings.exploration_fraction,
-            exploration_final_eps=settings.exploration_final_eps,
-            max_grad_norm=settings.max_grad_norm,
+            target_update_interval=settings.dqn.target_update_interval,
+            exploration_fraction=settings.dqn.exploration_fraction,
+            exploration_final_eps=settings.dqn.exploration_final_eps,
+            max_grad_norm=settings.ppo.max_grad_norm,
             policy_kwargs={"description": self.description},
             seed=_seed(settings.seed),
             device="auto",
         )
-        model.double_q = settings.double_q
+        model.double_q = settings.dqn.double_q
         return model
 
     def _replay(self) -> tuple[Any, dict[str, Any]]:
         """The class of DQN's memory and what it is made with."""
         settings = self.settings
-        compressed = settings.prioritized_replay or settings.n_step > 1
-        if settings.replay == "plain" or (settings.replay == "auto" and not compressed):
-            check_memory(self.spec, settings.buffer_size)
+        compressed = settings.replay.prioritized or settings.dqn.n_step > 1
+        if settings.replay.kind == "plain" or (settings.replay.kind == "auto" and not compressed):
+            check_memory(self.spec, settings.replay.buffer_size)
             return Replay, {"gamma": settings.gamma}
-        given = settings.buffer_gb
+        given = settings.replay.buffer_gb
         return CompressedReplay, {
             "spec": self.spec,
-            "max_bytes": int(given * GIGABYTE) if given else MemoryBudget(settings.memory_limit_gb).part("buffer"),
+            "max_bytes": int(given * GIGABYTE) if given else MemoryBudget(settings.memory.limit_gb).part("buffer"),
             "gamma": settings.gamma,
-            "n_step": settings.n_step,
-            "alpha": settings.priority_alpha if settings.prioritized_replay else 0.0,
-            "beta": settings.priority_beta if settings.prioritized_replay else 0.0,
-            "boosts": settings.rare_event_boosts,
+            "n_step": settings.dqn.n_step,
+            "alpha": settings.replay.priority_alpha if settings.replay.prioritized else 0.0,
+            "beta": settings.replay.priority_beta if settings.replay.prioritized else 0.0,
+            "boosts": settings.replay.rare_event_boosts,
         }
 
     def _update(self, callback: Any, total: int) -> dict[str, float] | None:
@@ -316,8 +316,8 @@ class SB3Trainer(RLTrainer):
         return spent
 
     def _schedule(self) -> float | Callable[[float], float]:
-        lr = self.settings.lr
-        return (lambda left: lr * left) if self.settings.anneal_lr else lr
+        lr = self.settings.ppo.lr
+        return (lambda left: lr * left) if self.settings.ppo.anneal_lr else lr
 
     def _state(self) -> dict[str, np.ndarray]:
         model, kept = self._live(), self.games_kept

@@ -109,7 +109,7 @@ class Tuning:
     def trial_settings(self) -> dict[str, Any]:
         own = {"total_timesteps": self.interval * TURNS, "eval_games": 0, "minutes": None, "run_suffix": None}
         own |= {"no_wandb": True, "project": None, "checkpoint_dir": None, "resume": None}
-        return self.settings.model_dump(mode="json") | own
+        return self.settings.flat() | own
 
     @property
     def distances(self) -> list[str]:
@@ -120,7 +120,7 @@ class Tuning:
         """The settings as they were given: the first trial, so that a search never ends below them by bad luck."""
         proposed: dict[str, Any] = {}
         for name, span in self.ranges.items():
-            value = min(span.high, max(span.low, getattr(self.settings, name)))
+            value = min(span.high, max(span.low, self.settings[name]))
             if span.whole:
                 if value in counts(name, span, self.settings, self.ranges):
                     proposed[name] = value
@@ -161,7 +161,7 @@ class Tuning:
         best = self.best()
         if best is None:
             return None
-        settings = self.settings.model_dump(mode="json") | best.values
+        settings = self.settings.flat() | best.values
         learning = {name: value for name, value in settings.items() if name not in NOT_LEARNING and value is not None}
         text = yaml.safe_dump(learning, sort_keys=False, allow_unicode=True)
         head = f"# Trial {best.number} of {self.folder.name}: mean return {best.score:.4g} on validation games.\n"
@@ -183,14 +183,14 @@ def tune(
     quiet: bool = False,
 ) -> TuneOutcome:
     """Searches (or goes on searching) until `trials` were tried or the settings' minutes are over."""
-    if settings.population:
+    if settings.population.size:
         raise SettingsError("A search tries settings one by one and has no population; leave out one of the two.")
     check_settings(settings)
     ranges = chosen_ranges(settings.algorithm, parameters, whole=True, learn="tune")
     from jimbot.training.ray.search import run_trials  # a missing Ray or Optuna is said before anything is written
     from jimbot.training.ray.tune_trials import local_ray
 
-    if settings.run_name is None:
+    if settings.saving.run_name is None:
         settings = settings.model_copy(update={"run_name": f"{run_name(settings)}-tune", "run_suffix": None})
     wanted = Search(
         trial_steps=trial_steps,

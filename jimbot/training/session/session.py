@@ -28,7 +28,7 @@ from jimbot.training.session.health import HEALTH_METRICS, HealthWatch
 from jimbot.training.session.interrupts import StopRequest, stop_requests
 from jimbot.training.session.resources import GPU, TRAINING, Grant, default_coordinator
 from jimbot.training.session.screen import TrainingView
-from jimbot.training.settings.record import RunSettings
+from jimbot.training.settings.record import RunSettings, TrainSettings
 
 TURN_SECONDS = 600.0  # an update that compiles takes minutes
 
@@ -41,9 +41,9 @@ class Session:
         self.run = run
         self.recorder = recorder
         self.view = view
-        self.store: CheckpointStore = run.checkpoints(settings.keep_last, settings.keep_every)
+        self.store: CheckpointStore = run.checkpoints(settings.saving.keep_last, settings.saving.keep_every)
         self.latest_metrics: dict[str, float] = {}
-        self.memory = MemoryKeeper(MemoryBudget(settings.memory_limit_gb), run.path)
+        self.memory = MemoryKeeper(MemoryBudget(settings.memory.limit_gb), run.path)
         self._health = HealthWatch()
         self._process = psutil.Process()
         self._request = StopRequest()
@@ -57,10 +57,10 @@ class Session:
     def open(cls, settings: RunSettings, root: Path = Path("runs"), fresh: bool = False, quiet: bool = False) -> Self:
         """Takes the run's directory (continuing what is there unless `fresh`) and opens its metrics."""
         run = RunDirectory(root, run_name(settings))
-        run.open_or_create(fresh=fresh, checkpoint_dir=settings.checkpoint_dir)
+        run.open_or_create(fresh=fresh, checkpoint_dir=settings.saving.checkpoint_dir)
         try:
             _check_same_run(run, settings)
-            run.write_config(settings.model_dump(mode="json"))
+            run.write_config(settings.flat())
             return cls(settings, run, Recorder(_sinks(run, settings)), TrainingView(quiet=quiet))
         except BaseException:
             run.close()
@@ -68,8 +68,8 @@ class Session:
 
     def resume_point(self) -> Path | None:
         """The checkpoint to start from: the one asked for, else the run's newest, else none."""
-        if self.settings.resume and not is_continuation():
-            return find_checkpoint(self.settings.resume, runs_root=self.run.root)
+        if self.settings.saving.resume and not is_continuation():
+            return find_checkpoint(self.settings.saving.resume, runs_root=self.run.root)
         return self.store.latest()
 
     def resumed(self, step: int) -> None:
@@ -136,7 +136,7 @@ class Session:
         for finding in findings:
             self.view.note(f"step {step:,}: {finding.sentence}")
             self.recorder.event(step, finding.sentence)
-            if finding.metric == "entropy_collapse" and self.settings.stop_on_collapse:
+            if finding.metric == "entropy_collapse" and self.settings.judging.stop_on_collapse:
                 self._stop = "entropy collapsed (--stop-on-collapse)"
         self.recorder.record(step, metrics)
         self.view.row(step, metrics)
@@ -157,7 +157,7 @@ class Session:
         self._stop = sentence
 
     def evaluation_due(self, step: int) -> bool:
-        interval = self.settings.eval_interval
+        interval = self.settings.judging.eval_interval
         return interval is not None and step - self._evaluated_step >= interval
 
     def evaluated(self, step: int, mean: float, spread: float) -> None:
@@ -166,9 +166,9 @@ class Session:
         self._evaluated = {"eval/mean_return": mean, "eval/std_return": spread}
 
     def checkpoint_due(self, step: int) -> bool:
-        if self.settings.save_interval is not None:
-            return step - self._saved_step >= self.settings.save_interval
-        return time.monotonic() - self._saved_at >= 60 * self.settings.save_interval_minutes
+        if self.settings.saving.save_interval is not None:
+            return step - self._saved_step >= self.settings.saving.save_interval
+        return time.monotonic() - self._saved_at >= 60 * self.settings.saving.save_interval_minutes
 
     def saved(self, step: int, path: Path) -> None:
         """Called by the trainer after each checkpoint: keeps `best` and the clock."""
@@ -214,28 +214,28 @@ class Session:
 def run_name(settings: RunSettings) -> str:
     from jimbot.training.framework import learner_name
 
-    name = settings.run_name or default_name(
+    name = settings.saving.run_name or default_name(
         settings.game.replace("/", "-"), learner_name(settings), settings.algorithm
     )
-    if settings.run_name is None and getattr(settings, "population", 0):
+    if settings.saving.run_name is None and isinstance(settings, TrainSettings) and settings.population.size:
         name = f"{name}-population"
-    return f"{name}-{settings.run_suffix}" if settings.run_suffix else name
+    return f"{name}-{settings.saving.run_suffix}" if settings.saving.run_suffix else name
 
 
 def _sinks(run: RunDirectory, settings: RunSettings) -> list[Sink]:
     """The files every run has, and W&B where the user has set it up or named a project."""
     sinks = standard_sinks(run)
     set_up = importlib.util.find_spec("wandb") is not None and choose_mode() == "online"
-    if settings.no_wandb or not (settings.project or set_up):
+    if settings.tracking.no_wandb or not (settings.tracking.project or set_up):
         return sinks
     wandb = WandbSink(
         run.path,
-        project=settings.project or "jimbot",
-        entity=settings.entity,
+        project=settings.tracking.project or "jimbot",
+        entity=settings.tracking.entity,
         run_name=run.name,
-        config=settings.model_dump(mode="json"),
-        upload_checkpoints=not settings.no_artifact,
-        rewind=settings.rewind,
+        config=settings.flat(),
+        upload_checkpoints=not settings.tracking.no_artifact,
+        rewind=settings.tracking.rewind,
     )
     return [*sinks, wandb]
 
@@ -245,8 +245,7 @@ def _check_same_run(run: RunDirectory, settings: RunSettings) -> None:
     stored = run.read_config()
     if stored is None or not (run.metrics_path.exists() or run.checkpoints().paths()):
         return  # nothing was learned yet: a first start that failed may be corrected
-    now = settings.model_dump(mode="json")
-    for name, value in now.items():
+    for name, value in settings.flat().items():
         if name not in settings.changeable and name in stored and stored[name] != value:
             raise SettingsError(
                 f"Run '{run.name}' was started with {name} {stored[name]!r}, now it is {value!r}. "

@@ -166,20 +166,18 @@ def explain(layer: Mapping[str, Any], settings: Any) -> list[Mapped]:
     lines = []
     for name, value in layer.items():
         ours, today, why = RLLIB_NAMES.get(name, Name(name, ""))
-        lines.append(Mapped(name, value, ours, getattr(settings, ours) if ours else None, why, today))
+        lines.append(Mapped(name, value, ours, settings[ours] if ours else None, why, today))
         if name == "num_workers":
-            runners = "ray: processes that play"
-            lines.append(Mapped(name, value, "num_env_runners", settings.num_env_runners, runners, "num_env_runners"))
+            runners, why = settings.ray.num_env_runners, "ray: processes that play"
+            lines.append(Mapped(name, value, "num_env_runners", runners, why, "num_env_runners"))
         if name == "model" and "custom_model_config" in (value or {}):
-            dim, given = settings.memgraph_embedding_dim, value["custom_model_config"]
+            dim, given = settings.network.memgraph_embedding_dim, value["custom_model_config"]
             why = RLLIB_NAMES["custom_model_config"].why
             lines.append(Mapped("custom_model_config", given, "memgraph_embedding_dim", dim, why, "model_config"))
         if name == "env_config" and "difficulty_schedule" in (value or {}):
-            schedule = value["difficulty_schedule"]
+            schedule = "difficulty_schedule"
             why = "easy, medium, hard: beat ante 2, 4, 8"
-            lines.append(
-                Mapped("difficulty_schedule", schedule, "difficulty_schedule", settings.difficulty_schedule, why)
-            )
+            lines.append(Mapped(schedule, value[schedule], schedule, settings[schedule], why))
     return lines
 
 

@@ -99,7 +99,7 @@ def drawn(span: Range, rng: np.random.Generator) -> float:
 
 
 def values_of(settings: TrainSettings, ranges: Mapping[str, Range]) -> Values:
-    return {name: float(getattr(settings, name)) for name in ranges}
+    return {name: float(settings[name]) for name in ranges}
 
 
 def generator(seed: int, *place: int) -> np.random.Generator:

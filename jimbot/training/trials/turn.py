@@ -103,7 +103,7 @@ def _train(settings: TrainSettings, order: Order) -> tuple[int, float | None]:
     run = RunDirectory(order.root, order.name)
     make_directory(run.path)
     # A mutation changes what a run is learning with; from here on these are its settings.
-    run.write_config(settings.model_dump(mode="json"))
+    run.write_config(settings.flat())
     while True:
         with TurnSession.open(settings, order.root, quiet=True) as session:
             session.until, session.stop_file = order.until, order.stop_file

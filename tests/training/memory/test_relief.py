@@ -150,7 +150,7 @@ def test_a_run_that_outgrows_its_limit_takes_every_step_and_goes_on_with_fewer_g
     again = create_trainer("probe", config, root=tmp_path)
     assert again.step == step
     assert again.settings.num_envs == SMALL["num_envs"] // 2
-    assert again.settings.gradient_pieces == 16
+    assert again.settings.memory.gradient_pieces == 16
     assert again.settings.batch_size == trainer.settings.batch_size, "the batch stays what it was"
     rows: list[dict[str, float]] = []
     again.train(step + 4 * config["num_envs"] * config["num_steps"], callback=lambda _, row: rows.append(row))

@@ -46,7 +46,7 @@ def lines_of(population: Population, parents: list[int]) -> list[Line]:
 def test_the_first_member_has_the_given_settings_and_the_others_their_own(tmp_path: Path) -> None:
     population = opened(tmp_path)
     settings = [population.member_settings(member) for member in range(3)]
-    assert settings[0]["lr"] == population.settings.lr
+    assert settings[0]["lr"] == population.settings.ppo.lr
     assert len({member["lr"] for member in settings}) == 3
     assert len({member["seed"] for member in settings}) == 3
     assert all(member["population"] == 0 for member in settings)

@@ -87,8 +87,8 @@ def test_recorded_games_are_learned_from(algorithm: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["default_ppo.yaml", "experimental_ppo.yaml"])
 def test_the_settings_files_run_unchanged(name: str, tmp_path: Path) -> None:
     settings = resolve_settings(CONFIGS / name, {"learner": "ray", "total_timesteps": 4000, "run_name": "file"})
-    assert (settings.num_env_runners, settings.num_envs, settings.batch_size) == (2, 8, 4000)
-    assert (settings.lr, settings.update_epochs, settings.clip_eps) == (5e-5, 30, 0.2)
+    assert (settings.ray.num_env_runners, settings.num_envs, settings.batch_size) == (2, 8, 4000)
+    assert (settings.ppo.lr, settings.ppo.update_epochs, settings.ppo.clip_eps) == (5e-5, 30, 0.2)
     # Thirty passes over 4,000 samples are minutes on two cores; one shows that they would run.
     settings = settings.model_copy(update={"update_epochs": 1})
     trainer = create_trainer("balatro", settings, root=tmp_path)

@@ -1,0 +1,226 @@
+"""The groups of settings: one small record per subject, whose field descriptions are the command line's help.
+
+The first line of a record's docstring is the title of its panel in `jimbot train --help`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+
+class Group(BaseModel):
+    """Settings that belong together."""
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, validate_default=True, allow_inf_nan=False)
+
+
+class PPOSettings(Group):
+    """PPO (other algorithms read what they share with it)"""
+
+    lr: float = Field(2.5e-4, gt=0, description="Learning rate (Adam).")
+    anneal_lr: bool = Field(False, description="Lower the learning rate linearly to 0 at total-timesteps.")
+    ent_coef: float = Field(0.15, ge=0, description="Weight of the entropy bonus.")
+    vf_coef: float = Field(0.5, ge=0, description="Weight of the value loss.")
+    gae_lambda: float = Field(0.95, ge=0, le=1, description="Lambda of generalised advantage estimation.")
+    clip_eps: float = Field(0.2, gt=0, description="PPO clip range of the probability ratio.")
+    num_minibatches: int = Field(4, ge=1, description="Minibatches per epoch; must divide num-envs × num-steps.")
+    update_epochs: int = Field(4, ge=1, description="Passes over each batch.")
+    max_grad_norm: float = Field(0.5, gt=0, description="Gradients are clipped to this global norm.")
+    target_kl: float = Field(
+        0.0, ge=0, description="End an update's passes once approx_kl is above 1.5 times this; 0: never."
+    )
+
+
+class NetworkSettings(Group):
+    """Network"""
+
+    kind: str = Field("auto", description="auto, mlp, board, items, doubles, towers, fields or BalatroNet.")
+    hidden_dim: int = Field(
+        0, ge=0, description="Width of the hidden layers; 0: 256 for mlp and doubles, 128 for board, 192 for items."
+    )
+    num_layers: int = Field(2, ge=1, le=16, description="Hidden layers (mlp, board, items, doubles).")
+    policy_layers: list[int] = Field([256, 256], description="Layers of the policy alone (towers, fields): 256,256.")
+    value_layers: list[int] = Field([256, 256], description="Layers of the value alone (towers, fields): 256,256.")
+    features_dim: int = Field(512, ge=1, description="Numbers the encoded observation becomes (fields).")
+    memgraph_embedding_dim: int = Field(
+        0, ge=0, le=1024, description="BalatroNet: numbers in a learned row for every joker in play; 0: none."
+    )
+
+    @field_validator("policy_layers", "value_layers", mode="before")
+    @classmethod
+    def _layers(cls, value: Any) -> Any:
+        """Lists as text, too: 256,256 (a flag) or [256, 256]."""
+        return [part for part in value.strip("[] ").split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("policy_layers", "value_layers")
+    @classmethod
+    def _positive(cls, value: list[int]) -> list[int]:
+        if any(width < 1 for width in value):
+            raise ValueError("every layer needs a positive width")
+        return value
+
+
+class StartSettings(Group):
+    """Starting from another policy"""
+
+    init_from: str | None = Field(
+        None, description="Start a new run from the parameters of this checkpoint (directory, run, or run name)."
+    )
+    init_kl: float = Field(0.0, ge=0, description="Weight of a pull towards the policy of init-from; 0: none.")
+    init_kl_updates: int = Field(200, ge=1, description="Updates over which that pull decays linearly to 0.")
+    value_warmup_updates: int = Field(
+        0, ge=0, description="First updates in which only the value head learns and the policy stays as it is."
+    )
+    freeze_trunk_updates: int = Field(0, ge=0, description="First updates in which only the heads learn.")
+    bc_model: str | None = Field(
+        None,
+        description="Start a new run from a clone: what fits is copied and told, the value head stays fresh; in a "
+        "league it also is the opponent `clone`.",
+    )
+
+
+class SavingSettings(Group):
+    """The run and its checkpoints"""
+
+    run_name: str | None = Field(None, description="Name of the run directory; default: from game and learner.")
+    run_suffix: str | None = Field(None, description="Appended to the run name.")
+    resume: str | None = Field(None, description="Start from this checkpoint (directory, run, or run name).")
+    save_interval_minutes: float = Field(10.0, gt=0, description="Minutes between two checkpoints.")
+    save_interval: int | None = Field(None, ge=1, description="Steps between two checkpoints (overrides the minutes).")
+    checkpoint_dir: Path | None = Field(None, description="Where checkpoints go; default: inside the run directory.")
+    keep_last: int = Field(3, ge=1, description="Newest checkpoints kept.")
+    keep_every: int = Field(0, ge=0, description="Also keep one checkpoint every so many steps; 0: none.")
+
+
+class JudgingSettings(Group):
+    """Judging"""
+
+    eval_interval: int | None = Field(None, ge=1, description="Steps between two looks at validation games.")
+    eval_games: int = Field(200, ge=0, description="Held-out games played when training ends; 0: none.")
+    stop_on_collapse: bool = Field(False, description="End the run when the health watch sees entropy collapse.")
+
+
+class TrackingSettings(Group):
+    """Weights & Biases"""
+
+    no_wandb: bool = Field(False, description="Do not log to W&B even if it is installed and set up.")
+    project: str | None = Field(None, description="W&B project; giving one turns W&B on.")
+    entity: str | None = Field(None, description="W&B entity (team).")
+    no_artifact: bool = Field(False, description="Do not upload checkpoints to W&B.")
+    rewind: bool = Field(False, description="On resume, also rewind W&B's history to the checkpoint's step.")
+
+
+class MemorySettings(Group):
+    """Memory"""
+
+    limit_gb: float = Field(
+        8.0, gt=0, description="Memory of all processes of the run; see docs/memory.md for what happens near it."
+    )
+    gradient_pieces: int = Field(
+        1, ge=1, description="Pieces a minibatch is learned in, one after another: less memory, the same step."
+    )
+    share: Literal["memory", "file_system"] = Field(
+        "memory", description="Where collected experience lies: in memory, or in mapped files of the run directory."
+    )
+
+
+class LeagueSettings(Group):
+    """League (games of two players)"""
+
+    shares: dict[str, float] = Field(
+        default_factory=dict,
+        description="Games of two: {self, past, clone, exploiter: share of the games}; empty: the game's own opponent.",
+    )
+    members: list[str] = Field(
+        default_factory=list, description="League: exploiters (scripted players, runs, checkpoints): heuristic,my-run."
+    )
+    past_interval: int = Field(20, ge=1, description="League: updates between two past selves that are taken in.")
+
+    @field_validator("members", mode="before")
+    @classmethod
+    def _names(cls, value: Any) -> Any:
+        """Names as text, too: heuristic,my-run."""
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+class CurriculumSettings(Group):
+    """Curriculum"""
+
+    use: bool = Field(False, description="Balatro: play only so far at first, further when that goes well.")
+    difficulty_schedule: dict[int, str] = Field(
+        default_factory=dict, description="Balatro: {step: easy, medium or hard}, a curriculum by the clock."
+    )
+
+
+class PopulationSettings(Group):
+    """Population"""
+
+    size: int = Field(
+        0, ge=0, description="Train so many agents in turns; the worst go on from the best with mutated settings."
+    )
+    interval: int | None = Field(
+        None, ge=1, description="Population: steps each agent trains between two comparisons; default: 20 in a run."
+    )
+    games: int = Field(100, ge=1, description="Population: validation games that judge each turn.")
+    quantile: float = Field(
+        0.25, gt=0, le=0.5, description="Population: share that is replaced by as many of the best."
+    )
+    mutations: dict[str, Any] = Field(
+        default_factory=dict, description="Population: {hyper-parameter: [low, high]} that mutate; default: a table."
+    )
+
+
+class DQNSettings(Group):
+    """DQN"""
+
+    learning_starts: int = Field(10_000, ge=0, description="DQN: steps of random legal play before learning.")
+    batch_size: int = Field(32, ge=1, description="DQN: remembered steps per gradient step.")
+    train_freq: int = Field(4, ge=1, description="DQN: one gradient step per so many steps of all games together.")
+    target_update_interval: int = Field(10_000, ge=1, description="DQN: steps between two copies to the target net.")
+    exploration_fraction: float = Field(0.1, gt=0, le=1, description="DQN: share of the run in which epsilon falls.")
+    exploration_final_eps: float = Field(0.05, ge=0, le=1, description="DQN: epsilon from then on.")
+    n_step: int = Field(1, ge=1, le=100, description="DQN: rewards summed before the target network is asked.")
+    double_q: bool = Field(False, description="DQN: the net itself chooses the action its target net judges.")
+    duelling: bool = Field(False, description="DQN: the position's value and the actions' leads are learned apart.")
+
+
+class ReplaySettings(Group):
+    """Replay (DQN)"""
+
+    buffer_size: int = Field(
+        100_000, ge=1, description="DQN: steps remembered. PPO: places for decisions per update, sets num-steps."
+    )
+    buffer_gb: float | None = Field(
+        None, gt=0, description="DQN: memory of a compressed replay; default: its part of memory-limit-gb."
+    )
+    kind: Literal["auto", "plain", "compressed"] = Field(
+        "auto", description="DQN: how steps are remembered; auto: compressed with priorities or n-step, else plain."
+    )
+    prioritized: bool = Field(False, description="DQN: learn more often from what surprises; rare events count.")
+    priority_alpha: float = Field(0.6, gt=0, le=1, description="DQN: how much priorities count.")
+    priority_beta: float = Field(0.4, ge=0, le=1, description="DQN: how much of their bias is corrected.")
+    rare_event_boosts: dict[str, float] = Field(
+        default_factory=dict, description="DQN: other factors for rare events, for instance {first_win: 20}."
+    )
+
+
+class OfflineSettings(Group):
+    """Learning from recordings (BC, MARWIL)"""
+
+    data: Path | None = Field(None, description="BC, MARWIL: a dataset made by `jimbot record`.")
+    marwil_beta: float = Field(1.0, ge=0, description="MARWIL: how much better-than-expected play is preferred.")
+
+
+class RaySettings(Group):
+    """Ray"""
+
+    address: str | None = Field(None, description="ray: cluster to join (auto, or host:port); default: start one here.")
+    num_env_runners: int = Field(2, ge=1, description="ray: processes that play; each has its share of num-envs.")
+    num_gpus: float = Field(0, ge=0, description="ray: GPUs for learning.")
+    num_gpus_per_env_runner: float = Field(0, ge=0, description="ray: GPUs for each process that plays.")
+    spill_gb: float = Field(
+        4.0, gt=0, description="ray: disk that shared memory may overflow to, in the run directory."
+    )

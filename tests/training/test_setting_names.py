@@ -1,0 +1,122 @@
+"""Settings have a flat name that people type and a group that code reads; all spellings mean the same."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from jimbot.cli.main import run
+from jimbot.errors import SettingsError, UnknownNameError
+from jimbot.policies.networks import DEFAULT_WIDTH, KINDS
+from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
+from jimbot.training.imitation.settings import CloneSettings
+from jimbot.training.settings.groups import NetworkSettings
+from jimbot.training.settings.names import FLAT, group_of, paths
+from jimbot.training.settings.record import RunSettings, TrainSettings, load_settings, parse_assignments
+
+FLAT_RUN = Path(__file__).parent / "fixtures" / "flat-run"
+"""A run of the time when all settings lay side by side: its config.yaml and its checkpoint."""
+
+
+@pytest.mark.parametrize("record", [RunSettings, TrainSettings, CloneSettings])
+def test_no_two_settings_share_a_flat_name(record: type[RunSettings]) -> None:
+    groups = [group_of(record, name) for name in record.model_fields]
+    assert len(paths(record)) == sum(len(group.model_fields) if group else 1 for group in groups)
+
+
+def test_names_in_the_table_are_settings() -> None:
+    assert {tuple(path.split(".")) for path in FLAT} <= set(paths(TrainSettings).values())
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"lr": "1e-3", "network": "mlp", "population": 4, "use_curriculum": True},
+        {"ppo.lr": "1e-3", "network.kind": "mlp", "population.size": 4, "curriculum.use": True},
+        {"ppo": {"lr": 1e-3}, "network": {"kind": "mlp"}, "population": {"size": 4}, "curriculum": {"use": True}},
+        parse_assignments(["ppo.lr=1e-3", "network=mlp", "population.size=4", "use_curriculum=true"]),
+    ],
+)
+def test_flat_dotted_and_nested_spellings_mean_the_same(values: dict) -> None:
+    settings = load_settings(values)
+    assert (settings.ppo.lr, settings.network.kind) == (1e-3, "mlp")
+    assert (settings.population.size, settings.curriculum.use) == (4, True)
+    assert TrainSettings(**values) == settings
+
+
+def test_the_shares_of_a_league_are_told_from_its_group() -> None:
+    shares = {"self": 0.5, "past": 0.5}
+    assert load_settings({"league": shares}).league.shares == shares
+    both = load_settings({"league": {"shares": shares, "members": "heuristic,mine"}})
+    assert (both.league.shares, both.league.members) == (shares, ["heuristic", "mine"])
+    assert load_settings({"league": shares}, {"league": {}}).league.shares == {}
+
+
+def test_later_layers_win_whatever_the_spelling() -> None:
+    assert load_settings({"ppo": {"lr": 1e-3, "clip_eps": 0.1}}, {"lr": 2e-3}).ppo.lr == 2e-3
+    settings = load_settings({"lr": 1e-3}, {"ppo.lr": 3e-3})
+    assert (settings.ppo.lr, settings["lr"], settings["ppo.lr"]) == (3e-3, 3e-3, 3e-3)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"ppo.lrr": 1}, r"'ppo.lrr'. Did you mean 'ppo.lr'"),
+        ({"ppo": {"clip": 1}}, r"'ppo.clip'. Did you mean 'ppo.clip_eps'"),
+        ({"pop.lr": 1}, r"group of settings 'pop'. Did you mean"),
+        ({"hiden_dim": 1}, r"'hiden_dim'. Did you mean 'hidden_dim'"),
+        ({"ppo": 3}, r"'ppo' is a group of settings \(lr, "),
+        ({"ppo": {"lr": "fast"}}, r"Setting lr is fast"),
+        ({"lr": ".inf"}, r"Setting lr is .inf"),
+        ({"lr": float("inf")}, r"Setting lr is inf"),
+        ({"ent_coef": float("nan")}, r"Setting ent_coef is nan"),
+        ({"rare_event_boosts": {"first_win": "x"}}, r"Setting rare_event_boosts.first_win is x"),
+    ],
+)
+def test_what_is_not_a_setting_or_does_not_fit_is_one_sentence(values: dict, words: str) -> None:
+    with pytest.raises((SettingsError, UnknownNameError), match=words):
+        load_settings(values)
+
+
+def test_a_copy_takes_names_of_any_spelling_and_leaves_the_original_alone() -> None:
+    settings = load_settings()
+    copy = settings.model_copy(update={"lr": 1.0, "ppo.clip_eps": 2.0, "network": "mlp", "seed": 7})
+    assert (copy.ppo.lr, copy.ppo.clip_eps, copy.network.kind, copy.seed) == (1.0, 2.0, "mlp", 7)
+    assert settings == load_settings()
+    with pytest.raises(UnknownNameError, match="'rate'"):
+        settings.model_copy(update={"rate": 1})
+
+
+def test_flat_names_can_still_be_read_as_attributes() -> None:
+    settings = load_settings({"lr": 1e-3, "hidden_dim": 32})
+    assert (getattr(settings, "lr"), getattr(settings, "hidden_dim")) == (1e-3, 32)  # noqa: B009 - not for our own code
+    with pytest.raises(AttributeError):
+        getattr(settings, "rate")  # noqa: B009
+
+
+def test_only_what_was_set_is_told_apart_also_when_it_was_assigned_later() -> None:
+    settings = TrainSettings(lr=1e-3, seed=1)  # ty: ignore[unknown-argument] - flat names are for everybody else
+    settings.network.hidden_dim = 64
+    assert settings.flat(only_set=True) == {"seed": 1, "lr": 1e-3, "hidden_dim": 64}
+
+
+def test_a_config_of_the_flat_time_says_the_same_today() -> None:
+    stored = yaml.safe_load((FLAT_RUN / "config.yaml").read_text())
+    assert load_settings(stored).flat() == stored
+
+
+def test_a_run_of_the_flat_time_is_continued(tmp_path: Path) -> None:
+    shutil.copytree(FLAT_RUN, tmp_path / "flat")
+    assert run(["resume", "flat", "--total-timesteps", "192", "--runs-dir", str(tmp_path), "--json"]) == 0
+    manifest = load_checkpoint(find_checkpoint(tmp_path / "flat")).manifest
+    assert (manifest.step, manifest.config["lr"], manifest.config["hidden_dim"]) == (192, 1e-3, 8)
+
+
+def test_the_help_of_networks_names_every_kind_and_width() -> None:
+    kinds = NetworkSettings.model_fields["kind"].description or ""
+    widths = NetworkSettings.model_fields["hidden_dim"].description or ""
+    assert all(kind in kinds for kind in KINDS)
+    assert all(str(width) in widths and kind in widths for kind, width in DEFAULT_WIDTH.items())
