@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origin
 
 import typer
-from pydantic.fields import FieldInfo
 
 from jimbot.training.settings.names import group_of, paths
 from jimbot.training.settings.record import RunSettings
@@ -46,15 +45,14 @@ def with_settings_flags(
 
 def settings_flags(record: type[RunSettings]) -> dict[str, Any]:
     """One flag per setting, by flat name; those of the record itself first, then group by group."""
-    found = {}
-    for name, path in sorted(paths(record).items(), key=lambda item: _rank(item[1])):
-        group = group_of(record, path[0])
-        field = (group or record).model_fields[path[-1]]
-        found[name] = _option(name, field, first_line(group) if group else COMMON)
-    return found
+    places = paths(record)
+    return {name: _option(record, name) for name in sorted(places, key=lambda name: _rank(places[name]))}
 
 
-def _option(name: str, field: FieldInfo, panel: str) -> Any:
+def _option(record: type[RunSettings], name: str) -> Any:
+    path = paths(record)[name]
+    group = group_of(record, path[0])
+    field = (group or record).model_fields[path[-1]]
     kind: Any = _plain_type(field.annotation)
     default = field.get_default(call_default_factory=True)
     shown = "" if default in (None, [], {}) else f" Default: {_text(default)}."
@@ -68,7 +66,7 @@ def _option(name: str, field: FieldInfo, panel: str) -> Any:
         help=f"{field.description}{shown}",
         show_default=False,
         metavar=METAVARS.get(kind, "TEXT"),
-        rich_help_panel=panel,
+        rich_help_panel=first_line(group) if group else COMMON,
     )
     return Annotated[read_as, option]
 
