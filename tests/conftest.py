@@ -11,9 +11,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import settings
 
@@ -46,6 +47,21 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
     with contextlib.suppress(JimbotError):
         simulator.install()
+
+
+WORKER_MEMORY = 2**30  # bytes from which a worker gives back what it compiled
+
+
+@pytest.fixture(scope="module", autouse=True)
+def memory_given_back() -> Generator[None]:
+    """Every operation JAX compiles stays in its cache with about 2 MB, and workers grew to 4 GB with programs of tests
+    long past. The disk cache brings back those that are needed again."""
+    yield
+    if "jax" in sys.modules and psutil.Process().memory_info().rss > WORKER_MEMORY:
+        from jimbot.training.memory.relief import give_back
+
+        sys.modules["jax"].clear_caches()
+        give_back()
 
 
 RunJimbot = Callable[..., "subprocess.CompletedProcess[str]"]
