@@ -23,6 +23,6 @@ try:
     import ray.rllib
     import torch
 except ModuleNotFoundError as problem:
-    raise MissingExtraError(f"'{problem.name}', which learner ray needs,", "ray") from problem
+    raise MissingExtraError(f"'{problem.name}', which everything on Ray needs,", "ray") from problem
 
 __all__ = ["ray", "torch"]

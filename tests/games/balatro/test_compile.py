@@ -30,7 +30,7 @@ def test_words_and_pictures_may_change_without_a_new_compile(tmp_path):
     (package / "verify").mkdir(parents=True)
     (package / "rules.py").write_text("AMOUNT = 1\n")
     before = build.source_fingerprint(package)
-    (package / "render.py").write_text("WIDTH = 100\n")
+    (package / "transcript.py").write_text("WIDTH = 100\n")
     (package / "verify" / "report.py").write_text("MOST = 5\n")
     (package / build.APART).mkdir()
     (package / build.APART / "shopping.py").write_text("BARGAIN = 5\n")

@@ -43,11 +43,16 @@ def test_wrong_use_is_one_sentence_and_writes_nothing(
 
 
 @pytest.mark.parametrize(
-    ("missing", "arguments"),
-    [("ray", (*TRAIN, "--population", "2")), ("ray", ("tune", "probe")), ("optuna", ("tune", "probe"))],
+    ("missing", "extra", "arguments"),
+    [
+        ("ray", "ray", (*TRAIN, "--population", "2")),
+        ("ray", "ray", ("tune", "probe")),
+        ("optuna", "tune", ("tune", "probe")),
+    ],
 )
 def test_a_missing_library_is_named_with_its_extra(
     missing: str,
+    extra: str,
     arguments: tuple[str, ...],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -55,11 +60,11 @@ def test_a_missing_library_is_named_with_its_extra(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in list(sys.modules):
-        if name.startswith(("jimbot.training.ray_", "jimbot.training.population.ray_")):
+        if name.startswith(("jimbot.training.ray", "jimbot.training.population.ray_")):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
     assert run(list(arguments)) == 2
     complaint = capsys.readouterr().err
     assert f"'{missing}', which" in complaint
-    assert "pip install 'jimbot[tune]'" in complaint
+    assert f"pip install 'jimbot[{extra}]'" in complaint
     assert not list(tmp_path.iterdir())

@@ -57,8 +57,10 @@ def _numbers(places: list[int]) -> str:
 def write_move(kind: int, index: int, targets: int) -> str:
     """A move as text.
 
-    >>> write_move(run.PLAY, 0, 0b10101), write_move(run.USE, 0, 0b110), write_move(run.MOVE_JOKER, 0, 2)
-    ('play 1 3 5', 'use 1 on 2 3', 'move_joker 1 to 3')
+    >>> write_move(decisions.PLAY, 0, 0b10101), write_move(decisions.USE, 0, 0b110)
+    ('play 1 3 5', 'use 1 on 2 3')
+    >>> write_move(decisions.MOVE_JOKER, 0, 2)
+    'move_joker 1 to 3'
     """
     name, targets = decisions.ACTION_KINDS[kind], int(targets)
     if kind in _ALONE:
@@ -75,7 +77,7 @@ def write_move(kind: int, index: int, targets: int) -> str:
 def read_move(text: str) -> Move:
     """The move a text stands for; it need not be legal.
 
-    >>> read_move("use 1 on 2 3") == Move(run.USE, 0, 0b110)
+    >>> read_move("use 1 on 2 3") == Move(decisions.USE, 0, 0b110)
     True
     """
     words = " ".join(text.lower().split())
