@@ -1,4 +1,4 @@
-# Everything a newcomer types. Each target sets up .venv by itself when it is missing or pyproject.toml has changed.
+# Everything a newcomer types. Each target sets up .venv by itself when it is missing or versions have changed.
 #
 #   make train                  ten minutes of Balatro, then an evaluation and what to type next
 #   make train MINUTES=60       the same, longer (again: it goes on); GAME=hackmatrix for the other game
@@ -13,50 +13,63 @@ TESTS ?=
 BENCH ?=
 
 VENV := .venv
-STAMP := $(VENV)/.stamp
+CORE := $(VENV)/.core
+EVERYTHING := $(VENV)/.everything
 RUN := $(VENV)/bin/python -m
+INSTALL := $(RUN) pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 # Idle OpenMP threads sleep instead of spinning: the other worker needs the core.
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-long bench lint clean
+.PHONY: help setup train test test-long bench lint lock clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
-setup: $(STAMP)
+setup: $(CORE)
 
 # `python -m` throughout, not the scripts in .venv/bin: those break when the folder is moved.
-$(STAMP): pyproject.toml
+$(CORE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "JimBot needs Python 3.11 or newer, but '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo missing); install one and type: make setup PYTHON=python3.11" >&2; \
 	  exit 1; }
-	@echo "Setting up $(VENV) (once; a few minutes): $(PYTHON) -m venv $(VENV); pip install -e '.[dev,all]'"
+	@echo "Setting up $(VENV) (once; a minute): $(PYTHON) -m venv $(VENV); pip install -c constraints.txt -e ."
 	@$(PYTHON) -m venv $(VENV)
-	@$(RUN) pip install --quiet --disable-pip-version-check -e '.[dev,all]'
+	@$(INSTALL) .
 	@touch $@
 
-train: $(STAMP)
+# The other learners, trackers and tools: half a dozen libraries of gigabytes that a first training does without.
+$(EVERYTHING): $(CORE)
+	@echo "Adding the other learners and the tools to $(VENV) (once; a few minutes): pip install -c constraints.txt -e '.[dev,all]'"
+	@$(INSTALL) '.[dev,all]'
+	@touch $@
+
+train: $(CORE)
 	@$(RUN) jimbot train $(GAME) --minutes $(MINUTES)
 
 # What is large is compiled once, before the workers start. One file stays in one worker; workers share .jimbot-cache (tests/conftest.py).
-test: $(STAMP)
+test: $(EVERYTHING)
 	@$(RUN) tests.compile_first
 	@$(RUN) pytest -n 2 --dist loadfile $(TESTS)
 
-test-long: $(STAMP)
+test-long: $(EVERYTHING)
 	@$(RUN) pytest -n 2 --dist loadfile -m long $(TESTS)
 
-bench: $(STAMP)
+bench: $(EVERYTHING)
 	@$(RUN) jimbot bench $(BENCH)
 
-lint: $(STAMP)
+lint: $(EVERYTHING)
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
 	@$(RUN) ty check jimbot tests examples
 	@if [ -x $(VENV)/bin/oxlint ]; then $(VENV)/bin/oxlint --deny-warnings jimbot tests; \
 	  else echo "oxlint has no build for this kind of machine: the JavaScript of VGC was not checked."; fi
+
+# After a change of versions: what is installed now becomes what everybody gets.
+lock: $(EVERYTHING)
+	@{ sed -n '/^#/p' constraints.txt; $(RUN) pip freeze --exclude-editable | sed 's/+cpu$$//' | sort --ignore-case; } > constraints.new
+	@mv constraints.new constraints.txt
 
 clean:
 	rm -rf $(VENV) .jimbot-cache .pytest_cache .ruff_cache .hypothesis build *.egg-info
