@@ -150,9 +150,33 @@ def input_flops(network: Mapping[str, Any]) -> int:
 Hits = Mapping[str, list[Any]]
 
 
-def outputs(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], observation: Any) -> tuple[Any, Any]:
-    """(N, D) observation → ((N, A) logits before masking, (N, 1) value), in the arithmetic of `ops`."""
+def features(ops: Any, network: Mapping[str, Any], seen: Any, observation: Any) -> Any:
+    """(N, F): what is seen and, where that is normalised, damage and HP as they are.
+
+    Facts compare the two, and each entry is scaled by itself: of normalised numbers one in five was wrong.
+    """
+    if not network.get("normalize"):
+        return seen
     d = network["doubles"]
+    estimates = [at + entry for name, at in d["estimates"].items() for entry in range(len(VICTIMS[name]))]
+    return ops.concat([seen, ops.take(observation, [*estimates, *d["hp"]])])
+
+
+def _places(network: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The description, with `estimates` and `hp` where facts read them: see `features`."""
+    d = network["doubles"]
+    if not network.get("normalize"):
+        return d
+    at, estimates = network["observation_size"], {}
+    for name in d["estimates"]:
+        estimates[name] = at
+        at += len(VICTIMS[name])
+    return {**d, "estimates": estimates, "hp": list(range(at, at + ROWS))}
+
+
+def outputs(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], observation: Any) -> tuple[Any, Any]:
+    """(N, F) features → ((N, A) logits before masking, (N, 1) value), in the arithmetic of `ops`."""
+    d = _places(network)
     hits = {name: _hits(ops, d, name, observation) for name in VICTIMS}
     moves = [ops.relu(dense(params, "move", _told(ops, params, group, observation))) for group in d["moves"]]
     pokemon = _pokemon(ops, params, d, moves, hits, observation)

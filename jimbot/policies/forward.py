@@ -68,13 +68,21 @@ class Ops(Protocol):
         """Entries of axis 1 by (N, K) integers, own ones per row of the batch."""
 
 
-def prepare(ops: Ops, network: Mapping[str, Any], observation: Any) -> Any:
-    """(N, D) observation → (N, F) features, without parameters."""
-    return board.features(ops, network, observation) if network["kind"] == "board" else observation
+def prepare(ops: Ops, network: Mapping[str, Any], params: Mapping[str, Any], observation: Any) -> Any:
+    """(N, D) observation → (N, F) features: what no gradient reaches, computed once per observation.
+
+    Of the parameters only the statistics of networks that normalise are looked at.
+    """
+    seen = _normalized(ops, params, observation) if network.get("normalize") else observation
+    if network["kind"] == "board":
+        return board.features(ops, network, seen)
+    if network["kind"] == "doubles":
+        return doubles.features(ops, network, seen, observation)
+    return seen
 
 
-def normalized(ops: Ops, params: Mapping[str, Any], observation: Any) -> Any:
-    """The observation shifted and scaled by its stored statistics, in networks that have them (`normalize`)."""
+def _normalized(ops: Ops, params: Mapping[str, Any], observation: Any) -> Any:
+    """The observation shifted and scaled by its stored statistics."""
     shifted = (observation - params["normalize.mean"]) * params["normalize.scale"]
     return ops.clip(shifted, params["normalize.limit"])
 

@@ -107,9 +107,7 @@ def make_network(description: Mapping[str, Any]) -> JaxNetwork:
 
     def prepare(observation: jax.Array, params: Params | None = None) -> jax.Array:
         flat = jnp.reshape(observation, (-1, observation.shape[-1]))
-        if description.get("normalize"):
-            flat = forward.normalized(JaxOps, params or {}, flat)
-        features = forward.prepare(JaxOps, description, flat)
+        features = forward.prepare(JaxOps, description, params or {}, flat)
         return jnp.reshape(features, (*observation.shape[:-1], features.shape[-1]))
 
     def apply(params: Params, features: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -42,9 +42,8 @@ def onnx_from_params(
     ops = OnnxOps(graph)
     weights = {name: ops.named(name, np.asarray(params[name], np.float32)) for name in param_shapes(network)}
     observation = Tensor(graph, "observation", rank=2)
-    if network.get("normalize"):
-        observation = forward.normalized(ops, weights, observation)
-    logits, value = forward.outputs(ops, network, weights, forward.prepare(ops, network, observation))
+    features = forward.prepare(ops, network, weights, observation)
+    logits, value = forward.outputs(ops, network, weights, features)
     _masked_log_softmax(graph, logits.name)
     last = graph.constant([1], np.int64)
     if network.get("action_values"):  # a position is worth what its best legal action is

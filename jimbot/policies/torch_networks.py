@@ -51,9 +51,7 @@ class TorchNetwork(nn.Module):
 
     def _compute(self, observation: Tensor) -> tuple[Tensor, Tensor]:
         params = self.named()
-        if self.description.get("normalize"):
-            observation = forward.normalized(TorchOps, params, observation)
-        features = forward.prepare(TorchOps, self.description, observation)
+        features = forward.prepare(TorchOps, self.description, params, observation)
         logits, value = forward.outputs(TorchOps, self.description, params, features)
         return logits, value[:, 0]
 

@@ -14,7 +14,7 @@ from jimbot.games.contract import functional_game, game_entry
 from jimbot.games.vgc import orders
 from jimbot.policies import doubles, masking
 from jimbot.policies.jax_networks import JaxOps, make_network
-from jimbot.policies.networks import describe_network, forward_flops, param_shapes, train_flops
+from jimbot.policies.networks import continuous_entries, describe_network, forward_flops, param_shapes, train_flops
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import OnnxPolicy
 
@@ -59,7 +59,25 @@ def test_it_is_small(parts: dict[str, Any]) -> None:
     assert 2 * forward_flops(parts["description"]) < train_flops(parts["description"])
 
 
-def test_onnx_and_jax_agree(parts: dict[str, Any]) -> None:
+@pytest.fixture(scope="module")
+def scaled() -> dict[str, Any]:
+    """The same network with every number of the observation shifted and scaled by itself."""
+    description = describe_network(SPEC, normalize=True)
+    network = make_network(description)
+    rng = np.random.default_rng(0)
+    entries = continuous_entries(SPEC)
+    params = network.init(0)
+    moved = {name: value + 0.1 * rng.normal(size=value.shape).astype(np.float32) for name, value in params.items()}
+    moved["normalize.mean"] = np.where(entries, rng.normal(size=entries.shape), 0.0).astype(np.float32)
+    moved["normalize.scale"] = np.where(entries, rng.uniform(0.5, 3.0, entries.shape), 1.0).astype(np.float32)
+    moved["normalize.limit"] = np.where(entries, 10.0, np.inf).astype(np.float32)
+    run = jax.jit(lambda params, rows: network.apply(params, network.prepare(rows, params)))
+    return {"description": description, "network": network, "params": moved, "apply": run}
+
+
+@pytest.mark.parametrize("which", ["parts", "scaled"])
+def test_onnx_and_jax_agree(which: str, request: pytest.FixtureRequest) -> None:
+    parts = request.getfixturevalue(which)
     rng = np.random.default_rng(1)
     rows = made_up_rows(rng)
     legal = rng.random((ROWS, SPEC.actions.size)) < 0.05
@@ -73,10 +91,12 @@ def test_onnx_and_jax_agree(parts: dict[str, Any]) -> None:
     np.testing.assert_allclose(decision.values, value, rtol=1e-4, atol=1e-2)
 
 
-def test_torch_and_jax_agree(parts: dict[str, Any]) -> None:
+@pytest.mark.parametrize("which", ["parts", "scaled"])
+def test_torch_and_jax_agree(which: str, request: pytest.FixtureRequest) -> None:
     torch = pytest.importorskip("torch")
     from jimbot.policies.torch_networks import TorchNetwork
 
+    parts = request.getfixturevalue(which)
     rows = made_up_rows(np.random.default_rng(2))
     network = TorchNetwork(parts["description"])
     network.load_arrays({name: np.asarray(array) for name, array in parts["params"].items()})
@@ -85,6 +105,23 @@ def test_torch_and_jax_agree(parts: dict[str, Any]) -> None:
     expected, expected_value = parts["apply"](parts["params"], rows)
     np.testing.assert_allclose(logits, expected, rtol=1e-4, atol=1e-2)
     np.testing.assert_allclose(value, expected_value, rtol=1e-4, atol=1e-2)
+
+
+def test_facts_do_not_depend_on_how_observations_are_scaled(scaled: dict[str, Any]) -> None:
+    """Damage and HP are compared as they are, also where each entry of the observation has a scale of its own."""
+    rng = np.random.default_rng(6)
+    rows = made_up_rows(rng, 200)
+    for name in ("damage", "threat", "matchup", "matchup_threat"):
+        rows[:, SPEC.observation.span(name)] = rng.uniform(0, 1.2, (200, SPEC.observation[name].size))
+    hp = doubles.describe(SPEC)["hp"]
+    rows[:, hp] = rng.choice([0.0, 0.25, 0.5, 1.0], (200, len(hp)))
+    network, places = scaled["network"], doubles._places(scaled["description"])
+    features = network.prepare(jnp.asarray(rows), scaled["params"])
+    for name in doubles.VICTIMS:
+        found = doubles._hits(JaxOps, places, name, features)
+        expected = doubles._hits(JaxOps, doubles.describe(SPEC), name, jnp.asarray(rows))
+        for fact, right in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(fact, right, err_msg=name)
 
 
 def orders_that_change(parts: dict[str, Any], changed: np.ndarray, rows: np.ndarray) -> np.ndarray:
