@@ -66,15 +66,39 @@ def test_probe_is_solved_with_the_mask_and_no_action_is_ever_illegal(algorithm: 
     assert rows[-1]["train/num_episodes"] > 0
 
 
-@pytest.mark.parametrize(("target_kl", "steps"), [(0.0, 16), (1e9, 16), (1e-12, 2)])
+@pytest.mark.parametrize(("target_kl", "steps"), [(0.0, 16), (1e9, 16), (1e-12, 4)])
 def test_passes_end_once_the_policy_has_moved_too_far(target_kl: float, steps: int, tmp_path: Path) -> None:
-    """The first step is taken at the policy that played, so it is the second that finds it has moved."""
+    """A pass is judged as a whole: it is finished, and no other follows."""
     trainer = made("PPO", tmp_path, target_kl=target_kl)
     trainer.train(GAMES * OWN["PPO"]["num_steps"])
     assert trainer.model is not None
     taken = {int(state["step"]) for state in trainer.model.policy.optimizer.state.values()}
     trainer.close()
     assert taken == {steps}
+
+
+def test_dqn_remembers_rewards_as_they_came_and_scales_them_when_it_draws(tmp_path: Path) -> None:
+    trainer = made("DQN", tmp_path, learning_starts=2 * GAMES)
+    trainer.train(4 * GAMES)
+    model: Any = trainer.model
+    stored = model.replay_buffer.reward[: model.replay_buffer.added]
+    assert set(np.unique(stored)) <= {0.0, 1.0}, "the probe pays 0 or 1"
+    factor = trainer.games.reward_scale
+    assert factor is not None
+    assert abs(factor - 1) > 0.01
+    np.testing.assert_allclose(model._seen(torch.tensor([0.0, 1.0, 1e6])), [0.0, factor, 10.0], rtol=1e-6)
+    trainer.close()
+
+
+def test_the_bias_of_priorities_is_corrected_fully_by_the_end(tmp_path: Path) -> None:
+    trainer = made("DQN", tmp_path, **RAINBOW, total_timesteps=1024)
+    betas = []
+    trainer.train(1024, callback=lambda step, metrics: betas.append(metrics.get("replay/beta")))
+    replay: Any = trainer.model and trainer.model.replay_buffer
+    trainer.close()
+    assert replay.first_beta == 0.4
+    assert 0.9 < replay.beta <= 1.0
+    assert replay.beta_steps == 1024
 
 
 def test_dqn_with_priorities_n_steps_double_and_duelling_solves_probe(tmp_path: Path) -> None:

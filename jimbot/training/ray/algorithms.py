@@ -175,6 +175,7 @@ def _dqn(settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, s
                 "max_bytes": int(given * GIGABYTE) if given else MemoryBudget(settings.memory.limit_gb).part("buffer"),
                 "alpha": settings.replay.priority_alpha if settings.replay.prioritized else 0.0,
                 "beta": settings.replay.priority_beta if settings.replay.prioritized else 0.0,
+                "beta_steps": settings.total_timesteps,
                 "boosts": settings.replay.rare_event_boosts,
                 "seed": settings.seed,
             },

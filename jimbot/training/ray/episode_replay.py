@@ -19,7 +19,7 @@ from jimbot.games.spec import GameSpec
 from jimbot.training.ray import ray  # noqa: F401 - asks for the library in one sentence
 from jimbot.training.replay.episodes import EpisodeWriter
 from jimbot.training.replay.rare_events import RareEventWatch
-from jimbot.training.replay.store import ReplayStore
+from jimbot.training.replay.store import ReplayStore, annealed
 
 OBSERVATION, MASK = "observations", "action_mask"
 
@@ -35,12 +35,14 @@ class CompressedEpisodeReplay(PrioritizedEpisodeReplayBuffer):
         max_bytes: int,
         alpha: float = 0.6,
         boosts: Mapping[str, float] | None = None,
+        beta_steps: int | None = None,
         seed: int = 0,
         **rest: Any,
     ) -> None:
-        """`capacity` in steps and `max_bytes` both bound it; `boosts` as `rare_event_boosts`; `alpha` 0 is uniform."""
+        """`capacity` in steps and `max_bytes` both bound it; `boosts` as `rare_event_boosts`; `alpha` 0 is uniform.
+        What `sample` is given as `beta` rises to 1 over `beta_steps`."""
         super().__init__(capacity=2, alpha=alpha)  # its own trees stay empty, so they are made as small as they come
-        self.capacity = capacity
+        self.capacity, self.beta_steps = capacity, beta_steps
         self.store = ReplayStore(spec.observation.size, spec.actions.size, max_bytes, capacity, alpha)
         self.writer = EpisodeWriter(self.store)
         self.watch = RareEventWatch(spec, boosts) if alpha > 0 else None
@@ -80,7 +82,8 @@ class CompressedEpisodeReplay(PrioritizedEpisodeReplayBuffer):
         """One episode of one step per window; `n_step` (first, last) draws a length for the whole batch."""
         count = num_items or batch_size_B or self.batch_size_B
         length = int(self.luck.integers(n_step[0], n_step[1] + 1)) if isinstance(n_step, tuple) else n_step or 1
-        drawn = self.store.draw(count, self.luck, length, gamma, beta or 0.0)
+        correction = annealed(beta or 0.0, self.store.steps_put, self.beta_steps)
+        drawn = self.store.draw(count, self.luck, length, gamma, correction)
         self._drawn = drawn.index
         self.sampled_timesteps += count
         return [

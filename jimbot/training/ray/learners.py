@@ -37,7 +37,8 @@ RLLIB_PARTS = {
 
 
 class EpisodesToSamples(ConnectorV2):
-    """Pieces of episodes → one batch of positions with advantages and value targets."""
+    """Pieces of episodes → one batch of positions with advantages and value targets, in random order: RLlib shuffles
+    between two passes, but takes the first one as the batch comes."""
 
     def __init__(self, gamma: float, gae_lambda: float) -> None:
         super().__init__(None, None)
@@ -63,7 +64,7 @@ class EpisodesToSamples(ConnectorV2):
             advantage[here] = discounted(delta, self.gamma * self.gae_lambda)
             start += length + 1
         place = next(module.parameters()).device
-        rows = np.array(kept)
+        rows, order = np.array(kept), torch.randperm(len(kept))
         target = advantage + values[rows]
         if metrics is not None:
             explained = 1 - np.var(target - values[rows]) / max(np.var(target), 1e-12)
@@ -75,10 +76,10 @@ class EpisodesToSamples(ConnectorV2):
             Postprocessing.ADVANTAGES: advantage,
             Postprocessing.VALUE_TARGETS: target,
         }
-        tensors: dict[str, Any] = {name: torch.as_tensor(value, device=place) for name, value in columns.items()}
+        tensors: dict[str, Any] = {name: torch.as_tensor(value)[order].to(place) for name, value in columns.items()}
         tensors[Columns.OBS] = {
-            OBSERVATION: observation[torch.as_tensor(rows)].to(place),
-            MASK: torch.as_tensor(np.concatenate(masks), device=place),
+            OBSERVATION: observation[torch.as_tensor(rows)[order]].to(place),
+            MASK: torch.as_tensor(np.concatenate(masks))[order].to(place),
         }
         return {DEFAULT_MODULE_ID: tensors}
 

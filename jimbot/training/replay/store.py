@@ -70,6 +70,16 @@ class Drawn(NamedTuple):
     weight: np.ndarray  # (B,) float32, importance weight, at most 1
 
 
+def annealed(beta: float, stored: int, steps: int | None) -> float:
+    """How much of the bias of priorities is corrected once so many steps were stored: all of it after `steps`, when the
+    net settles and the bias would be learned; None: always as much.
+
+    >>> annealed(0.4, 0, 100), annealed(0.4, 50, 100), annealed(0.4, 200, 100), annealed(0.4, 50, None)
+    (0.4, 0.7, 1.0, 0.4)
+    """
+    return beta if steps is None else beta + (1.0 - beta) * min(1.0, stored / steps)
+
+
 class ReplayStore:
     """See the module's docstring. `max_steps` also bounds the number of steps; `alpha` 0 draws uniformly."""
 

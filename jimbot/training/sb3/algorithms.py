@@ -15,6 +15,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
 
 from jimbot.policies import torch_masking as masking
+from jimbot.training.running_statistics import LIMIT
 from jimbot.training.sb3.compressed_replay import CompressedReplay
 from jimbot.training.sb3.guidance import Guide
 from jimbot.training.sb3.policies import MaskedQPolicy
@@ -39,19 +40,26 @@ class MaskedPPO(MaskablePPO):
         weights = Weights(clip(self._current_progress_remaining), 2 * self.vf_coef, self.ent_coef, self.guide.pull)
         network: Any = self.policy.network
         steps: list[dict[str, float]] = []
-        far = 1.5 * self.target_kl if self.target_kl else np.inf
-        for data in (data for _ in range(self.n_epochs) for data in self.rollout_buffer.get(self.batch_size)):
-            if steps and steps[-1]["train/approx_kl"] > far:
+        for _ in range(self.n_epochs):
+            first = len(steps)
+            for data in self.rollout_buffer.get(self.batch_size):
+                self.policy.optimizer.zero_grad()
+                parts = self._gradients(network, weights, self.guide.of(_samples(data)))
+                torch.nn.utils.clip_grad_norm_(network.parameters(), self.max_grad_norm)
+                self.guide.step(self.policy.optimizer, network)
+                steps.append(parts)
+            if self._moved_too_far(steps[first:]):
                 break
-            self.policy.optimizer.zero_grad()
-            parts = self._gradients(network, weights, self.guide.of(_samples(data)))
-            torch.nn.utils.clip_grad_norm_(network.parameters(), self.max_grad_norm)
-            self.guide.step(self.policy.optimizer, network)
-            steps.append(parts)
         self._n_updates += self.n_epochs
         self.losses = {name: float(np.mean([step[name] for step in steps])) for name in steps[0]}
         values, targets = self.rollout_buffer.values.flatten(), self.rollout_buffer.returns.flatten()
         self.losses["train/explained_variance"] = float(1 - np.var(targets - values) / max(np.var(targets), 1e-12))
+
+    def _moved_too_far(self, steps: list[dict[str, float]]) -> bool:
+        """Whether the policy moved further in a pass, on average, than `target_kl` allows."""
+        if not self.target_kl:
+            return False
+        return float(np.mean([step.get("train/approx_kl", 0.0) for step in steps])) > 1.5 * self.target_kl
 
     def _gradients(self, network: Any, weights: Weights, batch: Samples) -> dict[str, float]:
         """Adds up the gradients of a minibatch, piece by piece, and returns its losses."""
@@ -130,12 +138,18 @@ class MaskedDQN(DQN):
         replay_buffer.add(self._last_obs, self._masks, buffer_action, reward, game.terminated, game.truncated, after)
         self._last_obs = new_obs
 
+    def _seen(self, reward: torch.Tensor) -> torch.Tensor:
+        """Remembered rewards as they are to be learned now: a scale that was right when they came is not any more."""
+        factor = self.env.reward_scale  # ty: ignore[missing-attribute]
+        return reward if factor is None else (reward * factor).clamp(-LIMIT, LIMIT)
+
     def train(self, gradient_steps: int, batch_size: int = 32) -> None:
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         steps: list[dict[str, float]] = []
         for _ in range(gradient_steps):
             batch = self.replay_buffer.sample(batch_size)
+            batch = batch._replace(reward=self._seen(batch.reward))
             self.policy.optimizer.zero_grad()
             found: dict[str, float] = {}
             errors = []

@@ -16,7 +16,7 @@ from jimbot.errors import SettingsError
 from jimbot.games.spec import GameSpec
 from jimbot.training.replay.lockstep import LockstepWriter
 from jimbot.training.replay.rare_events import RareEventWatch
-from jimbot.training.replay.store import ReplayStore
+from jimbot.training.replay.store import ReplayStore, annealed
 from jimbot.training.sb3.replay import GIGABYTE
 from jimbot.training.torch_losses import Remembered
 
@@ -48,12 +48,14 @@ class CompressedReplay:
         n_step: int = 1,
         alpha: float = 0.0,
         beta: float = 0.4,
+        beta_steps: int | None = None,
         boosts: Mapping[str, float] | None = None,
         **_: Any,
     ) -> None:
-        """`alpha` 0: every step is as likely, rare or not."""
+        """`alpha` 0: every step is as likely, rare or not. `beta` rises to 1 over `beta_steps`."""
         check_bytes(max_bytes)
-        self.device, self.gamma, self.n_step, self.beta = device, gamma, n_step, beta
+        self.device, self.gamma, self.n_step = device, gamma, n_step
+        self.first_beta, self.beta_steps = beta, beta_steps
         self.store = ReplayStore(spec.observation.size, spec.actions.size, max_bytes, buffer_size, alpha)
         self.writer = LockstepWriter(self.store, n_envs)
         self.watch = RareEventWatch(spec, boosts) if alpha > 0 else None
@@ -75,6 +77,10 @@ class CompressedReplay:
     def size(self) -> int:
         """Steps held, of all games together."""
         return self.store.steps + self.writer.waiting * self.writer.games
+
+    @property
+    def beta(self) -> float:
+        return annealed(self.first_beta, self.store.steps_put, self.beta_steps)
 
     def sample(self, batch_size: int) -> Remembered:
         """By priority (NumPy's global luck, which SB3 seeds)."""
@@ -110,6 +116,7 @@ class CompressedReplay:
             "replay/steps": float(self.size()),
             "replay/megabytes": self.nbytes / 1e6,
             "replay/ratio": self.store.ratio,
+            **({"replay/beta": self.beta} if self.store.alpha > 0 else {}),
             **{f"replay/{name}_seen": float(count) for name, count in seen.items()},
         }
 

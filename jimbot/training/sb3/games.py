@@ -16,14 +16,17 @@ from jimbot.training.session.log_rows import GameTally
 
 
 class TrainingGames(BatchVecEnv):
-    """`reward_transform` as in TrainSettings; `observe`: keep the statistics that normalisation needs."""
+    """`reward_transform` as in TrainSettings; `observe`: keep the statistics that normalisation needs; `remember`:
+    rewards go into a replay, and are divided by their spread when they are drawn from it (`reward_scale`)."""
 
-    def __init__(self, game: BatchGame, reward_transform: str, gamma: float, observe: bool) -> None:
+    def __init__(
+        self, game: BatchGame, reward_transform: str, gamma: float, observe: bool, remember: bool = False
+    ) -> None:
         super().__init__(game)
         self.tally = GameTally(game.spec, game.num_rows)
         self.seconds = 0.0
         """Spent in the games since somebody set it to 0."""
-        self.reward_transform = reward_transform
+        self.reward_transform, self.remember = reward_transform, remember
         self.gamma = gamma
         self.entries = continuous_entries(game.spec) if observe else None
         self.observed = no_moments((game.spec.observation.size,))
@@ -54,7 +57,14 @@ class TrainingGames(BatchVecEnv):
         self.discounted = self.discounted * self.gamma + rewards
         self.rewarded = with_values(self.rewarded, self.discounted)
         self.discounted[dones] = 0
+        if self.remember:
+            return rewards
         return np.clip(rewards * scale(self.rewarded), -LIMIT, LIMIT).astype(np.float32)
+
+    @property
+    def reward_scale(self) -> float | None:
+        """By which rewards from a replay are multiplied; None where they are learned as they were stored."""
+        return float(scale(self.rewarded)) if self.remember and self.reward_transform == "normalize" else None
 
     def arrays(self, rows: int | None = None) -> dict[str, np.ndarray]:
         """Games and statistics, for exact resume; `rows`: only the first so many games."""

@@ -58,8 +58,8 @@ class SB3Trainer(RLTrainer):
         if game is None:
             game = training_game(settings)
         observe = settings.normalize_obs
-        self.games = TrainingGames(game, settings.reward_transform, settings.gamma, observe)
         action_values = settings.algorithm == "DQN"
+        self.games = TrainingGames(game, settings.reward_transform, settings.gamma, observe, remember=action_values)
         self.description = describe_network(
             self.spec,
             **network_choice(settings),
@@ -262,6 +262,7 @@ class SB3Trainer(RLTrainer):
             "n_step": settings.dqn.n_step,
             "alpha": settings.replay.priority_alpha if settings.replay.prioritized else 0.0,
             "beta": settings.replay.priority_beta if settings.replay.prioritized else 0.0,
+            "beta_steps": settings.total_timesteps,
             "boosts": settings.replay.rare_event_boosts,
         }
 

@@ -30,7 +30,7 @@ class PPOSettings(Group):
     update_epochs: int = Field(4, ge=1, description="Passes over each batch.")
     max_grad_norm: float = Field(0.5, gt=0, description="Gradients are clipped to this global norm.")
     target_kl: float = Field(
-        0.0, ge=0, description="End an update's passes once approx_kl is above 1.5 times this; 0: never."
+        0.0, ge=0, description="End an update after a pass whose mean approx_kl is above 1.5 times this; 0: never."
     )
 
 
@@ -201,7 +201,9 @@ class ReplaySettings(Group):
     )
     prioritized: bool = Field(False, description="DQN: learn more often from what surprises; rare events count.")
     priority_alpha: float = Field(0.6, gt=0, le=1, description="DQN: how much priorities count.")
-    priority_beta: float = Field(0.4, ge=0, le=1, description="DQN: how much of their bias is corrected.")
+    priority_beta: float = Field(
+        0.4, ge=0, le=1, description="DQN: how much of their bias is corrected at first; all of it at the end."
+    )
     rare_event_boosts: dict[str, float] = Field(
         default_factory=dict, description="DQN: other factors for rare events, for instance {first_win: 20}."
     )

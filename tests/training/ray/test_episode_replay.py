@@ -54,6 +54,19 @@ def filled(**settings: Any) -> CompressedEpisodeReplay:
     return replay
 
 
+def test_the_bias_of_priorities_is_corrected_more_and_more() -> None:
+    """With `beta_steps` what `sample` is given is where it begins; the steps stored so far say how far it has come."""
+    weights = {}
+    for beta_steps in (None, 10**9, 1):
+        replay = filled(beta_steps=beta_steps)
+        replay.sample(num_items=63, beta=0.4)
+        replay.update_priorities(np.linspace(0.1, 5.0, 63))
+        drawn = replay.sample(num_items=200, beta=0.4)
+        weights[beta_steps] = min(float(e.get_extra_model_outputs("weights", 0)) for e in drawn)
+    assert weights[None] == pytest.approx(weights[10**9], rel=1e-3)
+    assert weights[1] < weights[None] - 0.1
+
+
 def test_windows_cross_pieces_and_end_with_their_episode() -> None:
     replay = filled()
     found = set()

@@ -162,10 +162,32 @@ def episode(length: int, terminated: bool, truncated: bool = False, seed: int = 
     ).to_numpy()
 
 
+def in_played_order(batch: dict[str, Any]) -> dict[str, Any]:
+    """The batch back in the order it was played, by the same luck."""
+    torch.manual_seed(5)
+    order = torch.argsort(torch.randperm(len(batch[Columns.ACTIONS])))
+    return {
+        name: {k: v[order] for k, v in part.items()} if isinstance(part, dict) else part[order]
+        for name, part in batch.items()
+    }
+
+
+def test_the_first_pass_is_shuffled() -> None:
+    """RLlib shuffles between two passes; a first pass in the order of play would learn from one game after another."""
+    learner = learner_of(settings_of())
+    played = episode(64, True)
+    torch.manual_seed(5)
+    batch = EpisodesToSamples(0.9, 0.8)(rl_module=learner.module, batch={}, episodes=[played])[MODULE]
+    actions = played.get_actions()
+    assert (np.asarray(batch[Columns.ACTIONS]) != actions).any()
+    np.testing.assert_array_equal(in_played_order(batch)[Columns.ACTIONS], actions)
+
+
 def test_advantages_are_those_of_rllib() -> None:
     learner = learner_of(settings_of())
     episodes = [episode(5, True), episode(3, False, True, 1), episode(7, False, False, 2)]
-    batch = EpisodesToSamples(0.9, 0.8)(rl_module=learner.module, batch={}, episodes=episodes)[MODULE]
+    torch.manual_seed(5)
+    batch = in_played_order(EpisodesToSamples(0.9, 0.8)(rl_module=learner.module, batch={}, episodes=episodes)[MODULE])
     begun = 0
     for part in episodes:
         seen = torch.as_tensor(part.get_observations(slice(0, len(part) + 1))[OBSERVATION])
