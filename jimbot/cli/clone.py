@@ -11,6 +11,7 @@ import typer
 from jimbot.cli import terminal
 from jimbot.cli.flags import SET_HELP, with_settings_flags
 from jimbot.cli.options import RUNS, RunsDirOption
+from jimbot.cli.settings_help import SettingsCommand
 from jimbot.training.imitation.settings import CloneSettings
 from jimbot.training.settings.record import parse_assignments
 
@@ -42,7 +43,8 @@ OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog=EPILOG)(with_settings_flags(clone, CloneSettings, OWN_FLAGS, (*FROM_DATA, *UNUSED)))
+    command = with_settings_flags(clone, CloneSettings, OWN_FLAGS, (*FROM_DATA, *UNUSED))
+    app.command(cls=SettingsCommand, epilog=EPILOG)(command)
 
 
 def clone(

@@ -15,7 +15,13 @@ from jimbot.training.settings.record import RunSettings
 
 SET_HELP = "name=value; any setting (lr=1e-3, or ppo.lr=1e-3)."
 COMMON = "Training"
-ORDER = ("ppo", "network", "saving", "judging", "start", "tracking", "memory", "curriculum", "league", "population")
+DEFAULT = " Default"
+APART = (
+    ("What is learned from", ("gamma", "reward_transform", "normalize_obs")),
+    ("How it is computed", ("stepping", "autoscale", "auto_tune")),
+)
+"""Panels of settings that are in no group."""
+GROUPS = ("ppo", "network", "saving", "judging", "start", "tracking", "memory", "curriculum", "league", "population")
 """Groups people need often come first; the others follow as the record has them."""
 METAVARS = {int: "INT", float: "FLOAT", bool: "BOOL", Path: "PATH"}
 
@@ -46,7 +52,7 @@ def with_settings_flags(
 def settings_flags(record: type[RunSettings]) -> dict[str, Any]:
     """One flag per setting, by flat name; those of the record itself first, then group by group."""
     places = paths(record)
-    return {name: _option(record, name) for name in sorted(places, key=lambda name: _rank(places[name]))}
+    return {name: _option(record, name) for name in sorted(places, key=lambda name: _rank(name, places[name]))}
 
 
 def _option(record: type[RunSettings], name: str) -> Any:
@@ -54,8 +60,6 @@ def _option(record: type[RunSettings], name: str) -> Any:
     group = group_of(record, path[0])
     field = (group or record).model_fields[path[-1]]
     kind: Any = _plain_type(field.annotation)
-    default = field.get_default(call_default_factory=True)
-    shown = "" if default in (None, [], {}) else f" Default: {_text(default)}."
     flag = "--" + name.replace("_", "-")
     positive_only = kind is bool and name.startswith("no_")
     spelling = flag if kind is not bool or positive_only else f"{flag}/--no-{flag[2:]}"
@@ -63,24 +67,31 @@ def _option(record: type[RunSettings], name: str) -> Any:
     read_as: Any = Optional[bool] if kind is bool else Optional[str]  # noqa: UP045 - Typer reads it at run time
     option = typer.Option(
         spelling,
-        help=f"{field.description}{shown}",
+        help=f"{field.description}{default_text(field.get_default(call_default_factory=True))}",
         show_default=False,
         metavar=METAVARS.get(kind, "TEXT"),
-        rich_help_panel=first_line(group) if group else COMMON,
+        rich_help_panel=first_line(group) if group else next((title for title, few in APART if name in few), COMMON),
     )
     return Annotated[read_as, option]
 
 
-def _rank(path: tuple[str, ...]) -> int:
-    return ORDER.index(path[0]) if path[0] in ORDER else -1 if len(path) == 1 else len(ORDER)
+def _rank(name: str, path: tuple[str, ...]) -> int:
+    """Where a flag stands in the help."""
+    if len(path) == 2:
+        return len(APART) + (GROUPS.index(path[0]) if path[0] in GROUPS else len(GROUPS)) + 1
+    return next((number + 1 for number, (_, few) in enumerate(APART) if name in few), 0)
 
 
 def first_line(record: type) -> str:
     return (record.__doc__ or "").splitlines()[0]
 
 
-def _text(default: Any) -> str:
-    return ",".join(map(str, default)) if isinstance(default, list) else str(default)
+def default_text(default: Any, of: str = "") -> str:
+    """What a help text says about a default, if there is one."""
+    if default is None or default in ([], {}):
+        return ""
+    shown = ",".join(map(str, default)) if isinstance(default, list) else str(default)
+    return f"{DEFAULT}{of}: {'on' if default is True else 'off' if default is False else shown}."
 
 
 def _plain_type(annotation: Any) -> Any:

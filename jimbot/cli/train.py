@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +12,13 @@ import typer
 from jimbot.cli import terminal
 from jimbot.cli.flags import SET_HELP, with_settings_flags
 from jimbot.cli.options import RUNS, RunsDirOption
+from jimbot.cli.settings_help import SettingsCommand
 from jimbot.errors import UsageError
 from jimbot.training.settings.record import TrainSettings, parse_assignments
 
 if TYPE_CHECKING:
     from jimbot.training.run import Outcome
+    from jimbot.training.settings.layers import Resolved
 
 NOT_FLAGS = ("game", "game_options", "difficulty_schedule", "mutations", "league")  # the argument, --option, tables
 EPILOG = """Examples:
@@ -32,14 +35,18 @@ jimbot train balatro --population 4 --minutes 60   (four agents in turns, see do
 
 jimbot train vgc --num-workers 4 --buffer-size 2048 --bc-model vgc-jax-bc --lr 3e-4   (a league, see docs/vgc.md)
 
-The same command continues a run that was stopped; --fresh starts over."""
+The same command continues a run that was stopped; --fresh starts over. Flags that are on or off have a twin for off:
+--no-anneal-lr. Defaults of a game: jimbot train GAME --help."""
 
 
 OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
     "game": (Annotated[str, typer.Argument(help="Game to learn (see: jimbot doctor).")], inspect.Parameter.empty),
-    "config": (Annotated[Path | None, typer.Option("--config", help="YAML file with settings.")], None),
-    "assignments": (Annotated[list[str], typer.Option("--set", help=SET_HELP)], []),
-    "options": (Annotated[list[str], typer.Option("--option", help="name=value; an option of the game.")], []),
+    "config": (Annotated[Path | None, typer.Option("--config", metavar="PATH", help="YAML file with settings.")], None),
+    "assignments": (Annotated[list[str], typer.Option("--set", metavar="SETTING", help=SET_HELP)], []),
+    "options": (
+        Annotated[list[str], typer.Option("--option", metavar="OPTION", help="name=value; an option of the game.")],
+        [],
+    ),
     "num_workers": (
         Annotated[str | None, typer.Option(help="Processes that play: vgc's simulators, or ray's env runners.")],
         None,
@@ -57,7 +64,7 @@ OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog=EPILOG)(with_settings_flags(train, TrainSettings, OWN_FLAGS, NOT_FLAGS))
+    app.command(cls=SettingsCommand, epilog=EPILOG)(with_settings_flags(train, TrainSettings, OWN_FLAGS, NOT_FLAGS))
 
 
 def train(
@@ -76,24 +83,27 @@ def train(
 ) -> None:
     """Train an agent for a game, then judge it on held-out seeds."""
     from jimbot.training.memory.restart import restart_command
-    from jimbot.training.run import resolve_settings, run_training
+    from jimbot.training.run import run_training
+    from jimbot.training.settings.layers import resolve
+    from jimbot.training.settings.record import read_yaml
 
     given: dict[str, Any] = {"game": game}
     if options:
         given["game_options"] = terminal.pairs(options)
-    given |= parse_assignments(assignments)
     given |= {name: value for name, value in flags.items() if value is not None}
     if run is not None:
         given["run_name"] = run
     for flag, value in (("num_workers", num_workers), ("battle_format", battle_format)):
         if value is not None:
             _other_name(flag, value, given)
-    settings = resolve_settings(config, given)
+    file = read_yaml(config) if config else {}
+    resolved = resolve(file, parse_assignments(assignments), given)
+    settings = resolved.settings
     if explain_config:
-        show_mapping(config, settings, as_json)
+        show_mapping(file, resolved, as_json)
         return
     if not as_json:
-        _tell_preset(settings)
+        tell(resolved)
     outcome = run_training(settings, root=runs_dir, fresh=fresh, quiet=as_json, restart=restart_command)
     report(outcome, settings.game, runs_dir, as_json)
 
@@ -120,27 +130,25 @@ def _other_name(flag: str, value: str, given: dict[str, Any]) -> None:
         )
 
 
-def show_mapping(config: Path | None, settings: TrainSettings, as_json: bool = False) -> None:
+def show_mapping(file: Mapping[str, Any], resolved: Resolved, as_json: bool = False) -> None:
     """What each line of a settings file became."""
-    from jimbot.training.settings.record import read_yaml
-    from jimbot.training.settings.rllib_names import explain, mapping_table
+    from jimbot.training.settings.explain import explain, mapping_table
 
-    lines = explain(read_yaml(config) if config else {}, settings)
+    lines = explain(file, resolved.settings)
     if as_json:
         terminal.print_json([line._asdict() for line in lines])
     else:
-        terminal.console().print(mapping_table(lines))
+        terminal.console().print(mapping_table(lines) if lines else "There is no --config to explain.")
+        tell(resolved)
 
 
-def _tell_preset(settings: TrainSettings) -> None:
-    """Says which settings differ from their general defaults because the game's preset says so."""
-    from jimbot.training.framework import learner_name
-    from jimbot.training.presets import preset
-
-    values = preset(settings.game, learner_name(settings))
-    used = [f"{name} {value}" for name, value in values.items() if settings[name] == value]
+def tell(resolved: Resolved) -> None:
+    """Which settings differ from their general defaults because the game's preset says so, and what was derived."""
+    used = [f"{name} {value}" for name, value in resolved.preset.items()]
     if used:
-        terminal.note(f"Preset for {settings.game}: {', '.join(used)}.")
+        terminal.note(f"Preset for {resolved.settings.game}: {', '.join(used)}.")
+    for note in resolved.notes:
+        terminal.note(note)
 
 
 def report(outcome: Outcome, game: str, runs_dir: Path, as_json: bool) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from jimbot.cli import terminal
 from jimbot.cli.flags import SET_HELP
+from jimbot.cli.train import tell
 
 if TYPE_CHECKING:
     from jimbot.training.search.tune import TuneOutcome
@@ -48,20 +49,22 @@ def tune(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Search for good hyper-parameters: Optuna proposes, hopeless trials are given up early."""
-    from jimbot.training.run import resolve_settings
     from jimbot.training.search.tune import parse_parameters
     from jimbot.training.search.tune import tune as search
-    from jimbot.training.settings.record import parse_assignments
+    from jimbot.training.settings.layers import resolve
+    from jimbot.training.settings.record import parse_assignments, read_yaml
 
     terminal.require_positive(trials=trials, trial_steps=trial_steps, minutes=minutes, games=games)
-    given: dict[str, Any] = {"game": game, **parse_assignments(assignments)}
+    given: dict[str, Any] = {"game": game}
     if options:
         given["game_options"] = terminal.pairs(options)
     chosen = {"learner": learner, "algorithm": algorithm, "minutes": minutes, "run_name": run_name}
     given |= {name: value for name, value in chosen.items() if value is not None}
-    settings = resolve_settings(config, given)
+    resolved = resolve(read_yaml(config) if config else {}, parse_assignments(assignments), given)
+    if not as_json:
+        tell(resolved)
     parameters = parse_parameters(parameter)
-    report(search(settings, trials, trial_steps, parameters, games, runs_dir, fresh, as_json), game, as_json)
+    report(search(resolved.settings, trials, trial_steps, parameters, games, runs_dir, fresh, as_json), game, as_json)
 
 
 def report(outcome: TuneOutcome, game: str, as_json: bool) -> None:

@@ -19,7 +19,7 @@ from jimbot.games.contract import BatchGame, available_games, game_entry
 from jimbot.runs.checkpoint import CheckpointStore as CheckpointManager
 from jimbot.runs.checkpoint import Manifest, find_checkpoint
 from jimbot.training.league.store import check_league
-from jimbot.training.settings.record import RunSettings, TrainSettings, load_settings
+from jimbot.training.settings.record import RunSettings, TrainSettings
 from jimbot.training.settings.trainer_config import (
     LEARNER_OF_ALGORITHM,
     HyperparameterConfig,
@@ -274,6 +274,7 @@ def create_trainer(
     """
     from jimbot.training.environments.given import understand
     from jimbot.training.session.session import Session
+    from jimbot.training.settings.layers import resolve
 
     if isinstance(config, TrainerConfig):
         values = to_settings(config)
@@ -282,10 +283,12 @@ def create_trainer(
     else:
         values = dict(config or {})
     meant = understand(env)
-    settings = load_settings(values, meant.settings)
+    settings, _, notes = resolve(values, meant.settings)
     session = Session.open(settings, root=Path(root), fresh=fresh, quiet=True)
     settings = settings.model_copy(update=session.memory.changes)
     trainer = learner_class(settings)(settings, session, meant.game)
+    for note in notes:
+        _log.info(note)
     if meant.notice:
         session.recorder.event(0, meant.notice)
         _log.warning(meant.notice)

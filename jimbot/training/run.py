@@ -15,20 +15,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.console import Console
 
 from jimbot.errors import CheckpointError, JimbotError, SettingsError
-from jimbot.games.contract import game_entry
 from jimbot.runs.checkpoint import run_names
 from jimbot.runs.directory import RunDirectory
-from jimbot.training.environments.given import training_options
-from jimbot.training.framework import learner_class, learner_name
+from jimbot.training.framework import learner_class
 from jimbot.training.memory.restart import restart_command
-from jimbot.training.presets import preset
 from jimbot.training.session.session import Session, run_name
-from jimbot.training.settings.record import TrainSettings, load_settings, parse_assignments, read_yaml
-from jimbot.training.settings.rllib_names import explain, mapping_table
-from jimbot.training.settings.trainer_config import algorithm_defaults
+from jimbot.training.settings.explain import explain, mapping_table
+from jimbot.training.settings.layers import complete, resolve
+from jimbot.training.settings.layers import resolve_settings as resolve_settings  # users find it here
+from jimbot.training.settings.record import DEFAULTS, TrainSettings, load_settings, merged, parse_assignments, read_yaml
+from jimbot.training.settings.rllib_names import game_of
 
 if TYPE_CHECKING:
     from jimbot.evaluation import Evaluation
+
+
+STANDARD = Path("configs/default_ppo.yaml")
+"""What `python -m jimbot.training.run` trains from when nobody says otherwise."""
 
 
 class Outcome(NamedTuple):
@@ -39,43 +42,6 @@ class Outcome(NamedTuple):
     checkpoint: Path
     metrics: dict[str, float]
     evaluation: Evaluation | None
-
-
-def resolve_settings(config: Path | None, given: Mapping[str, Any]) -> TrainSettings:
-    """Field defaults < the algorithm's < preset of the game and learner < YAML < what was given on the command line."""
-    from_file = read_yaml(config) if config else {}
-    draft = load_settings(from_file, given, {"num_minibatches": 1})  # only to learn which game and learner it will be
-    learner = learner_name(draft)
-    layers = [algorithm_defaults(draft.algorithm, learner), preset(draft.game, learner), from_file, given]
-    if draft.algorithm == "PPO" and (places := wanted_places(from_file, given)) is not None:
-        layers.append({"num_steps": steps_for(places, load_settings(*layers, {"num_minibatches": 1}))})
-    return load_settings(*layers)
-
-
-def wanted_places(*layers: Mapping[str, Any]) -> Any:
-    """`buffer_size`, where it is how PPO's batch was chosen: who names num_steps as well (a file of all settings does)
-    means DQN's.
-
-    >>> wanted_places({"buffer_size": 4096, "num_steps": 32}, {"buffer_size": 2048})
-    2048
-    """
-    places = None
-    for layer in layers:
-        places = None if "num_steps" in layer else layer.get("buffer_size", places)
-    return places
-
-
-def steps_for(places: Any, settings: TrainSettings) -> int:
-    """Steps of each game between two updates, for so many places for decisions in all rows together."""
-    spec = game_entry(settings.game).spec
-    options = spec.parse_options(training_options(settings))
-    rows = settings.num_envs * getattr(options, "players", spec.players)
-    if settings.replay.buffer_size < rows:
-        raise SettingsError(
-            f"buffer_size is {places}, but {settings.num_envs} games have {rows} rows that decide. Give at least "
-            f"{rows}, or fewer games (--num-envs)."
-        )
-    return settings.replay.buffer_size // rows
 
 
 def stored_settings(run: str, given: Mapping[str, Any], root: Path = Path("runs")) -> TrainSettings:
@@ -89,7 +55,7 @@ def stored_settings(run: str, given: Mapping[str, Any], root: Path = Path("runs"
         )
     if "dataset" in config:
         raise SettingsError(f"Run '{run}' is a clone; the same `jimbot clone` command continues it.")
-    return load_settings({**config, "resume": None}, {"run_name": run, "run_suffix": None}, given)
+    return load_settings({**DEFAULTS, **config, "resume": None}, {"run_name": run, "run_suffix": None}, given)
 
 
 def run_training(
@@ -104,6 +70,7 @@ def run_training(
     `restart(seconds trained)` replaces this process by a clean one that continues the run, when memory asks for it;
     without one the call ends there, and the next one continues.
     """
+    settings = complete(settings)
     if settings.population.size:
         from jimbot.training.population.run import run_population
 
@@ -157,10 +124,18 @@ def _tuned(settings: TrainSettings, stored: Mapping[str, Any] | None) -> TrainSe
     return tune(settings)
 
 
+def standard_file(values: Mapping[str, Any]) -> dict[str, Any]:
+    """`configs/default_ppo.yaml`, one's own before the one that comes with JimBot; nothing where another game is meant:
+    that has its preset."""
+    own = STANDARD if STANDARD.is_file() else Path(__file__).parent / STANDARD
+    file = read_yaml(own)
+    return file if merged(values).get("game") in (None, game_of(file.get("env"))) else {}
+
+
 def main(arguments: list[str] | None = None) -> int:
     """`python -m jimbot.training.run`: a run from a settings file, without flags for every setting."""
     parser = argparse.ArgumentParser("python -m jimbot.training.run", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--config", type=Path, help="settings file; RLlib-style names are understood")
+    parser.add_argument("--config", type=Path, help=f"settings file, RLlib-style names are understood ({STANDARD})")
     parser.add_argument("--checkpoint", help="start from this checkpoint")
     parser.add_argument("--experiment", help="name of the run")
     parser.add_argument("--track", action="store_true", help="record the run with W&B, under the experiment's name")
@@ -172,13 +147,17 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     values = parse_assignments(given.assignments)
     chosen = {"resume": given.checkpoint, "run_name": given.experiment}
-    values |= {name: value for name, value in chosen.items() if value is not None}
+    chosen = {name: value for name, value in chosen.items() if value is not None}
     if given.track:
-        values["project"] = given.experiment or "jimbot"
+        chosen["project"] = given.experiment or "jimbot"
     try:
-        settings = resolve_settings(given.config, values)
+        file = read_yaml(given.config) if given.config else standard_file(values)
+        settings, _, notes = resolve(file, values, chosen)
         if given.explain_config:
-            Console().print(mapping_table(explain(read_yaml(given.config) if given.config else {}, settings)))
+            Console().print(mapping_table(explain(file, settings)))
+        for note in notes:
+            Console(stderr=True).print(note, style="dim", highlight=False)
+        if given.explain_config:
             return 0
         outcome = run_training(settings, given.runs_dir, restart=restart_command)
     except JimbotError as problem:

@@ -16,11 +16,12 @@ from jimbot.training import run as training_run
 from jimbot.training.curriculum.rule import DifficultySchedule
 from jimbot.training.environments.given import understand
 from jimbot.training.framework import HyperparameterConfig, TrainerConfig, create_trainer, get_default_config
-from jimbot.training.run import resolve_settings
-from jimbot.training.settings.record import load_settings
+from jimbot.training.settings.layers import resolve, resolve_settings
+from jimbot.training.settings.record import load_settings, read_yaml
 from jimbot.training.settings.trainer_config import to_settings
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+STOP = training_run.Outcome("run", 0, Path(), {}, None)
 SMALL_PPO = {"n_steps": 32, "batch_size": 128, "n_epochs": 4}
 
 
@@ -186,31 +187,93 @@ class TestEnvironments:
 class TestRLlibFiles:
     """`configs/` and `python -m jimbot.training.run`."""
 
-    @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
-    @pytest.mark.parametrize("learner", ["jax", "sb3"])
-    def test_every_file_works_on_every_learner(self, path: Path, learner: str) -> None:
-        settings = resolve_settings(path, {"learner": learner})
-        assert (settings.game, settings.ppo.lr, settings.num_envs, settings.num_steps) == ("balatro", 5e-5, 8, 500)
-        assert (settings.ppo.update_epochs, settings.minibatch_size, settings.ppo.ent_coef) == (30, 125, 0.01)
+    @pytest.mark.parametrize("learner", ["jax", "sb3", "ray"])
+    @pytest.mark.parametrize(
+        ("name", "own"),
+        [
+            ("default_ppo", (5e-5, 8, 125, 0.01, "BalatroNet", 128)),
+            ("experimental_ppo", (1e-4, 16, 250, 0.02, "auto", 0)),
+        ],
+    )
+    def test_every_file_means_the_same_on_every_learner(self, name: str, own: tuple, learner: str) -> None:
+        settings = resolve_settings(CONFIGS / f"{name}.yaml", {"learner": learner})
+        network = settings.network
+        found = (settings.ppo.lr, settings.num_envs, settings.minibatch_size, settings.ppo.ent_coef)
+        assert (*found, network.kind, network.memgraph_embedding_dim) == own
+        assert (settings.game, settings.num_steps, settings.ray.num_gpus) == ("balatro", 500, 1)
+        # What the files leave out.
+        assert (settings.ppo.update_epochs, settings.ppo.clip_eps, settings.ppo.gae_lambda) == (30, 0.2, 0.95)
+        assert (settings.gamma, settings.ppo.anneal_lr) == (0.99, False)
+        assert settings.game_options == {"helpers": True}, "the game's preset lies below"
+
+    def test_the_files_say_what_is_documented(self) -> None:
+        default, experimental = (read_yaml(CONFIGS / f"{name}_ppo.yaml") for name in ("default", "experimental"))
+        assert default == {
+            "algorithm": "PPO", "env": "BalatroEnv", "framework": "torch", "num_workers": 2, "num_gpus": 1,
+            "train_batch_size": 4000, "sgd_minibatch_size": 128, "lr": 5e-5,
+            "model": {"custom_model": "BalatroNet", "custom_model_config": {"memgraph_embedding_dim": 128}},
+        }  # fmt: skip
+        assert experimental == {
+            "algorithm": "PPO", "env": "BalatroEnv", "framework": "torch", "num_workers": 4, "num_gpus": 1,
+            "train_batch_size": 8000, "sgd_minibatch_size": 256, "lr": 1e-4, "entropy_coeff": 0.02,
+        }  # fmt: skip
+
+    def test_what_a_file_says_in_our_names_is_not_left_out(self) -> None:
+        values = {"env": "probe", "num_envs": 32, "num_steps": 64, "ppo": {"update_epochs": 3}, "ent_coef": 0.2}
+        settings = resolve(values).settings
+        assert (settings.num_envs, settings.num_steps) == (32, 64)
+        assert (settings.ppo.update_epochs, settings.ppo.ent_coef) == (3, 0.2)
+        assert settings.ppo.lr == 5e-5
+
+    def test_without_env_nothing_is_filled_in(self) -> None:
+        assert load_settings({"train_batch_size": 4096}).ppo.update_epochs == 4
+
+    def test_without_arguments_balatro_is_trained_from_the_default_file(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)  # the file comes with the package
+        started = []
+        monkeypatch.setattr(training_run, "run_training", lambda settings, *_, **__: started.append(settings) or STOP)
+        assert training_run.main([]) == 0
+        assert started[0] == resolve_settings(CONFIGS / "default_ppo.yaml", {})
+        assert training_run.main(["--set", "game=probe"]) == 0
+        assert started[1] == resolve({"game": "probe"}).settings, "another game has its own preset"
+        (tmp_path / "configs").mkdir()
+        (tmp_path / "configs/default_ppo.yaml").write_text("env: BalatroEnv\nlr: 1e-3\n")
+        assert training_run.main([]) == 0
+        assert started[2].ppo.lr == 1e-3, "one's own file comes first"
 
     def test_a_batch_given_on_the_command_line_counts_the_games_of_the_file(self) -> None:
         settings = load_settings({"num_workers": 2, "num_envs_per_worker": 4}, {"train_batch_size": 4000})
         assert (settings.num_envs, settings.num_steps) == (8, 500)
 
-    def test_the_experimental_file_has_its_network_and_schedule(self) -> None:
-        settings = resolve_settings(CONFIGS / "experimental_ppo.yaml", {})
-        assert settings.network.kind == "BalatroNet"
+    def test_a_schedule_of_difficulty_and_gpus_are_given_as_documented(self) -> None:
+        config: dict[str, Any] = {"env": "BalatroEnv", "num_gpus": 2, "num_gpus_per_worker": 0.5, "learner": "ray"}
+        config["env_config"] = {"difficulty_schedule": {0: "easy", 500000: "medium", 1000000: "hard"}}
+        settings = resolve(config).settings
         assert settings.curriculum.difficulty_schedule == {0: "easy", 500_000: "medium", 1_000_000: "hard"}
+        assert (settings.ray.num_gpus, settings.ray.num_gpus_per_env_runner) == (2, 0.5)
 
     def test_the_mapping_is_explained(self, capsys: pytest.CaptureFixture[str]) -> None:
-        command = ["train", "balatro", "--config", str(CONFIGS / "experimental_ppo.yaml"), "--explain-config", "--json"]
+        command = ["train", "balatro", "--config", str(CONFIGS / "default_ppo.yaml"), "--explain-config", "--json"]
         assert run(command) == 0
         lines = {line["given"]: line for line in json.loads(capsys.readouterr().out)}
         assert (lines["train_batch_size"]["ours"], lines["train_batch_size"]["becomes"]) == ("num_steps", 500)
         assert lines["model"]["becomes"] == "BalatroNet"
-        assert lines["callbacks"]["ours"] == ""
-        assert training_run.main(["--config", str(CONFIGS / "default_ppo.yaml"), "--explain-config"]) == 0
-        assert "num_minibatches" in capsys.readouterr().out
+        assert lines["custom_model_config"]["becomes"] == 128
+        assert lines["framework"]["ours"] == ""
+        assert (lines["num_sgd_iter"]["becomes"], lines["num_sgd_iter"]["why"]) == (30, "left out: the default")
+
+    def test_the_explanation_is_readable_at_80_columns(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        assert training_run.main(["--explain-config"]) == 0
+        out, err = capsys.readouterr()
+        assert max(map(len, out.splitlines())) <= 80
+        for words in ("train_batch_size: 4000", "num_steps: 500", "batch ÷ games", "num_minibatches: 32"):
+            assert words in out
+        assert "learner jax learns on the one device that JAX finds" in " ".join(err.split())
 
     @pytest.mark.parametrize(
         ("values", "words"),

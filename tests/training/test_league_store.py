@@ -14,7 +14,7 @@ from jimbot.training.framework import learner_class
 from jimbot.training.jax_ppo.program import network_for
 from jimbot.training.league.opponents import MOST_PAST_SELVES, League, Member, Seats
 from jimbot.training.league.store import league_state, open_league, past_self, plays_league, restore_league
-from jimbot.training.run import resolve_settings
+from jimbot.training.settings.layers import resolve_settings
 from jimbot.training.settings.record import load_settings
 from tests.envs.duel import SPEC, Duel
 from tests.training.small import small_settings

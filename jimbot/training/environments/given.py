@@ -10,6 +10,7 @@ from jimbot.games.contract import BatchGame, available_games, game_entry, make
 from jimbot.games.spec import DISCOUNT
 from jimbot.training.league.opponents import SELF
 from jimbot.training.league.store import OPPONENT, plays_league
+from jimbot.training.presets import preset
 from jimbot.training.settings.record import TrainSettings
 
 
@@ -50,13 +51,14 @@ def understand(env: Any) -> Meant:
 
 
 def options_of(game: BatchGame) -> dict[str, Any]:
-    """The options a batch was made with, as far as they differ from the game's defaults."""
+    """The options a batch was made with: those that differ from the game's defaults, and those its preset sets."""
     options = getattr(game, "options", None) or getattr(getattr(game, "game", None), "options", None)
     if options is None or game.spec.id not in available_games():
         return {}
     default = game.spec.options()
     values = {entry.name: getattr(options, entry.name) for entry in dataclasses.fields(options)}
-    return {name: value for name, value in values.items() if value != getattr(default, name)}
+    preset_has = preset(game.spec.id, "").get("game_options", {})
+    return {name: value for name, value in values.items() if name in preset_has or value != getattr(default, name)}
 
 
 def training_options(settings: TrainSettings) -> dict[str, Any]:

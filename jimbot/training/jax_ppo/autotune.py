@@ -1,6 +1,6 @@
 """`--auto-tune`: how many games to play at once on this machine, found by short measured trials.
 
-Minibatches, epochs and learning rate follow from the number of games by the large-batch rule of `settings`, so every
+Minibatches, epochs and learning rate follow from the number of games by the rule of `settings.batch`, so every
 candidate is a setting one would really train with. The fewest games within a tenth of the best speed win: more games
 mean fewer updates from the same experience.
 """
@@ -18,7 +18,9 @@ from jimbot.games.contract import functional_game, make
 from jimbot.training.environments.given import training_options
 from jimbot.training.jax_ppo.program import HostUpdate, fused_update, initial_state, network_for
 from jimbot.training.session.compile_cache import use_compile_cache
-from jimbot.training.settings.record import LARGE_BATCH_GAMES, TrainSettings, load_settings
+from jimbot.training.settings.batch import LARGE_BATCH_GAMES
+from jimbot.training.settings.layers import resolve
+from jimbot.training.settings.record import TrainSettings
 
 TUNED = ("num_envs", "num_minibatches", "update_epochs", "lr", "autoscale")
 CANDIDATES = {"cpu": (128, 256, 512, 1024), "gpu": (1024, 2048, 4096, 8192), "tpu": (1024, 2048, 4096, 8192)}
@@ -35,9 +37,11 @@ def tune(settings: TrainSettings, candidates: tuple[int, ...] | None = None) -> 
     console.print(f"Trying {', '.join(map(str, candidates))} games on {device}…", style="dim")
     speeds: dict[int, float] = {}
     tried: dict[int, TrainSettings] = {}
-    base = {name: value for name, value in settings.flat("python").items() if name not in (*TUNED, "minutes")}
+    _check_free(settings)
+    measured = {"num_envs", "num_minibatches", "update_epochs", "minutes"}
+    base = {name: value for name, value in settings.flat("python", only_set=True).items() if name not in measured}
     for games in candidates:
-        trial = load_settings(base, _lr(settings), {"num_envs": games})
+        trial = resolve(base, {"num_envs": games}).settings
         tried[games], speeds[games] = trial, _steps_per_second(trial)
         console.print(
             f"  {games:>5} games: {speeds[games]:,.0f} steps/s with {trial.ppo.num_minibatches} minibatches, "
@@ -50,11 +54,9 @@ def tune(settings: TrainSettings, candidates: tuple[int, ...] | None = None) -> 
     return settings.model_copy(update={name: chosen[name] for name in TUNED})
 
 
-def _lr(settings: TrainSettings) -> dict[str, Any]:
-    """The learning rate before any scaling."""
-    if settings.num_envs > LARGE_BATCH_GAMES and not settings.autoscale:
+def _check_free(settings: TrainSettings) -> None:
+    if settings.num_envs > LARGE_BATCH_GAMES:
         raise SettingsError("auto_tune chooses num_envs itself; leave num-envs out, or leave auto-tune out.")
-    return {"lr": settings.ppo.lr}
 
 
 def _steps_per_second(settings: TrainSettings) -> float:

@@ -15,6 +15,7 @@ from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
 from jimbot.training.population.picture import PICTURE, draw_lineage
 from jimbot.training.population.record import Line, Population, check_population
 from jimbot.training.session.session import Session
+from jimbot.training.settings.layers import complete
 from jimbot.training.settings.record import TrainSettings
 from jimbot.training.trials.hyperparameters import chosen_ranges
 from jimbot.training.trials.turn import check_settings
@@ -29,6 +30,7 @@ def run_population(
     """Trains (or goes on training) a population and evaluates its best member."""
     from jimbot.training.run import Outcome, judge
 
+    settings = complete(settings)
     check_population(settings)
     check_settings(settings)
     ranges = chosen_ranges(settings.algorithm, settings.population.mutations)

@@ -19,7 +19,7 @@ from jimbot.training.ray.algorithms import algorithm_config
 from jimbot.training.ray.cluster import Cluster
 from jimbot.training.ray.games import MASK, OBSERVATION, runner_space
 from jimbot.training.ray.results import losses_of
-from jimbot.training.run import resolve_settings
+from jimbot.training.settings.layers import resolve_settings
 from jimbot.training.settings.record import TrainSettings, network_choice
 
 EPISODE = 50  # steps of an episode in which nothing happens

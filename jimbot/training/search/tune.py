@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from jimbot.errors import CheckpointError, SettingsError, TrainingError
 from jimbot.runs.files import make_directory, read_text, write_atomically
 from jimbot.training.session.session import Session, run_name
+from jimbot.training.settings.layers import complete
 from jimbot.training.settings.record import TrainSettings
 from jimbot.training.trials.hyperparameters import Range, chosen_ranges
 from jimbot.training.trials.order import named_by, values_of_proposal
@@ -185,6 +186,7 @@ def tune(
     """Searches (or goes on searching) until `trials` were tried or the settings' minutes are over."""
     if settings.population.size:
         raise SettingsError("A search tries settings one by one and has no population; leave out one of the two.")
+    settings = complete(settings)
     check_settings(settings)
     ranges = chosen_ranges(settings.algorithm, parameters, whole=True, learn="tune")
     from jimbot.training.ray.search import run_trials  # a missing Ray or Optuna is said before anything is written

@@ -10,6 +10,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+MOST_WIDE, MOST_LAYERS = 65_536, 16
+"""Of a network; anything beyond is a slip of the finger, and says so before memory runs out."""
+
 
 class Group(BaseModel):
     """Settings that belong together."""
@@ -22,12 +25,12 @@ class PPOSettings(Group):
 
     lr: float = Field(2.5e-4, gt=0, description="Learning rate (Adam).")
     anneal_lr: bool = Field(False, description="Lower the learning rate linearly to 0 at total-timesteps.")
-    ent_coef: float = Field(0.15, ge=0, description="Weight of the entropy bonus.")
+    ent_coef: float = Field(0.01, ge=0, description="Weight of the entropy bonus.")
     vf_coef: float = Field(0.5, ge=0, description="Weight of the value loss.")
     gae_lambda: float = Field(0.95, ge=0, le=1, description="Lambda of generalised advantage estimation.")
     clip_eps: float = Field(0.2, gt=0, description="PPO clip range of the probability ratio.")
     num_minibatches: int = Field(4, ge=1, description="Minibatches per epoch; must divide num-envs × num-steps.")
-    update_epochs: int = Field(4, ge=1, description="Passes over each batch.")
+    update_epochs: int = Field(4, ge=1, le=10_000, description="Passes over each batch.")
     max_grad_norm: float = Field(0.5, gt=0, description="Gradients are clipped to this global norm.")
     target_kl: float = Field(
         0.0, ge=0, description="End an update after a pass whose mean approx_kl is above 1.5 times this; 0: never."
@@ -39,12 +42,15 @@ class NetworkSettings(Group):
 
     kind: str = Field("auto", description="auto, mlp, board, items, doubles, towers, fields or BalatroNet.")
     hidden_dim: int = Field(
-        0, ge=0, description="Width of the hidden layers; 0: 256 for mlp and doubles, 128 for board, 192 for items."
+        0,
+        ge=0,
+        le=MOST_WIDE,
+        description="Width of the hidden layers; 0: 256 for mlp and doubles, 128 for board, 192 for items.",
     )
-    num_layers: int = Field(2, ge=1, le=16, description="Hidden layers (mlp, board, items, doubles).")
+    num_layers: int = Field(2, ge=1, le=MOST_LAYERS, description="Hidden layers (mlp, board, items, doubles).")
     policy_layers: list[int] = Field([256, 256], description="Layers of the policy alone (towers, fields): 256,256.")
     value_layers: list[int] = Field([256, 256], description="Layers of the value alone (towers, fields): 256,256.")
-    features_dim: int = Field(512, ge=1, description="Numbers the encoded observation becomes (fields).")
+    features_dim: int = Field(512, ge=1, le=MOST_WIDE, description="Numbers the encoded observation becomes (fields).")
     memgraph_embedding_dim: int = Field(
         0, ge=0, le=1024, description="BalatroNet: numbers in a learned row for every joker in play; 0: none."
     )
@@ -58,8 +64,8 @@ class NetworkSettings(Group):
     @field_validator("policy_layers", "value_layers")
     @classmethod
     def _positive(cls, value: list[int]) -> list[int]:
-        if any(width < 1 for width in value):
-            raise ValueError("every layer needs a positive width")
+        if len(value) > MOST_LAYERS or any(not 1 <= width <= MOST_WIDE for width in value):
+            raise ValueError(f"expected at most {MOST_LAYERS} layers, each 1 to {MOST_WIDE:,} wide")
         return value
 
 
@@ -99,7 +105,7 @@ class JudgingSettings(Group):
     """Judging"""
 
     eval_interval: int | None = Field(None, ge=1, description="Steps between two looks at validation games.")
-    eval_games: int = Field(200, ge=0, description="Held-out games played when training ends; 0: none.")
+    eval_games: int = Field(200, ge=0, le=10_000_000, description="Held-out games played when training ends; 0: none.")
     stop_on_collapse: bool = Field(False, description="End the run when the health watch sees entropy collapse.")
 
 
@@ -120,7 +126,10 @@ class MemorySettings(Group):
         8.0, gt=0, description="Memory of all processes of the run; see docs/memory.md for what happens near it."
     )
     gradient_pieces: int = Field(
-        1, ge=1, description="Pieces a minibatch is learned in, one after another: less memory, the same step."
+        1,
+        ge=1,
+        le=10_000,
+        description="Pieces a minibatch is learned in, in turn: less memory, the same step.",
     )
     share: Literal["memory", "file_system"] = Field(
         "memory", description="Where collected experience lies: in memory, or in mapped files of the run directory."
@@ -135,9 +144,9 @@ class LeagueSettings(Group):
         description="Games of two: {self, past, clone, exploiter: share of the games}; empty: the game's own opponent.",
     )
     members: list[str] = Field(
-        default_factory=list, description="League: exploiters (scripted players, runs, checkpoints): heuristic,my-run."
+        default_factory=list, description="Exploiters (scripted players, runs, checkpoints): heuristic,my-run."
     )
-    past_interval: int = Field(20, ge=1, description="League: updates between two past selves that are taken in.")
+    past_interval: int = Field(20, ge=1, description="Updates between two past selves that are taken in.")
 
     @field_validator("members", mode="before")
     @classmethod
@@ -159,15 +168,16 @@ class PopulationSettings(Group):
     """Population"""
 
     size: int = Field(
-        0, ge=0, description="Train so many agents in turns; the worst go on from the best with mutated settings."
+        0,
+        ge=0,
+        le=10_000,
+        description="Train so many agents in turns; the worst go on from the best, mutated.",
     )
     interval: int | None = Field(
-        None, ge=1, description="Population: steps each agent trains between two comparisons; default: 20 in a run."
+        None, ge=1, description="Steps each agent trains between two comparisons; default: 20 in a run."
     )
-    games: int = Field(100, ge=1, description="Population: validation games that judge each turn.")
-    quantile: float = Field(
-        0.25, gt=0, le=0.5, description="Population: share that is replaced by as many of the best."
-    )
+    games: int = Field(100, ge=1, description="Validation games that judge each turn.")
+    quantile: float = Field(0.25, gt=0, le=0.5, description="Share that is replaced by as many of the best.")
     mutations: dict[str, Any] = Field(
         default_factory=dict, description="Population: {hyper-parameter: [low, high]} that mutate; default: a table."
     )
@@ -176,53 +186,51 @@ class PopulationSettings(Group):
 class DQNSettings(Group):
     """DQN"""
 
-    learning_starts: int = Field(10_000, ge=0, description="DQN: steps of random legal play before learning.")
-    batch_size: int = Field(32, ge=1, description="DQN: remembered steps per gradient step.")
-    train_freq: int = Field(4, ge=1, description="DQN: one gradient step per so many steps of all games together.")
-    target_update_interval: int = Field(10_000, ge=1, description="DQN: steps between two copies to the target net.")
-    exploration_fraction: float = Field(0.1, gt=0, le=1, description="DQN: share of the run in which epsilon falls.")
-    exploration_final_eps: float = Field(0.05, ge=0, le=1, description="DQN: epsilon from then on.")
-    n_step: int = Field(1, ge=1, le=100, description="DQN: rewards summed before the target network is asked.")
-    double_q: bool = Field(False, description="DQN: the net itself chooses the action its target net judges.")
-    duelling: bool = Field(False, description="DQN: the position's value and the actions' leads are learned apart.")
+    learning_starts: int = Field(10_000, ge=0, description="Steps of random legal play before learning.")
+    batch_size: int = Field(32, ge=1, description="Remembered steps per gradient step.")
+    train_freq: int = Field(4, ge=1, description="One gradient step per so many steps of all games together.")
+    target_update_interval: int = Field(10_000, ge=1, description="Steps between two copies to the target net.")
+    exploration_fraction: float = Field(0.1, gt=0, le=1, description="Share of the run in which epsilon falls.")
+    exploration_final_eps: float = Field(0.05, ge=0, le=1, description="Epsilon from then on.")
+    n_step: int = Field(1, ge=1, le=100, description="Rewards summed before the target network is asked.")
+    double_q: bool = Field(False, description="The net itself chooses the action its target net judges.")
+    duelling: bool = Field(False, description="The position's value and the actions' leads are learned apart.")
 
 
 class ReplaySettings(Group):
     """Replay (DQN)"""
 
     buffer_size: int = Field(
-        100_000, ge=1, description="DQN: steps remembered. PPO: places for decisions per update, sets num-steps."
+        100_000, ge=1, description="Steps remembered; with PPO places for decisions per update, which sets num-steps."
     )
     buffer_gb: float | None = Field(
-        None, gt=0, description="DQN: memory of a compressed replay; default: its part of memory-limit-gb."
+        None, gt=0, description="Memory of a compressed replay; default: its part of memory-limit-gb."
     )
     kind: Literal["auto", "plain", "compressed"] = Field(
-        "auto", description="DQN: how steps are remembered; auto: compressed with priorities or n-step, else plain."
+        "auto", description="How steps are remembered; auto: compressed with priorities or n-step, else plain."
     )
-    prioritized: bool = Field(False, description="DQN: learn more often from what surprises; rare events count.")
-    priority_alpha: float = Field(0.6, gt=0, le=1, description="DQN: how much priorities count.")
+    prioritized: bool = Field(False, description="Learn more often from what surprises; rare events count.")
+    priority_alpha: float = Field(0.6, gt=0, le=1, description="How much priorities count.")
     priority_beta: float = Field(
-        0.4, ge=0, le=1, description="DQN: how much of their bias is corrected at first; all of it at the end."
+        0.4, ge=0, le=1, description="How much of their bias is corrected at first; all of it at the end."
     )
     rare_event_boosts: dict[str, float] = Field(
-        default_factory=dict, description="DQN: other factors for rare events, for instance {first_win: 20}."
+        default_factory=dict, description="Other factors for rare events, for instance {first_win: 20}."
     )
 
 
 class OfflineSettings(Group):
     """Learning from recordings (BC, MARWIL)"""
 
-    data: Path | None = Field(None, description="BC, MARWIL: a dataset made by `jimbot record`.")
+    data: Path | None = Field(None, description="A dataset made by `jimbot record`.")
     marwil_beta: float = Field(1.0, ge=0, description="MARWIL: how much better-than-expected play is preferred.")
 
 
 class RaySettings(Group):
     """Ray"""
 
-    address: str | None = Field(None, description="ray: cluster to join (auto, or host:port); default: start one here.")
-    num_env_runners: int = Field(2, ge=1, description="ray: processes that play; each has its share of num-envs.")
-    num_gpus: float = Field(0, ge=0, description="ray: GPUs for learning.")
-    num_gpus_per_env_runner: float = Field(0, ge=0, description="ray: GPUs for each process that plays.")
-    spill_gb: float = Field(
-        4.0, gt=0, description="ray: disk that shared memory may overflow to, in the run directory."
-    )
+    address: str | None = Field(None, description="Cluster to join (auto, or host:port); default: start one here.")
+    num_env_runners: int = Field(2, ge=1, le=10_000, description="Processes that play; each has its share of num-envs.")
+    num_gpus: float = Field(0, ge=0, description="GPUs for learning.")
+    num_gpus_per_env_runner: float = Field(0, ge=0, description="GPUs for each process that plays.")
+    spill_gb: float = Field(4.0, gt=0, description="Disk that shared memory may overflow to, in the run directory.")

@@ -1,23 +1,26 @@
 """The one configuration of a training run.
 
 `TrainSettings` is a typed record whose field descriptions are the command line's help, and the only thing learners
-read. Its groups are in `groups`; how a setting may be spelled is in `names`. Precedence: field default < defaults of
-the algorithm < preset of the game and learner < YAML file < `--set` and flags. RLlib-style names are accepted and
-mapped (`rllib_names`), and so is the Python record `TrainerConfig` (`trainer_config`).
+read. Its groups are in `groups`, how a setting may be spelled is in `names`, what fills what nobody gave is in
+`layers`. RLlib-style names are accepted and mapped (`rllib_names`), and so is the Python record `TrainerConfig`
+(`trainer_config`).
 """
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from functools import reduce
 from operator import getitem
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from jimbot.errors import SettingsError
+from jimbot.training.settings.batch import LARGE_BATCH_GAMES, fit_batch
 from jimbot.training.settings.groups import (
     CurriculumSettings,
     DQNSettings,
@@ -36,11 +39,7 @@ from jimbot.training.settings.groups import (
     TrackingSettings,
 )
 from jimbot.training.settings.names import flat_name, flat_values, grouped, paths
-from jimbot.training.settings.rllib_names import from_rllib, nearest_divisor
-
-LARGE_BATCH_GAMES = 256  # above this many games, batch settings are scaled (see `scaled`)
-MINIBATCH_SAMPLES = 8192
-BASE_GRADIENT_STEPS = 16  # the learning rate is stated for this many gradient steps per update
+from jimbot.training.settings.rllib_names import from_rllib
 
 # What may change between two calls of the same run; everything else fixes what is being learned.
 CHANGEABLE = frozenset(
@@ -70,8 +69,8 @@ class RunSettings(BaseModel):
     gamma: float = Field(0.99, gt=0, le=1, description="Discount per step.")
     reward_transform: Literal["none", "symlog", "sqrt", "normalize"] = Field(
         "symlog",
-        description="What the learner makes of rewards: symlog and, milder, sqrt keep a huge one from drowning the "
-        "rest; normalize divides by the running spread of returns.",
+        description="none, symlog, sqrt (milder) or normalize: what the learner makes of rewards, so that a huge one "
+        "does not drown the rest.",
     )
     normalize_obs: bool = Field(
         False, description="Shift and scale the numbers of an observation (never ids) by their running statistics."
@@ -119,12 +118,14 @@ class RunSettings(BaseModel):
 class TrainSettings(RunSettings):
     """Everything that defines a run of reinforcement learning."""
 
-    total_timesteps: int = Field(10_000_000, ge=1, description="Environment steps at which the run is complete.")
-    num_envs: int = Field(256, ge=1, description="Games played at once.")
-    num_steps: int = Field(128, ge=1, description="Steps of each game between two updates.")
+    total_timesteps: int = Field(
+        10_000_000, ge=1, lt=2**53, description="Environment steps at which the run is complete."
+    )
+    num_envs: int = Field(256, ge=1, le=2**20, description="Games played at once.")
+    num_steps: int = Field(128, ge=1, le=2**20, description="Steps of each game between two updates.")
     log_interval: int = Field(10, ge=1, description="Updates between two log rows.")
     autoscale: bool = Field(
-        True, description=f"Above {LARGE_BATCH_GAMES} games scale minibatches, epochs and learning rate."
+        True, description=f"Above {LARGE_BATCH_GAMES} games derive minibatches and epochs (and the rate) nobody gave."
     )
     auto_tune: bool = Field(False, description="Choose num-envs, minibatches and epochs by short measured trials.")
     stepping: Literal["auto", "fused", "host"] = Field(
@@ -168,7 +169,8 @@ def network_choice(settings: RunSettings) -> dict[str, Any]:
 
 
 def load_settings(*layers: Mapping[str, Any]) -> TrainSettings:
-    """Settings from layers of plain values, later ones winning; scaled for large batches and checked.
+    """Settings exactly from these layers of plain values, later ones winning, as a stored configuration is read; see
+    `layers` for what lies below when a run is started.
 
     >>> load_settings({"lr": "1e-3"}).ppo.lr
     0.001
@@ -176,18 +178,31 @@ def load_settings(*layers: Mapping[str, Any]) -> TrainSettings:
     >>> settings.ppo.num_minibatches, settings.ppo.update_epochs, settings.gradient_steps, settings.ppo.lr
     (32, 2, 64, 6.25e-05)
     """
-    merged: dict[str, Any] = {}
+    values = merged(*layers)
+    return fit_batch(checked_settings(values), chosen=values, below={}).settings
+
+
+def merged(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """The layers as one, under flat names. `below` is what lies under them: batch sizes in RLlib's way of giving them
+    are shared out to games that may be named there."""
+    values: dict[str, Any] = {}
+    known = ChainMap(values, dict(below), DEFAULTS)
     for layer in layers:
-        plain = flat_values(TrainSettings, from_rllib(layer, lambda name: merged.get(name, DEFAULTS[name])))
+        plain = flat_values(TrainSettings, from_rllib(layer, known.__getitem__))
         options = plain.get("game_options")
         if isinstance(options, Mapping):  # option by option: a flag for one leaves those of the preset alone
-            plain["game_options"] = {**merged.get("game_options", {}), **options}
-        merged.update(plain)
-    if (alias := ALIASES.get(str(merged.get("algorithm")).lower())) is not None:
-        merged |= {"algorithm": alias[0], "learner": merged.get("learner", "auto")}
-        merged["learner"] = alias[1] if merged["learner"] == "auto" else merged["learner"]
-    settings = scaled(checked_record(TrainSettings, merged), chosen=frozenset(merged))
-    check_batch(settings)
+            plain["game_options"] = {**values.get("game_options", {}), **options}
+        values.update(plain)
+    return values
+
+
+def checked_settings(values: Mapping[str, Any]) -> TrainSettings:
+    """The record of flat values; other spellings of algorithms are understood."""
+    values = dict(values)
+    if (alias := ALIASES.get(str(values.get("algorithm")).lower())) is not None:
+        learner = values.get("learner", "auto")
+        values |= {"algorithm": alias[0], "learner": alias[1] if learner == "auto" else learner}
+    settings = checked_record(TrainSettings, values)
     check_start(settings)
     return settings
 
@@ -206,34 +221,6 @@ def checked_record(record: type[Record], values: Mapping[str, Any]) -> Record:
         raise SettingsError(
             f"Setting {name} is {first.get('input')}: {first['msg']}. Give a fitting value."
         ) from problem
-
-
-def scaled(settings: TrainSettings, chosen: frozenset[str] = frozenset()) -> TrainSettings:
-    """Batch settings for many games; what the caller chose is left alone, but counts for the learning rate.
-
-    Minibatches stay near 8,192 samples, epochs go down (not below 2), and lr = base × 16 / gradient steps.
-    """
-    if not settings.autoscale or settings.num_envs <= LARGE_BATCH_GAMES:
-        return settings
-    update: dict[str, Any] = {}
-    if "num_minibatches" not in chosen:
-        wanted = max(1, round(settings.batch_size / MINIBATCH_SAMPLES))
-        update["num_minibatches"] = nearest_divisor(settings.batch_size, wanted)
-    if "update_epochs" not in chosen:
-        update["update_epochs"] = max(2, round(settings.ppo.update_epochs * LARGE_BATCH_GAMES / settings.num_envs))
-    bigger = settings.model_copy(update=update)
-    lr = settings.ppo.lr * BASE_GRADIENT_STEPS / bigger.gradient_steps
-    return bigger.model_copy(update={"lr": lr, "autoscale": False})
-
-
-def check_batch(settings: TrainSettings) -> None:
-    """Raises unless minibatches divide the batch."""
-    if settings.batch_size % settings.ppo.num_minibatches:
-        near = nearest_divisor(settings.batch_size, settings.ppo.num_minibatches)
-        raise SettingsError(
-            f"num_minibatches {settings.ppo.num_minibatches} does not divide the batch of {settings.num_envs} games × "
-            f"{settings.num_steps} steps = {settings.batch_size} samples. Use for instance {near}."
-        )
 
 
 def check_start(settings: TrainSettings) -> None:

@@ -1,4 +1,7 @@
-"""RLlib-style names in settings files, and what each becomes here; one table, which `--explain-config` prints."""
+"""RLlib-style names in settings files, and what each becomes here; one table, which `--explain-config` prints.
+
+A layer that says `env` is a file in that format: what it leaves out takes the format's documented defaults.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from jimbot.errors import SettingsError
+from jimbot.games.contract import available_games
+from jimbot.training.settings.batch import nearest_divisor
 
 SAME = "the same thing"
 
@@ -18,18 +23,18 @@ class Name(NamedTuple):
     why: str = SAME
 
 
-GAMES = "games = workers × games per worker"
+GAMES = "workers × games of each"
 RLLIB_NAMES: dict[str, Name] = {
-    "env": Name("game", "env"),
+    "env": Name("game", "env", "the id of the game"),
     "env_config": Name("game_options", "env_config", "options of the game; difficulty_schedule is a curriculum"),
-    "num_workers": Name("num_envs", "num_env_runners", f"{GAMES}; ray: also num_env_runners, the processes that play"),
+    "num_workers": Name("num_envs", "num_env_runners", GAMES),
     "num_envs_per_worker": Name("num_envs", "num_envs_per_env_runner", GAMES),
     "num_envs_per_env_runner": Name("num_envs", "num_envs_per_env_runner", GAMES),
-    "train_batch_size": Name("num_steps", "train_batch_size_per_learner", "steps of each game = batch ÷ games"),
+    "train_batch_size": Name("num_steps", "train_batch_size_per_learner", "batch ÷ games"),
     "train_batch_size_per_learner": Name("num_steps", "train_batch_size_per_learner", "batch ÷ games"),
     "rollout_fragment_length": Name("num_steps", "rollout_fragment_length", "used where there is no train_batch_size"),
-    "sgd_minibatch_size": Name("num_minibatches", "minibatch_size", "batch ÷ minibatch, the nearest divisor"),
-    "minibatch_size": Name("num_minibatches", "minibatch_size", "batch ÷ minibatch, the nearest divisor"),
+    "sgd_minibatch_size": Name("num_minibatches", "minibatch_size", "batch ÷ minibatch, made to divide"),
+    "minibatch_size": Name("num_minibatches", "minibatch_size", "batch ÷ minibatch, made to divide"),
     "num_sgd_iter": Name("update_epochs", "num_epochs"),
     "num_epochs": Name("update_epochs", "num_epochs"),
     "clip_param": Name("clip_eps", "clip_param"),
@@ -41,16 +46,32 @@ RLLIB_NAMES: dict[str, Name] = {
     "num_gpus_per_worker": Name("num_gpus_per_env_runner", "num_gpus_per_env_runner"),
     "num_gpus_per_learner": Name("num_gpus", "num_gpus_per_learner"),
     "custom_model": Name("network", "rl_module_spec"),
-    "model": Name("network", "rl_module_spec", "its custom_model; custom_model_config gives memgraph_embedding_dim"),
-    "custom_model_config": Name("memgraph_embedding_dim", "model_config", "a learned row of so many numbers per joker"),
+    "model": Name("network", "rl_module_spec", "its custom_model"),
+    "custom_model_config": Name("memgraph_embedding_dim", "model_config", "numbers in a row per joker"),
     "batch_mode": Name("", "batch_mode", "truncate_episodes is what every learner here does"),
-    "framework": Name("", "framework", "the learner decides: sb3 and ray are torch, jax is jax"),
+    "framework": Name("", "framework", "the learner decides"),
     "callbacks": Name("", "callbacks_class", "metrics, checkpoints and evaluation are always on (BalatroCallbacks)"),
 }
 PLAIN = tuple(
     name for name, meaning in RLLIB_NAMES.items()
     if meaning.why == SAME and name != "model"
 )  # fmt: skip
+
+# The format's documented defaults: (value, names that say the same otherwise). Its rates are constant, its passes full.
+DEFAULTS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "num_workers": (2, ("num_env_runners", "num_envs")),
+    "num_envs_per_worker": (4, ("num_envs_per_env_runner", "num_envs")),
+    "train_batch_size": (4000, ("train_batch_size_per_learner", "num_steps")),
+    "sgd_minibatch_size": (128, ("minibatch_size", "num_minibatches")),
+    "num_sgd_iter": (30, ("num_epochs", "update_epochs")),
+    "lr": (5e-5, ()),
+    "anneal_lr": (False, ()),
+    "gamma": (0.99, ()),
+    "lambda": (0.95, ("lambda_", "gae_lambda")),
+    "clip_param": (0.2, ("clip_eps",)),
+    "entropy_coeff": (0.01, ("ent_coef",)),
+    "target_kl": (0.0, ()),
+}
 
 # Names RLlib once had: what to give instead.
 REMOVED = {
@@ -78,25 +99,17 @@ REMOVED = {
 }
 
 
-class Mapped(NamedTuple):
-    """One line of `--explain-config`."""
-
-    given: str
-    value: Any
-    ours: str
-    becomes: Any
-    why: str
-    today: str = ""
-
-
 def from_rllib(layer: Mapping[str, Any], default: Callable[[str], Any]) -> dict[str, Any]:
     """The layer in our names; ours pass through. `default` is what a setting of ours is when nobody gives it."""
     for name in layer:
         if name in REMOVED:
             raise SettingsError(f"'{name}' is a name RLlib gave up or that means nothing here. Use {REMOVED[name]}.")
+    layer = {**left_out(layer), **layer}
     values = {name: value for name, value in layer.items() if name not in RLLIB_NAMES}
     if len(values) == len(layer):
         return values
+    if "env" in layer:
+        values["game"] = game_of(layer["env"])
     for theirs in PLAIN:
         if theirs in layer:
             values[RLLIB_NAMES[theirs].ours] = layer[theirs]
@@ -124,6 +137,28 @@ def from_rllib(layer: Mapping[str, Any], default: Callable[[str], Any]) -> dict[
         return values | _batch(layer, values, default)
     except (TypeError, ValueError) as problem:
         raise SettingsError(f"A number of the RLlib-style settings cannot be read: {problem}.") from problem
+
+
+def left_out(layer: Mapping[str, Any]) -> dict[str, Any]:
+    """The documented defaults of what a file in RLlib's format does not say."""
+    if "env" not in layer or str(layer.get("algorithm", "PPO")).upper() != "PPO":
+        return {}
+    said = {part for name, value in layer.items() for part in (str(name).split(".")[-1], *_inside(value))}
+    return {name: value for name, (value, others) in DEFAULTS.items() if not said & {name, *others}}
+
+
+def _inside(value: Any) -> list[str]:
+    return [str(name) for name in value] if isinstance(value, Mapping) else []
+
+
+def game_of(env: Any) -> Any:
+    """The game a name of an environment means.
+
+    >>> game_of("BalatroEnv"), game_of("probe"), game_of("HackMatrixEnv")
+    ('balatro', 'probe', 'hackmatrix')
+    """
+    short = str(env).removesuffix("Env").lower()
+    return short if env not in available_games() and short in available_games() else env
 
 
 def _batch(layer: Mapping[str, Any], values: Mapping[str, Any], default: Callable[[str], Any]) -> dict[str, Any]:
@@ -155,40 +190,3 @@ def _model_config(config: Mapping[str, Any]) -> dict[str, Any]:
         if name != "memgraph_embedding_dim":
             raise SettingsError(f"custom_model_config has '{name}'; JimBot knows memgraph_embedding_dim. Leave it out.")
     return dict(config)
-
-
-def nearest_divisor(total: int, wanted: int) -> int:
-    return min((n for n in range(1, total + 1) if total % n == 0), key=lambda n: (abs(n - wanted), n))
-
-
-def explain(layer: Mapping[str, Any], settings: Any) -> list[Mapped]:
-    """What each name given became in the resolved `settings`."""
-    lines = []
-    for name, value in layer.items():
-        ours, today, why = RLLIB_NAMES.get(name, Name(name, ""))
-        lines.append(Mapped(name, value, ours, settings[ours] if ours else None, why, today))
-        if name == "num_workers":
-            runners, why = settings.ray.num_env_runners, "ray: processes that play"
-            lines.append(Mapped(name, value, "num_env_runners", runners, why, "num_env_runners"))
-        if name == "model" and "custom_model_config" in (value or {}):
-            dim, given = settings.network.memgraph_embedding_dim, value["custom_model_config"]
-            why = RLLIB_NAMES["custom_model_config"].why
-            lines.append(Mapped("custom_model_config", given, "memgraph_embedding_dim", dim, why, "model_config"))
-        if name == "env_config" and "difficulty_schedule" in (value or {}):
-            schedule = "difficulty_schedule"
-            why = "easy, medium, hard: beat ante 2, 4, 8"
-            lines.append(Mapped(schedule, value[schedule], schedule, settings[schedule], why))
-    return lines
-
-
-def mapping_table(lines: list[Mapped]) -> Any:
-    """The lines as a table for the terminal."""
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold")
-    for title in ("in the file", "value", "becomes", "value", "RLlib today", "why"):
-        table.add_column(title, no_wrap=title in ("in the file", "becomes", "RLlib today"))
-    for line in lines:
-        becomes = "" if line.becomes is None else str(line.becomes)
-        table.add_row(line.given, str(line.value), line.ours or "nothing", becomes, line.today, line.why)
-    return table

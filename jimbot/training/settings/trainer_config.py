@@ -15,8 +15,8 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from jimbot.errors import SettingsError, UnknownNameError
+from jimbot.training.settings.batch import nearest_divisor
 from jimbot.training.settings.record import ALIASES
-from jimbot.training.settings.rllib_names import nearest_divisor
 
 LEARNER_OF_ALGORITHM = {
     **{"PPO": "jax", "A2C": "sb3", "DQN": "sb3"},
@@ -192,6 +192,12 @@ EXTRACTORS = {
 NORMALIZED_REWARD = {"ray": "symlog"}
 NORMALIZED_OBS = {"ray": False}
 
+# Settings of a config that say what, where and how long, not how to learn.
+NOT_LEARNING = (
+    *("learner", "algorithm", "total_timesteps", "seed", "autoscale"),
+    *("checkpoint_dir", "save_interval", "eval_interval", "no_wandb"),
+)
+
 
 def get_default_config(name: str) -> TrainerConfig:
     """A config with the usual hyperparameters of an algorithm.
@@ -238,6 +244,7 @@ def to_settings(config: TrainerConfig) -> dict[str, Any]:
     values: dict[str, Any] = {ours: getattr(config, name) for name, ours in PLAIN.items()}
     values |= {ours: getattr(hyper, name) for name, ours in PLAIN_HYPERPARAMETERS.items()}
     values |= {"algorithm": algorithm, "learner": learner, "autoscale": False, **FIXED[algorithm]}
+    values |= {"anneal_lr": False, "target_kl": 0.0}  # what is given is what is used, from the first step to the last
     # SB3 weighs the whole squared error of the value, TrainSettings half of it.
     values["vf_coef"] = 2 * hyper.value_function_coefficient
     values["reward_transform"] = NORMALIZED_REWARD.get(actual, "normalize") if config.normalize_reward else "none"
@@ -255,15 +262,12 @@ def algorithm_defaults(algorithm: str, learner: str) -> dict[str, Any]:
 
     Only what concerns learning: where files go and how long to train is the command's own affair.
     """
-    if learner == "jax":
-        return {}  # the fields' own defaults are tuned for it
+    if learner == "jax" or algorithm not in SPECIFIC:
+        return {}  # the fields' own defaults are tuned for it, or nobody knows better
     if learner == "ray":
         return dict(RAY.get(algorithm, {}))
     kept = to_settings(dataclasses.replace(get_default_config(algorithm), learner=learner))
-    for name in ("learner", "algorithm", "total_timesteps", "seed", "checkpoint_dir", "save_interval", "eval_interval"):
-        kept.pop(name)
-    kept.pop("no_wandb", None)
-    return kept
+    return {name: value for name, value in kept.items() if name not in NOT_LEARNING}
 
 
 def _network(config: TrainerConfig) -> str:

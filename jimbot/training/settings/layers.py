@@ -1,0 +1,110 @@
+"""What a run's settings are made of. Every way to start one comes through here.
+
+Precedence, lowest first:
+
+1. the fields' defaults (`groups`, `record`),
+2. what the algorithm usually wants on its learner (`trainer_config.algorithm_defaults`),
+3. the preset of the game (`presets/<game>.yaml`),
+4. a settings file (YAML, `--config`),
+5. `--set`, flags, or what Python code gives (a mapping, a `TrainSettings`, a `TrainerConfig`, which states every field
+   it has).
+
+Last comes what follows from the number of games (`batch`): it changes nothing that 4 or 5 gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jimbot.errors import SettingsError
+from jimbot.games.contract import game_entry
+from jimbot.training.environments.given import training_options
+from jimbot.training.presets import preset
+from jimbot.training.settings.batch import fit_batch, sentence
+from jimbot.training.settings.record import DEFAULTS, TrainSettings, checked_settings, merged, read_yaml
+from jimbot.training.settings.trainer_config import LEARNER_OF_ALGORITHM, algorithm_defaults
+
+
+class Resolved(NamedTuple):
+    """Complete settings, and what there is to say about them."""
+
+    settings: TrainSettings
+    preset: dict[str, Any]
+    """What differs from the fields' defaults because the game's preset says so."""
+    notes: list[str]
+    """What was derived and why, and what a learner cannot honour; one sentence each."""
+
+
+def resolve(*given: Mapping[str, Any]) -> Resolved:
+    """The settings of a run that is started with these layers (4 and 5 above), later ones winning."""
+    meant = checked_settings(merged(*given))  # only to learn which game and learner it will be
+    learner = actual_learner(meant)
+    game = preset(meant.game, learner, meant.algorithm)
+    below = merged(algorithm_defaults(meant.algorithm, learner), game)
+    chosen = merged(*given, below=below)
+    values = merged(below, chosen)
+    if meant.algorithm == "PPO" and (places := wanted_places(*given)) is not None:
+        values["num_steps"] = chosen["num_steps"] = steps_for(places, checked_settings(values))
+    fitted = fit_batch(shared_out(checked_settings(values), chosen, learner), chosen, below)
+    notes = [note for note in (sentence(fitted), gpu_note(fitted.settings, learner)) if note]
+    used = {name: value for name, value in merged(game).items() if fitted.settings[name] == value != DEFAULTS[name]}
+    return Resolved(fitted.settings, used, notes)
+
+
+def resolve_settings(config: Path | None, given: Mapping[str, Any]) -> TrainSettings:
+    """From a settings file and what was given beside it."""
+    return resolve(read_yaml(config) if config else {}, given).settings
+
+
+def complete(settings: TrainSettings) -> TrainSettings:
+    """A record as `resolve` would have made it from what was set in it; one that `resolve` made stays as it is."""
+    return resolve(settings.flat("python", only_set=True)).settings
+
+
+def actual_learner(settings: TrainSettings) -> str:
+    """`auto` resolved by the algorithm; empty where nobody knows it."""
+    return settings.learner if settings.learner != "auto" else LEARNER_OF_ALGORITHM.get(settings.algorithm, "")
+
+
+def wanted_places(*layers: Mapping[str, Any]) -> Any:
+    """`buffer_size`, where it is how PPO's batch was chosen: who names num_steps as well (a file of all settings does)
+    means DQN's.
+
+    >>> wanted_places({"buffer_size": 4096, "num_steps": 32}, {"replay.buffer_size": 2048})
+    2048
+    """
+    places = None
+    for layer in map(merged, layers):
+        places = None if "num_steps" in layer else layer.get("buffer_size", places)
+    return places
+
+
+def steps_for(places: Any, settings: TrainSettings) -> int:
+    """Steps of each game between two updates, for so many places for decisions in all rows together."""
+    spec = game_entry(settings.game).spec
+    options = spec.parse_options(training_options(settings))
+    rows = settings.num_envs * getattr(options, "players", spec.players)
+    if settings.replay.buffer_size < rows:
+        raise SettingsError(
+            f"buffer_size is {places}, but {settings.num_envs} games have {rows} rows that decide. Give at least "
+            f"{rows}, or fewer games (--num-envs)."
+        )
+    return settings.replay.buffer_size // rows
+
+
+def shared_out(settings: TrainSettings, chosen: Mapping[str, Any], learner: str) -> TrainSettings:
+    """As many games as Ray's processes can share evenly, where nobody chose their number."""
+    runners = settings.ray.num_env_runners
+    if learner != "ray" or "num_envs" in chosen:
+        return settings
+    return settings.model_copy(update={"num_envs": runners * max(1, round(settings.num_envs / runners))})
+
+
+def gpu_note(settings: TrainSettings, learner: str) -> str:
+    """Only Ray is told how many GPUs to use."""
+    if learner == "ray" or not (settings.ray.num_gpus or settings.ray.num_gpus_per_env_runner):
+        return ""
+    library = {"jax": "JAX"}.get(learner, "torch")
+    return f"num_gpus counts for learner ray only; learner {learner} learns on the one device that {library} finds."
