@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from jimbot.errors import SettingsError
-from jimbot.games.contract import available_games
 from jimbot.training.settings.batch import nearest_divisor
 
 SAME = "the same thing"
@@ -157,6 +156,8 @@ def game_of(env: Any) -> Any:
     >>> game_of("BalatroEnv"), game_of("probe"), game_of("HackMatrixEnv")
     ('balatro', 'probe', 'hackmatrix')
     """
+    from jimbot.games.contract import available_games  # NumPy, which the command line's help can do without
+
     short = str(env).removesuffix("Env").lower()
     return short if env not in available_games() and short in available_games() else env
 
