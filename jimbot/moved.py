@@ -103,6 +103,9 @@ _TABLE: dict[str, dict[str, str]] = {
         "round_jokers": "jimbot.games.balatro.rules.jokers.round_jokers",
         "shop_jokers": "jimbot.games.balatro.rules.jokers.shop_jokers",
     },
+    "jimbot.games.balatro.verify": {
+        "report": "jimbot.games.verification",
+    },
     "jimbot.training": {
         "compile_cache": "jimbot.training.session.compile_cache",
         "config": "jimbot.training.settings.trainer_config",

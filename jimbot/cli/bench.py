@@ -9,13 +9,13 @@ import typer
 from jimbot.cli import terminal
 from jimbot.errors import MissingExtraError, UnknownNameError
 
-JAX_GAMES = ("hackmatrix",)
-LEARNERS = {  # game: (name, network, width)
+LEARNERS = {  # game: (name, network, width); other games are measured with their usual network
     "hackmatrix": (("plain", "mlp", 256), ("default", "auto", 0)),
     "balatro": (("balatro", "auto", 0),),
 }
 COMPARED = ("balatro",)  # learners measured against sb3-contrib's MaskablePPO in the same run
-TARGETS = ("balatro", *JAX_GAMES, "vgc", "learner", "ray", "replay", "all")
+PARTS = ("learner", "ray", "replay")
+ALL = "all"
 EPILOG = """Examples:
 
 jimbot bench balatro
@@ -38,9 +38,7 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    what: Annotated[
-        str, typer.Argument(help="balatro, hackmatrix, vgc (random play), learner (PPO), ray, replay, or all.")
-    ] = "all",
+    what: Annotated[str, typer.Argument(help="A game (random play), learner (PPO), ray, replay, or all.")] = "all",
     game: Annotated[str | None, typer.Option(help="Measure the learner on this game only.")] = None,
     seconds: Annotated[float, typer.Option(help="How long each measurement runs.")] = 10.0,
     num_envs: Annotated[int | None, typer.Option(help="Games at once; default 1,024 to play, 256 to learn.")] = None,
@@ -48,42 +46,34 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
 ) -> None:
     """Measure speed: steps per second, per CPU-second, against the roofline, and compile times."""
-    if what not in TARGETS:
-        raise UnknownNameError("benchmark", what, TARGETS)
-    if game is not None and game not in LEARNERS:
-        raise UnknownNameError("game of the learner benchmark", game, tuple(LEARNERS))
+    from jimbot.games.contract import available_games, games_with
+
+    games = games_with("benchmark")
+    if what not in (*games, *PARTS, ALL):
+        raise UnknownNameError("benchmark", what, (*games, *PARTS, ALL))
+    if game is not None and game not in available_games():
+        raise UnknownNameError("game of the learner benchmark", game, available_games())
     terminal.require_positive(seconds=seconds, num_envs=num_envs)
-    from jimbot.training.jax_ppo.benchmarks import bench_game
     from jimbot.training.session.compile_cache import use_compile_cache
 
     if not cold:
         use_compile_cache()
     results: dict[str, Any] = {}
-    if what in ("balatro", "all"):
-        from jimbot.games.balatro.benchmarks import bench_balatro
-
-        terminal.note("Random legal play of balatro…")
-        results["balatro"] = bench_balatro(num_envs or 1024, seconds, cold)
-    for played in JAX_GAMES:
-        if what in (played, "all"):
-            terminal.note(f"Random legal play of {played}…")
-            results[played] = bench_game(played, num_envs or 1024, seconds)
-    if what in ("vgc", "all"):
-        from jimbot.games.vgc.benchmarks import BATTLES, bench_vgc
-
-        terminal.note("Random legal play of vgc, then of poke-env's players…")
-        results["vgc"] = bench_vgc(num_envs or BATTLES, seconds)
-    if what in ("learner", "all"):
-        for learned in [game] if game else LEARNERS:
-            for name, network, width in LEARNERS[learned]:
-                results[f"learner_{name}"] = _learner(learned, name, network, width, num_envs or 256, seconds)
+    for played in games:
+        if what in (played, ALL):
+            results[played] = _play(played, num_envs, seconds, cold)
+    learned = [game] if game else list(LEARNERS)
+    if what in ("learner", ALL):
+        for one in learned:
+            for name, network, width in LEARNERS.get(one, ((one, "auto", 0),)):
+                results[f"learner_{name}"] = _learner(one, name, network, width, num_envs or 256, seconds)
     if what == "ray":  # not part of all: it starts a cluster
         from jimbot.training.ray.benchmarks import bench_ray
 
-        for learned in [game] if game else LEARNERS:
-            terminal.note(f"PPO of RLlib on {learned}, and on games of the same shapes that do nothing…")
-            results[f"ray_{learned}"] = bench_ray(learned, seconds, num_envs)
-    if what in ("replay", "all"):
+        for one in learned:
+            terminal.note(f"PPO of RLlib on {one}, and on games of the same shapes that do nothing…")
+            results[f"ray_{one}"] = bench_ray(one, seconds, num_envs)
+    if what in ("replay", ALL):
         from jimbot.training.replay.benchmarks import bench_replay
 
         terminal.note("The compressed replay on real Balatro play…")
@@ -93,6 +83,15 @@ def bench(
         return
     for name, figures in results.items():
         _print(name, figures)
+
+
+def _play(game: str, num_envs: int | None, seconds: float, cold: bool) -> dict[str, Any]:
+    from jimbot.games import game_entry
+
+    terminal.note(f"Random legal play of {game}…")
+    benchmark = game_entry(game).benchmark
+    assert benchmark is not None
+    return benchmark(num_envs, seconds, cold)
 
 
 def _learner(game: str, name: str, network: str, width: int, num_envs: int, seconds: float) -> dict[str, Any]:

@@ -51,7 +51,9 @@ def play(
     record: Annotated[Path | None, typer.Option(help=RECORD_HELP)] = None,
     server: Annotated[
         str | None,
-        typer.Option(help="A policy plays VGC on this Showdown server, e.g. ws://127.0.0.1:8000/showdown/websocket."),
+        typer.Option(
+            help="A policy plays on this server: VGC on a Showdown server, ws://127.0.0.1:8000/showdown/websocket."
+        ),
     ] = None,
     policy: Annotated[
         str | None, typer.Option(help="On a server: who plays; a run, checkpoint, file or scripted player.")
@@ -73,11 +75,12 @@ def play(
     Arrows or w a s d move, the shown keys do everything else, ? helps, q leaves.
     """
     if server is not None or challenge is not None or policy is not None:
-        from jimbot.cli.play_server import Visit, play_on_server
+        from jimbot.cli.play_server import play_on_server
+        from jimbot.games.hooks import Visit
 
         terminal.require_positive(battles=battles, patience=patience)
-        visit = Visit(server, policy or game, challenge, name, team, battles, patience, stochastic)
-        play_on_server(game, visit, terminal.pairs(option or []), runs_dir)
+        visit = Visit(server or "", challenge, name, team, battles, patience)
+        play_on_server(game, policy or game, visit, terminal.pairs(option or []), stochastic, runs_dir)
         return
     from jimbot.games import game_entry
 

@@ -1,9 +1,8 @@
-"""`jimbot record vgc --replays …`: what people did in public replays, as a dataset for `jimbot clone`."""
+"""`jimbot record GAME --replays …`: what people did in public replays, as a dataset for `jimbot clone`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,31 +10,28 @@ from jimbot.cli import terminal
 from jimbot.cli.options import showing_progress
 from jimbot.errors import UsageError
 
-GAME = "vgc"
-
 
 def record_replays(
     game: str, replays: Path, output: Path | None, options: Mapping[str, Any], overwrite: bool, as_json: bool
 ) -> None:
     """Reads the replays and tells what they hold."""
-    if game != GAME:
-        raise UsageError(f"Game '{game}' has no public replays; --replays is for {GAME}.")
-    path = output or Path(f"{GAME}-replays.npz")
-    if path.exists() and not overwrite:
-        raise UsageError(f"{path} exists already. Give another --output, or --overwrite to replace it.")
-    from jimbot.games import game_entry
-    from jimbot.games.vgc.options import Options
-    from jimbot.games.vgc.reader import Reader
-    from jimbot.games.vgc.replays import read_replays, replay_files
+    from jimbot.games.contract import game_entry, games_with
     from jimbot.training.imitation.replays import write_replays
 
-    files = replay_files(replays)
-    spec = game_entry(GAME).spec
-    chosen = spec.parse_options(dict(options))
-    assert isinstance(chosen, Options)
-    with closing(Reader(chosen)) as reader, showing_progress("Reading replays", quiet=as_json) as progress:
+    entry = game_entry(game)
+    if entry.public_replays is None:
+        known = " and ".join(games_with("public_replays"))
+        raise UsageError(f"Game '{game}' has no public replays; --replays is for {known}.")
+    path = output or Path(f"{game}-replays.npz")
+    if path.exists() and not overwrite:
+        raise UsageError(f"{path} exists already. Give another --output, or --overwrite to replace it.")
+    chosen = entry.spec.parse_options(dict(options))
+    with (
+        entry.public_replays(replays, chosen) as found,
+        showing_progress("Reading replays", quiet=as_json) as progress,
+    ):
         made = write_replays(
-            spec, read_replays(reader, files), path, options=options, progress=lambda done: progress(done, len(files))
+            entry.spec, found.games, path, options=options, progress=lambda done: progress(done, found.count)
         )
     info = made.info
     if as_json:

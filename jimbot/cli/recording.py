@@ -21,32 +21,20 @@ def check_place(path: Path | None) -> None:
 
 
 class GameFile:
-    """One game on its way into a file; make it at the first move, call `note` with every action before its step.
-
-    Balatro has a form of its own, made of moves; every other game is written down as its actions.
-    """
+    """One game on its way into a file; make it at the first move, call `note` with every action before its step."""
 
     def __init__(self, path: Path, game: BatchGame, seed: int, options: Mapping[str, Any]) -> None:
-        from jimbot.games.recording import Recording
+        from jimbot.games.recording import begin_recording
 
-        self.path, self.game = path, game
-        self.recording = Recording(game.spec.id, game.spec.version, seed, dict(options))
-        self._moves: Any = None
-        if game.spec.id == "balatro":
-            from jimbot.games.balatro.transcript import GameRecorder
-
-            self._moves = GameRecorder(game)
+        self.path = path
+        self._recorder = begin_recording(game, seed, options)
 
     def note(self, action: int) -> None:
-        if self._moves is not None:
-            self._moves.note(action)
-        self.recording.actions.append(self.game.spec.actions.label(action))
+        self._recorder.note(action)
 
     def write(self, total_return: float) -> str:
         """Writes what was noted and says what to type to see it."""
         from jimbot.runs.files import write_atomically
 
-        self.recording.total_return = total_return
-        form = self.recording if self._moves is None else self._moves.transcript()
-        write_atomically(self.path, form.to_json().encode())
+        write_atomically(self.path, self._recorder.finish(total_return).to_json().encode())
         return f"Recorded; see it again: jimbot replay {self.path}"

@@ -9,7 +9,6 @@ import typer
 from jimbot.cli import terminal
 from jimbot.errors import UnknownNameError
 
-GAMES = ("vgc",)
 EPILOG = """Examples:
 
 jimbot setup vgc
@@ -22,24 +21,24 @@ def register(app: typer.Typer) -> None:
 
 
 def setup(
-    game: Annotated[str, typer.Argument(help="The game: vgc (the Showdown simulator, from npm, about 150 MB).")],
+    game: Annotated[str, typer.Argument(help="The game; vgc takes the Showdown simulator from npm, about 150 MB.")],
     force: Annotated[bool, typer.Option("--force", help="Install again even if it is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print where it is as JSON.")] = False,
 ) -> None:
     """Install what a game needs beside Python; once per machine, then everything runs offline."""
-    if game not in GAMES:
-        raise UnknownNameError("game to set up", game, GAMES, "Other games need nothing.")
-    from jimbot.games.vgc import simulator
+    from jimbot.games.contract import available_games, game_entry, games_with
 
-    known = simulator.is_installed() and not force
+    needed = game_entry(game).installation if game in available_games() else None
+    if needed is None:
+        raise UnknownNameError("game to set up", game, games_with("installation"), "Other games need nothing.")
+    known = needed.is_installed() and not force
     if not known:
-        terminal.note(f"Installing {simulator.PACKAGE} {simulator.VERSION} with npm (half a minute)…")
-    package = simulator.install(force)
-    simulator.check(simulator.node_program(), package)
+        terminal.note(f"Installing {needed.name} {needed.version} {needed.how}…")
+    folder = needed.install(force)
     if as_json:
-        terminal.print_json({"package": simulator.PACKAGE, "version": simulator.VERSION, "folder": str(package)})
+        terminal.print_json({"package": needed.name, "version": needed.version, "folder": str(folder)})
         return
     state = "is installed" if known else "was installed"
     terminal.console().print(
-        f"{simulator.PACKAGE} {simulator.VERSION} {state} and works: {package}", soft_wrap=True, style="green"
+        f"{needed.name} {needed.version} {state} and works: {folder}", soft_wrap=True, style="green"
     )

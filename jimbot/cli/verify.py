@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from jimbot.games.balatro.verify import Difference, FileReport
+    from jimbot.games.entry import GameEntry
+    from jimbot.games.verification import Difference, FileReport
 
-GAMES = ("balatro",)
 DIFFERENT = 1
 _LONGEST_VALUE = 160  # characters of a value in the list of differences
 EPILOG = """Examples:
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    game: Annotated[str, typer.Argument(help="The game: balatro.")],
+    game: Annotated[str, typer.Argument(help="The game, for instance balatro.")],
     recordings: Annotated[Path, typer.Argument(help="A directory of recordings, or one file.", metavar="DIR")],
     differences: Annotated[int, typer.Option(help="Differences shown per file.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -46,9 +46,11 @@ def verify(
     many entries were compared, how many agree, and the first differences with seed, step and both values.
     """
     terminal.require_positive(differences=differences)
-    if game not in GAMES:
-        raise UnknownNameError("game to verify", game, GAMES)
-    reports = _check(recordings, quiet=as_json)
+    from jimbot.games.contract import available_games, game_entry, games_with
+
+    if game not in available_games() or game_entry(game).verify is None:
+        raise UnknownNameError("game to verify", game, games_with("verify"))
+    reports = _check(game_entry(game), recordings, quiet=as_json)
     if as_json:
         terminal.print_json(
             {
@@ -67,14 +69,13 @@ def verify(
         raise typer.Exit(DIFFERENT)
 
 
-def _check(recordings: Path, quiet: bool) -> list[FileReport]:
+def _check(entry: GameEntry, recordings: Path, quiet: bool) -> list[FileReport]:
     from rich.console import Console
 
-    from jimbot.games.balatro.verify import verify_directory
-
+    assert entry.verify is not None
     reports = []
     with Console(stderr=True, quiet=quiet).status("Reading…") as status:
-        for report in verify_directory(recordings):
+        for report in entry.verify(recordings):
             reports.append(report)
             status.update(f"{report.file} done (the first check on a machine compiles the game)…")
     return reports

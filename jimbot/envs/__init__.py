@@ -12,12 +12,9 @@ import gymnasium
 
 from jimbot.envs.gymnasium_env import GameEnv
 from jimbot.envs.gymnasium_vector import GameVectorEnv
-from jimbot.games.contract import available_games
+from jimbot.games.contract import available_games, game_title
 
 __all__ = ["GameEnv", "GameVectorEnv", "env_id", "make_env", "make_vector_env", "register_envs"]
-
-# How a game writes its own name; others are written with a capital letter.
-_NAMES = {"hackmatrix": "HackMatrix", "vgc": "VGC"}
 
 
 def make_env(game_id: str, **options: Any) -> GameEnv:
@@ -42,7 +39,7 @@ def env_id(game_id: str) -> str:
     >>> env_id("hackmatrix")
     'jimbot/HackMatrix-v1'
     """
-    return f"jimbot/{_NAMES.get(game_id, game_id.capitalize())}-v1"
+    return f"jimbot/{game_title(game_id)}-v1"
 
 
 def register_envs() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from jimbot.errors import IllegalActionError, SnapshotError
 from jimbot.games.contract import BatchGame, game_entry, make
+from jimbot.games.hook_checks import check_hooks
 from jimbot.games.seeds import TRAIN, bank_of
 from jimbot.games.spec import DISCOUNT, GameSpec
 
@@ -24,7 +25,7 @@ class ContractError(AssertionError):
 
 
 def check_game(game_id: str, steps: int = 200, num_envs: int = 8, options: Mapping[str, Any] | None = None) -> None:
-    """Checks spec, stepping, determinism, seeds, snapshots, holding, hidden information, illegal actions, shaping."""
+    """Checks spec, stepping, determinism, seeds, snapshots, holding, hidden information, legality, shaping, hooks."""
     entry = game_entry(game_id)
     check_spec(entry.spec)
 
@@ -49,6 +50,7 @@ def check_game(game_id: str, steps: int = 200, num_envs: int = 8, options: Mappi
     if entry.spec.shaping:
         discounted = {**(options or {}), DISCOUNT: SHAPING_DISCOUNT}
         _check_shaping(make(game_id, num_envs, seed=7, options=discounted), entry.spec.shaping, steps)
+    check_hooks(entry, lambda games: make(game_id, games, seed=7, options=options), num_envs, _require)
 
 
 def check_spec(spec: GameSpec) -> None:

@@ -119,6 +119,7 @@ class FunctionalBatchGame(BatchGame):
     def __init__(self, game: FunctionalGame, num_envs: int, seed: int = 0, checked: bool = False) -> None:
         super().__init__(game.spec, num_envs, seed, checked)
         self.game = game
+        self.options = game.options
         self.rows: Rows | None = None
         self._streams = jnp.asarray(row_streams(seed, num_envs))
         programs = _compiled(game)
@@ -142,7 +143,7 @@ class FunctionalBatchGame(BatchGame):
         self._refresh()
 
     def step(self, actions: np.ndarray, hold: np.ndarray | None = None) -> None:
-        rows = self._live_rows()
+        rows = self.live_rows()
         self.check_actions(actions, hold)
         moves = jnp.asarray(actions, jnp.int32)
         self.rows, advanced = self._advance(rows, moves)
@@ -160,7 +161,7 @@ class FunctionalBatchGame(BatchGame):
 
     def snapshot(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
         index = slice(None) if rows is None else np.asarray(rows)
-        saved = {name: leaf[index].copy() for name, leaf in named_leaves(self._live_rows()).items()}
+        saved = {name: leaf[index].copy() for name, leaf in named_leaves(self.live_rows()).items()}
         return {"game": np.array(self._tag()), **saved}
 
     def restore(self, snapshot: Mapping[str, np.ndarray], rows: np.ndarray | None = None) -> None:
@@ -168,7 +169,7 @@ class FunctionalBatchGame(BatchGame):
         if tag != self._tag():
             raise SnapshotError(f"The snapshot is of '{tag}'; this game is '{self._tag()}'. Use one of this version.")
         index = slice(None) if rows is None else np.asarray(rows)
-        live = named_leaves(self._live_rows() if rows is not None or self.rows is not None else self._blank_rows())
+        live = named_leaves(self.live_rows() if rows is not None or self.rows is not None else self._blank_rows())
         merged = {}
         for name, leaf in live.items():
             leaf = leaf.copy()
@@ -180,7 +181,7 @@ class FunctionalBatchGame(BatchGame):
         self._refresh()
 
     def redraw_hidden(self, rows: np.ndarray, seeds: np.ndarray) -> None:
-        live = self._live_rows()
+        live = self.live_rows()
         chosen = np.asarray(rows)
         halves = jnp.asarray(np.stack(seedbank.split(seeds), axis=1))
         part = jax.tree.map(lambda leaf: leaf[chosen], live.state)
@@ -189,28 +190,38 @@ class FunctionalBatchGame(BatchGame):
         self.rows = live._replace(state=state)
         self._refresh()
 
+    def cut_off(self, rows: np.ndarray) -> None:
+        """Right after a step: the games of these rows end here (`truncated`), and the step stays paid."""
+        live, ending = self.live_rows(), np.zeros(self.num_rows, bool)
+        ending[rows] = True
+        self.final_observation[ending] = self.observation[ending]
+        self.truncated |= ending  # final_stats are those of the step: every game's as they stood after it
+        self.rows = select_rows(jnp.asarray(ending), self._start(self._streams, live.episode), live)
+        self._refresh()
+
     def describe(self, row: int) -> str:
         return self.game.describe(self.row_state(row))
 
     def row_state(self, row: int) -> Any:
         """One game's own state (of the functional game)."""
-        return jax.tree.map(lambda leaf: np.asarray(leaf[row]), self._live_rows().state)
+        return jax.tree.map(lambda leaf: np.asarray(leaf[row]), self.live_rows().state)
 
     def replace_row(self, row: int, state: Any) -> None:
         """Puts a state of your own making into a row (tests, analysis)."""
-        live = self._live_rows()
+        live = self.live_rows()
         self.rows = live._replace(state=jax.tree.map(lambda leaf, new: leaf.at[row].set(new), live.state, state))
         self._refresh()
 
     def _refresh(self) -> None:
-        rows = self._live_rows()
+        rows = self.live_rows()
         observation, legal_mask = self._look(rows.state)
         self.observation[:] = observation
         self.legal_mask[:] = legal_mask
         seed = np.asarray(rows.seed)
         self.seeds[:] = seedbank.join(seed[:, 0], seed[:, 1])
 
-    def _live_rows(self) -> Rows:
+    def live_rows(self) -> Rows:
+        """The games and their streams as they stand."""
         if self.rows is None:
             raise UsageError(f"Game '{self.spec.id}' was stepped before its first reset. Call reset() first.")
         return self.rows

@@ -1,7 +1,7 @@
-"""A game written down as the list of its actions, by name: it plays again exactly, since all luck is in the seed.
+"""Games written down: one file per game, which plays again exactly, since all luck is in the seed.
 
-For any game that restarts from a seed. Balatro has its own, richer form (`balatro/transcript.py`), which knows moves
-instead of actions of a table.
+Any game that restarts from a seed is written down as the list of its actions (`Recording`); a game whose entry has a
+form of its own (`GameEntry.recording`) is written in that one. `begin_recording` and `read_recording` choose.
 """
 
 from __future__ import annotations
@@ -14,16 +14,39 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import TranscriptError
-from jimbot.games.contract import BatchGame, game_entry, make
+from jimbot.games.contract import BatchGame, available_games, game_entry, make
+from jimbot.games.hooks import RecordedGame, Recorder
 
 FORMAT = "jimbot-game-recording"
 FORMAT_VERSION = 1
 _KINDS = {"game": str, "game_version": int, "seed": int, "options": dict, "actions": list, "total_return": int | float}
 
 
+def begin_recording(game: BatchGame, seed: int, options: Mapping[str, Any]) -> Recorder:
+    """What writes a batch of one game down; made at its first move."""
+    form = game_entry(game.spec.id).recording
+    return ActionRecorder(game, seed, options) if form is None else form.begin(game)
+
+
+def read_recording(text: str, name: str = "The recording") -> RecordedGame:
+    """A recorded game of any form; `name` is what a complaint calls it."""
+    try:
+        document = json.loads(text)
+    except ValueError as problem:
+        where = f"line {problem.lineno}: {problem.msg}" if isinstance(problem, json.JSONDecodeError) else str(problem)
+        raise TranscriptError(f"{name} is damaged: {where}; expected JSON.") from problem
+    document = document if isinstance(document, dict) else {}
+    if document.get("format") == FORMAT:
+        return Recording.from_document(document, name)
+    form = game_entry(document["game"]).recording if document.get("game") in available_games() else None
+    if form is None:
+        raise TranscriptError(f"{name} is no recorded game; expected a file that --record of play or watch wrote.")
+    return form.read(text, name)
+
+
 @dataclass
 class Recording:
-    """One game of one player from its first move on."""
+    """One game of one player from its first move on, as the names of its actions."""
 
     game: str
     game_version: int
@@ -80,3 +103,64 @@ class Recording:
             yield game, None
         finally:
             game.close()
+
+    # --- for people ---
+
+    @property
+    def count(self) -> int:
+        return len(self.actions)
+
+    def title(self) -> str:
+        return f"{self.game}, seed {self.seed}, {self.count} moves"
+
+    def lines(self) -> Iterator[str]:
+        over = False
+        for move in self._moves():
+            gained = ", ".join(f"{name} {amount:+.2f}" for name, amount in move["reward"].items())
+            yield f"{move['number']:4}  {move['words']}{': ' + gained if gained else ''}"
+            over = move["over"]
+        yield f"The game is {'over' if over else 'not over'}, with a return of {self.total_return:+.2f}."
+
+    def picture(self, step: int) -> Iterator[Any]:
+        draw = game_entry(self.game).render
+        shown: list[Any] = []
+        for number, (game, action) in enumerate(self.replay()):
+            if number == step:
+                over = bool(number) and bool(game.terminated[0] or game.truncated[0])
+                shown = [] if over else [draw(game, 0) if draw is not None else game.describe(0)]
+                shown.append(
+                    "the end of the recording" if action is None else f"next: {game.describe_action(0, action)}"
+                )
+        yield from shown
+
+    def document(self, step: int | None) -> dict[str, Any]:
+        moves = self._moves()
+        return {**asdict(self), "moves": moves if step is None else moves[step - 1 : step] if step else []}
+
+    def _moves(self) -> list[dict[str, Any]]:
+        """Every move with its words, what it paid and whether it ended the game."""
+        moves: list[dict[str, Any]] = []
+        for number, (game, action) in enumerate(self.replay(), 1):
+            if moves:
+                terms = zip(game.spec.reward_terms, map(float, game.reward_terms[0]), strict=True)
+                moves[-1]["reward"] = {name: amount for name, amount in terms if amount}
+                moves[-1]["over"] = bool(game.terminated[0] or game.truncated[0])
+            if action is not None:
+                words = game.describe_action(0, action)
+                moves.append({"number": number, "action": self.actions[number - 1], "words": words})
+        return moves
+
+
+class ActionRecorder:
+    """Writes a game down as its actions."""
+
+    def __init__(self, game: BatchGame, seed: int, options: Mapping[str, Any]) -> None:
+        self._labels = game.spec.actions
+        self._recording = Recording(game.spec.id, game.spec.version, seed, dict(options))
+
+    def note(self, action: int) -> None:
+        self._recording.actions.append(self._labels.label(action))
+
+    def finish(self, total_return: float) -> Recording:
+        self._recording.total_return = total_return
+        return self._recording

@@ -6,8 +6,8 @@ environment of ours is rebuilt natively, a wrapped one is stepped as it is.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any
 
 import gymnasium
@@ -16,8 +16,10 @@ from gymnasium.spaces import Box, Dict
 
 from jimbot.envs.gymnasium_env import GameEnv
 from jimbot.errors import SettingsError, UnknownNameError, UsageError
-from jimbot.training.curriculum.rule import AnteCurriculum
+from jimbot.games.contract import game_entry
+from jimbot.training.curriculum.rule import LAST_GOAL, AnteCurriculum, Curriculum
 
+BALATRO = "balatro"
 Step = tuple[Any, float, bool, bool, dict[str, Any]]  # observation, reward, terminated, truncated, info
 
 
@@ -62,51 +64,52 @@ def masks_method(env: gymnasium.Env) -> Callable[[], np.ndarray] | None:
     return env.get_wrapper_attr("action_masks") if env.has_wrapper_attr("action_masks") else None
 
 
-class BalatroGymWrapper(EnvironmentWrapper):
-    """Balatro with the run's figures in `info`: ante, round, money, score and requirement of the blind, hands and
-    discards left, and whether the run is won. At the end ante, round and won come from the final statistics."""
-
-    # info key → field of the game's record, and the statistic that has it when the game is over
-    FIGURES = {  # noqa: RUF012 - a table, not state
-        "ante": ("ante", "ante"),
-        "round": ("rounds", "rounds"),
-        "money": ("money", "money"),
-        "won": ("won", "won"),
-        "score": ("score", None),
-        "requirement": ("requirement", None),
-        "hands_left": ("hands_left", None),
-        "discards_left": ("discards_left", None),
-    }
+class FiguresWrapper(EnvironmentWrapper):
+    """A game of ours with its figures (`GameEntry.figures`) in `info`. When the game is over only those are there that
+    its final statistics know: it has begun anew behind the scenes."""
 
     def __init__(self, env: gymnasium.Env) -> None:
-        inner = env.unwrapped
-        if not isinstance(inner, GameEnv) or inner.game_spec.id != "balatro":
-            what = f"game '{inner.game_spec.id}'" if isinstance(inner, GameEnv) else type(inner).__name__
-            raise UsageError(f"BalatroGymWrapper got {what}; expected Balatro. Make it with make_env('balatro').")
         super().__init__(env)
-        self._game = inner.game
+        self._game = _own_game(env).game
+        self._figures = game_entry(self._game.spec.id).figures
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         observation, info = super().reset(seed=seed, options=options)
-        return observation, {**info, **self._figures(None)}
+        return observation, {**info, **self._now()}
 
     def step(self, action: Any) -> Step:
         observation, reward, terminated, truncated, info = super().step(action)
-        return observation, reward, terminated, truncated, {**info, **self._figures(info.get("stats"))}
+        stats = info.get("stats")
+        figures = self._now() if stats is None else self._final(stats)
+        return observation, reward, terminated, truncated, {**info, **figures}
 
-    def _figures(self, stats: Mapping[str, float] | None) -> dict[str, Any]:
-        if stats is None:
-            record = self._game.games[0]  # ty: ignore[missing-attribute] - Balatro's own batch
-            return {key: record[name].item() for key, (name, _) in self.FIGURES.items()}
-        # The game has restarted behind the scenes; only its statistics still speak of the one that ended.
-        return {key: int(stats[name]) for key, (_, name) in self.FIGURES.items() if name is not None}
+    def _now(self) -> dict[str, Any]:
+        return {name: figure.read(self._game, 0) for name, figure in self._figures.items()}
+
+    def _final(self, stats: Mapping[str, float]) -> dict[str, Any]:
+        final = {name: stats[figure.stat] for name, figure in self._figures.items() if figure.stat is not None}
+        return {name: int(value) if float(value).is_integer() else float(value) for name, value in final.items()}
+
+
+class BalatroGymWrapper(FiguresWrapper):
+    """Balatro with the run's figures in `info`: ante, round, money, score and requirement of the blind, hands and
+    discards left, and whether the run is won. At the end ante, round, money and won come from the final statistics."""
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        inner = env.unwrapped
+        if not isinstance(inner, GameEnv) or inner.game_spec.id != BALATRO:
+            what = f"game '{inner.game_spec.id}'" if isinstance(inner, GameEnv) else type(inner).__name__
+            raise UsageError(f"BalatroGymWrapper got {what}; expected Balatro. Make it with make_env('balatro').")
+        super().__init__(env)
 
 
 class CurriculumWrapper(EnvironmentWrapper):
-    """Ends an episode when the curriculum's ante is beaten (see `AnteCurriculum`); needs `info["ante"]`.
+    """Ends an episode when the curriculum's goal is beaten (see `Curriculum`): an ante, a stage, whatever milestones
+    the game has. `info` must say how far the game is, under the milestone's name (`FiguresWrapper` does); in anybody
+    else's environment it is called `ante`.
 
     Such an end is `truncated`: the rules would let the game go on, so learners still count on what would follow.
-    `info` has `max_ante` always, and `success` at the end of every episode.
+    `info` has `max_ante` (or `max_stage`, …) always, and `success` at the end of every episode.
     """
 
     def __init__(
@@ -116,30 +119,44 @@ class CurriculumWrapper(EnvironmentWrapper):
         ante_increment: int = 1,
         success_threshold: float = 0.8,
         window: int = 100,
-        final_max_ante: int = 8,
+        final_max_ante: int = LAST_GOAL,
+        *,
+        curriculum: Curriculum | None = None,
     ) -> None:
         super().__init__(env)
-        self.curriculum = AnteCurriculum(initial_max_ante, ante_increment, success_threshold, window, final_max_ante)
+        in_antes = initial_max_ante, ante_increment, success_threshold, window, final_max_ante
+        self.curriculum = curriculum or AnteCurriculum(*in_antes)
+        inner = env.unwrapped
+        milestones = game_entry(inner.game_spec.id).milestones if isinstance(inner, GameEnv) else None
+        self.milestone = "ante" if milestones is None else milestones.name
 
     @property
     def max_ante(self) -> int:
-        return self.curriculum.max_ante
+        return self.curriculum.goal
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         observation, info = super().reset(seed=seed, options=options)
-        _ante(info)
-        return observation, {**info, "max_ante": self.max_ante}
+        self._reached(info)
+        return observation, {**info, f"max_{self.milestone}": self.curriculum.goal}
 
     def step(self, action: Any) -> Step:
         observation, reward, terminated, truncated, info = super().step(action)
-        info = {**info, "max_ante": self.max_ante}
-        success = self.curriculum.beaten(_ante(info)) or bool(info.get("won"))
+        info = {**info, f"max_{self.milestone}": self.curriculum.goal}
+        success = self.curriculum.beaten(self._reached(info)) or bool(info.get("won"))
         if success and not terminated:
             truncated = True
         if terminated or truncated:
             info["success"] = success
             self.curriculum.record(success)
         return observation, reward, terminated, truncated, info
+
+    def _reached(self, info: Mapping[str, Any]) -> int:
+        if self.milestone not in info:
+            raise UsageError(
+                f"CurriculumWrapper found no '{self.milestone}' in info, so it cannot tell how far the game is. "
+                "Put FiguresWrapper under it, or use wrap_game_env(env, Curriculum())."
+            )
+        return int(info[self.milestone])
 
 
 class RewardScalingWrapper(EnvironmentWrapper):
@@ -180,6 +197,12 @@ class ActionMaskWrapper(EnvironmentWrapper):
         return {"observation": observation, "action_mask": self.action_masks().astype(np.int8)}
 
 
+def wrap_game_env(env: gymnasium.Env, curriculum: Curriculum | None = None) -> EnvironmentWrapper:
+    """A game of ours with its figures in `info` and, if wanted, a curriculum by its milestones."""
+    wrapped = FiguresWrapper(env)
+    return wrapped if curriculum is None else CurriculumWrapper(wrapped, curriculum=curriculum)
+
+
 def wrap_balatro_env(
     env: gymnasium.Env, use_curriculum: bool = False, curriculum_config: Mapping[str, Any] | None = None
 ) -> EnvironmentWrapper:
@@ -189,17 +212,15 @@ def wrap_balatro_env(
         if curriculum_config:
             raise SettingsError("curriculum_config is given but use_curriculum is False. Turn it on, or leave it out.")
         return wrapped
-    known = [entry.name for entry in dataclasses.fields(AnteCurriculum) if entry.init]
+    known = signature(AnteCurriculum).parameters
     for name in curriculum_config or {}:
         if name not in known:
             raise UnknownNameError("field of curriculum_config", name, known)
     return CurriculumWrapper(wrapped, **(curriculum_config or {}))
 
 
-def _ante(info: Mapping[str, Any]) -> int:
-    if "ante" not in info:
-        raise UsageError(
-            "CurriculumWrapper found no 'ante' in info; expected Balatro's figures. "
-            "Put BalatroGymWrapper under it, or use wrap_balatro_env(env, use_curriculum=True)."
-        )
-    return int(info["ante"])
+def _own_game(env: gymnasium.Env) -> GameEnv:
+    inner = env.unwrapped
+    if not isinstance(inner, GameEnv):
+        raise UsageError(f"FiguresWrapper got {type(inner).__name__}; expected a game of JimBot, from make_env.")
+    return inner

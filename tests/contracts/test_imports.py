@@ -28,14 +28,17 @@ LAYERS = (
 EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.moved")  # version, door, errors: in no room
 
 # Inside games/, these are shared by all games; any other module or folder is one game, alone with its own rules.
-GAME_COMMONS = ("contract", "spec", "seeds", "functional", "checker", "__init__")
+GAME_COMMONS = (
+    "__init__", "batch_game", "checker", "contract", "entry", "functional", "functional_benchmark", "hook_checks",
+    "hooks", "pure_game", "recording", "seeds", "spec", "telling", "verification",
+)  # fmt: skip
 
 # (files, libraries they may import at the top, libraries they may import only inside a function). Rows add up.
 LIBRARIES = (
     ("*", {"numpy"}, set()),
     # games: rules with their own engine library; rich only where a board is drawn
-    ("games/contract.py", set(), {"jax"}),  # default whole-batch forms; a NumPy game must not pay for them
-    ("games/functional.py", {"jax"}, set()),
+    ("games/pure_game.py", set(), {"jax"}),  # default whole-batch forms; a NumPy game must not pay for them
+    ("games/functional*.py", {"jax"}, set()),
     ("games/probe.py", {"jax"}, set()),
     ("games/hackmatrix/*", {"jax"}, set()),
     ("games/balatro/*", {"numba", "llvmlite"}, set()),  # llvmlite is Numba's own compiler

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 
@@ -19,8 +18,8 @@ from jimbot.games.balatro.rules.scratch import SCRATCH_DTYPE
 from jimbot.games.balatro.rules.state import GAME_DTYPE, new_games
 from jimbot.games.balatro.rules.streams import seed_bytes
 from jimbot.games.balatro.version import VERSION
-from jimbot.games.balatro.view import describe
-from jimbot.games.contract import BatchGame, GameEntry, Line
+from jimbot.games.balatro.view import describe, hooks
+from jimbot.games.contract import BatchGame, GameEntry
 from jimbot.games.spec import GameSpec, ObservationSpec
 
 SPEC = GameSpec(
@@ -136,6 +135,17 @@ class BalatroGame(BatchGame):
         self._require_started()
         self._hold_all_but(np.asarray(rows))
         self._work(batch_kernel.RESTART)
+
+    def cut_off(self, rows: np.ndarray) -> None:
+        """Right after a step: the games of these rows end here (`truncated`), and the step stays paid."""
+        rows = np.asarray(rows)
+        reward, reward_terms = self.reward[rows], self.reward_terms[rows]
+        self.final_observation[rows] = self.observation[rows]
+        for row in rows:
+            rewards.write_stats(self.arrays.games[row], self.final_stats[row])
+        self.restart(rows)
+        self.reward[rows], self.reward_terms[rows] = reward, reward_terms
+        self.truncated[rows] = True
 
     def look(self) -> None:
         """Writes observation and mask anew; for tools that changed `games` themselves."""
@@ -268,37 +278,17 @@ def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bo
     return BalatroGame(num_envs, seed, options, checked)
 
 
-def _render(game: BatchGame, row: int) -> Any:
-    """The table of a row as the player sees it; drawing needs a library that playing does not."""
-    from jimbot.games.balatro.view.table import render
-
-    return render(game, row)
-
-
-def _diary(game: BatchGame) -> Any:
-    from jimbot.games.balatro.view.diary import BalatroDiary
-
-    return BalatroDiary(game)
-
-
-def _narrate(game: BatchGame, actions: Sequence[int]) -> list[Line]:
-    from jimbot.games.balatro.view.diary import narrate
-
-    return narrate(game, actions)
-
-
-def _heuristic() -> Any:
-    """The scripted player; its kernels are not needed to play."""
-    from jimbot.games.balatro.heuristic import Heuristic
-
-    return Heuristic()
-
-
 GAME = GameEntry(
     spec=SPEC,
     make=make,
-    scripted={"heuristic": _heuristic},
-    render=_render,
-    diary=_diary,
-    narrate=_narrate,
+    scripted={"heuristic": hooks.heuristic},
+    render=hooks.render,
+    diary=hooks.diary,
+    narrate=hooks.narrate,
+    recording=hooks.RECORDING,
+    milestones=hooks.MILESTONES,
+    rare_events=hooks.rare_events,
+    figures=hooks.FIGURES,
+    verify=hooks.verify,
+    benchmark=hooks.benchmark,
 )

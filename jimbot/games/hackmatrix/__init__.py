@@ -5,6 +5,7 @@
 
 from jimbot.games.contract import GameEntry
 from jimbot.games.functional import FunctionalBatchGame
+from jimbot.games.hackmatrix import hooks
 from jimbot.games.hackmatrix.build import make_state, to_dict
 from jimbot.games.hackmatrix.draws import Draws, draw_step
 from jimbot.games.hackmatrix.heuristic import Heuristic
@@ -21,4 +22,13 @@ def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bo
     return FunctionalBatchGame(HackMatrix(options), num_envs, seed, checked)
 
 
-GAME = GameEntry(spec=SPEC, make=make, functional=HackMatrix, scripted={Heuristic.name: Heuristic}, render=render)
+GAME = GameEntry(
+    spec=SPEC,
+    make=make,
+    functional=HackMatrix,
+    scripted={Heuristic.name: Heuristic},
+    render=render,
+    milestones=hooks.MILESTONES,
+    figures=hooks.FIGURES,
+    benchmark=hooks.benchmark,
+)

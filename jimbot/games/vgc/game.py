@@ -21,7 +21,7 @@ import numpy as np
 from jimbot.errors import SimulatorError, SnapshotError, UsageError
 from jimbot.games.contract import BatchGame, GameEntry, TwoSides
 from jimbot.games.spec import GameSpec
-from jimbot.games.vgc import fields, history, luck, narration, orders, rewards, words
+from jimbot.games.vgc import fields, history, hooks, luck, narration, orders, rewards, words
 from jimbot.games.vgc import teams as team_files
 from jimbot.games.vgc.options import SCRIPTED, SELF, Options
 from jimbot.games.vgc.pool import Pool, Ticket
@@ -429,25 +429,14 @@ def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bo
     return VgcGame(num_envs, seed, options, checked)
 
 
-def _render(game: BatchGame, row: int) -> Any:
-    from jimbot.games.vgc.render import render
-
-    return render(game, row)
-
-
-def _scripted(name: str) -> Any:
-    def make_player() -> Any:
-        from jimbot.games.vgc.heuristic import Scripted
-
-        return Scripted(name)
-
-    return make_player
-
-
 GAME = GameEntry(
     spec=SPEC,
     make=make,
-    scripted={name: _scripted(name) for name in SCRIPTED if name != "random"},
-    render=_render,
+    scripted={name: hooks.scripted(name) for name in SCRIPTED if name != "random"},
     two_sides=TwoSides({"opponent": SELF}, agreed=("format", "open_team_sheets")),
+    render=hooks.render,
+    benchmark=hooks.benchmark,
+    installation=hooks.INSTALLATION,
+    online=hooks.ONLINE,
+    public_replays=hooks.public_replays,
 )

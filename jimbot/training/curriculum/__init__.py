@@ -1,5 +1,5 @@
-"""The curriculum by ante: the rule, and the batch of games it holds back."""
+"""The curriculum by a game's milestones: the rule, and the batch of games it holds back."""
 
-from jimbot.training.curriculum.rule import AnteCurriculum, DifficultySchedule, Level
+from jimbot.training.curriculum.rule import AnteCurriculum, Curriculum, DifficultySchedule, Level
 
-__all__ = ["AnteCurriculum", "DifficultySchedule", "Level"]
+__all__ = ["AnteCurriculum", "Curriculum", "DifficultySchedule", "Level"]

@@ -1,7 +1,7 @@
-"""The curriculum by ante over a native batch of Balatro: what `CurriculumWrapper` is for one game, at full speed.
+"""A curriculum over a native batch of games: what `CurriculumWrapper` is for one game, at full speed.
 
 It is a BatchGame itself, so every learner takes it, and its snapshot holds the curriculum too: a continued run goes on
-at the level it had reached.
+at the goal it had reached.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import UsageError
-from jimbot.games.balatro.encoding.rewards import write_stats
-from jimbot.games.balatro.game import BalatroGame
-from jimbot.games.contract import BatchGame
-from jimbot.training.curriculum.rule import AnteCurriculum
+from jimbot.games.contract import BatchGame, Milestones, available_games, game_entry
+from jimbot.training.curriculum.rule import Curriculum, curriculum_of
 
 PREFIX = "curriculum/"  # of the curriculum's arrays inside a snapshot
+WON = "won"
 
 
 class CurriculumGame(BatchGame):
-    """Balatro in which a game is cut off (truncated), as a success, when `curriculum.max_ante` is beaten.
+    """Games that are cut off (truncated), as a success, when the curriculum's goal is beaten.
 
     The arrays are those of the batch inside: nothing is copied.
     """
 
-    def __init__(self, game: BatchGame, curriculum: AnteCurriculum | None = None) -> None:
-        if not isinstance(game, BalatroGame):
-            raise UsageError(f"The curriculum by ante is Balatro's; '{game.spec.id}' has no antes. Turn it off.")
+    def __init__(self, game: BatchGame, curriculum: Curriculum | None = None) -> None:
+        self.milestones = milestones_of(game)
         self.game = game
-        self.curriculum = curriculum or AnteCurriculum()
-        for name in ("spec", "num_envs", "num_rows", "seed", "checked", "options", *BatchGame.__annotations__):
+        self.curriculum = curriculum or curriculum_of(self.milestones)
+        for name in ("spec", "num_envs", "num_rows", "seed", "checked", *BatchGame.__annotations__):
             setattr(self, name, getattr(game, name))
-        self._won = game.spec.episode_stats.index("won")
+        self.options = getattr(game, "options", None)
+        stats = game.spec.episode_stats
+        self._won = stats.index(WON) if WON in stats else None
 
     def reset(self, seeds: np.ndarray | None = None) -> None:
         self.game.reset(seeds)
@@ -43,25 +43,19 @@ class CurriculumGame(BatchGame):
         self.illegal_actions = self.game.illegal_actions
         self.curriculum.played(self.num_rows if hold is None else int(np.count_nonzero(~np.asarray(hold, bool))))
         ended = self.terminated | self.truncated
-        beaten = self.curriculum.beaten(self.game.games["ante"]) & ~ended  # an ended row is back in ante 1
+        beaten = self.curriculum.beaten(self.milestones.reached(self.game)) & ~ended  # an ended row has begun anew
         if hold is not None:
             beaten &= ~np.asarray(hold, bool)
         if beaten.any():
-            self._cut_off(np.flatnonzero(beaten))
+            self.milestones.cut_off(self.game, np.flatnonzero(beaten))
         for row in np.flatnonzero(ended | beaten):
-            self.curriculum.record(bool(beaten[row] or self.final_stats[row, self._won]))
+            self.curriculum.record(bool(beaten[row]) or self._is_won(row))
 
-    def _cut_off(self, rows: np.ndarray) -> None:
-        reward, reward_terms = self.reward[rows], self.reward_terms[rows]
-        self.final_observation[rows] = self.observation[rows]
-        for row in rows:
-            write_stats(self.game.games[row], self.final_stats[row])
-        self.game.restart(rows)
-        self.reward[rows], self.reward_terms[rows] = reward, reward_terms
-        self.truncated[rows] = True
+    def _is_won(self, row: int) -> bool:
+        return self._won is not None and bool(self.final_stats[row, self._won])
 
     def snapshot(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        """All of it; of chosen rows only the games, as the level belongs to the whole batch."""
+        """All of it; of chosen rows only the games, as the goal belongs to the whole batch."""
         saved = self.game.snapshot(rows)
         if rows is None:
             saved |= {PREFIX + name: value for name, value in self.curriculum.snapshot().items()}
@@ -84,5 +78,20 @@ class CurriculumGame(BatchGame):
     def describe_action(self, row: int, action: int) -> str:
         return self.game.describe_action(row, action)
 
+    def health(self) -> dict[str, float]:
+        return self.game.health()
+
     def close(self) -> None:
         self.game.close()
+
+
+def milestones_of(game: BatchGame) -> Milestones:
+    """Where a batch can be stopped; one sentence if nowhere."""
+    name = game.spec.id
+    milestones = game_entry(name).milestones if name in available_games() else None
+    if milestones is None:
+        raise UsageError(
+            f"A curriculum plays up to a milestone; game '{name}' has no antes, stages or the like "
+            "(GameEntry.milestones). Turn it off."
+        )
+    return milestones

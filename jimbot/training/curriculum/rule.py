@@ -1,100 +1,142 @@
-"""The curriculum by ante: play only so far, and further as soon as that goes well. The rule alone, without any game."""
+"""The curriculum: play only so far, and further as soon as that goes well. The rule alone, without any game.
+
+How far a game has come is counted in its milestones (`GameEntry.milestones`): antes in Balatro, stages in HackMatrix.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from jimbot.errors import SettingsError, SnapshotError, UnknownNameError
+from jimbot.games.contract import Milestones
+
+LAST_GOAL = 8
+"""The milestone that wins the game, where no game says otherwise."""
+DIFFICULTIES = {"easy": 0.25, "medium": 0.5, "hard": 1.0}
+"""The share of its milestones that is to be beaten at each difficulty."""
+_GOAL, _OUTCOMES, _STEPS = "max_ante", "outcomes", "steps"  # in checkpoints, under the names they had first
 
 
 @dataclass
-class AnteCurriculum:
-    """An episode ends, as a success, when `max_ante` is beaten. When enough of the last `window` episodes were
-    successes, `max_ante` rises and counting begins anew, so that each level is judged by its own episodes."""
+class Curriculum:
+    """An episode ends, as a success, when milestone `goal` is beaten. When enough of the last `window` episodes were
+    successes, `goal` rises and counting begins anew, so that each goal is judged by its own episodes."""
 
-    initial_max_ante: int = 2
-    """The ante that is to be beaten first."""
-    ante_increment: int = 1
+    initial_goal: int = 2
+    """The milestone that is to be beaten first."""
+    goal_increment: int = 1
     """How much further it goes each time."""
     success_threshold: float = 0.8
     """Share of successes that is enough."""
     window: int = 100
     """Episodes the share is taken over."""
-    final_max_ante: int = 8
-    """The ante that wins the game: there the curriculum ends."""
-    max_ante: int = field(init=False)
+    final_goal: int = LAST_GOAL
+    """The milestone that wins the game: there the curriculum ends."""
+    goal: int = field(init=False)
     outcomes: deque[bool] = field(init=False, repr=False)
+    words: ClassVar[Mapping[str, str]] = {}
+    """What fields are called in complaints, where not by their own names."""
 
     def __post_init__(self) -> None:
-        for name in ("initial_max_ante", "ante_increment", "window", "final_max_ante"):
+        for name in ("initial_goal", "goal_increment", "window", "final_goal"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise SettingsError(f"{name} is {value!r}; expected a whole number of at least 1.")
+                raise SettingsError(f"{self._word(name)} is {value!r}; expected a whole number of at least 1.")
         if not 0 < self.success_threshold <= 1:
             raise SettingsError(f"success_threshold is {self.success_threshold!r}; expected a share above 0, up to 1.")
-        if self.initial_max_ante > self.final_max_ante:
+        if self.initial_goal > self.final_goal:
             raise SettingsError(
-                f"initial_max_ante is {self.initial_max_ante}, beyond final_max_ante {self.final_max_ante}; "
-                "a curriculum can only rise."
+                f"{self._word('initial_goal')} is {self.initial_goal}, beyond {self._word('final_goal')} "
+                f"{self.final_goal}; a curriculum can only rise."
             )
-        self.max_ante = self.initial_max_ante
+        self.goal = self.initial_goal
         self.outcomes = deque(maxlen=self.window)
 
-    def beaten(self, ante: Any) -> Any:
-        """Whether a game in this ante (or each of many) has come as far as the curriculum goes."""
-        return ante > self.max_ante
+    @property
+    def max_ante(self) -> int:
+        """The goal in Balatro's word."""
+        return self.goal
+
+    @max_ante.setter
+    def max_ante(self, ante: int) -> None:
+        self.goal = ante
+
+    def beaten(self, milestone: Any) -> Any:
+        """Whether a game at this milestone (or each of many) has come as far as the curriculum goes."""
+        return milestone > self.goal
 
     def played(self, steps: int) -> None:
         """Steps of all games together since the last call; how far one has come is judged by episodes alone."""
 
     def record(self, success: bool) -> bool:
-        """Counts an episode; True if that raised `max_ante`.
+        """Counts an episode; True if that raised the goal.
 
-        >>> curriculum = AnteCurriculum(window=2)
-        >>> [curriculum.record(success) for success in (True, False, True, True)], curriculum.max_ante
+        >>> curriculum = Curriculum(window=2)
+        >>> [curriculum.record(success) for success in (True, False, True, True)], curriculum.goal
         ([False, False, False, True], 3)
         """
         self.outcomes.append(success)
         enough = len(self.outcomes) == self.window and self.success_rate >= self.success_threshold
-        if not enough or self.max_ante >= self.final_max_ante:
+        if not enough or self.goal >= self.final_goal:
             return False
-        self.max_ante = min(self.max_ante + self.ante_increment, self.final_max_ante)
+        self.goal = min(self.goal + self.goal_increment, self.final_goal)
         self.outcomes.clear()
         return True
 
     def hear(self, successes: int, failures: int) -> bool:
-        """Counts episodes whose order is not known, failures first; True if that raised `max_ante`."""
+        """Counts episodes whose order is not known, failures first; True if that raised the goal."""
         raised = [self.record(success) for success in [False] * failures + [True] * successes]
         return any(raised)
 
     @property
     def success_rate(self) -> float:
-        """Share of successes among the episodes of this level that count (0 before the first)."""
+        """Share of successes among the episodes of this goal that count (0 before the first)."""
         return sum(self.outcomes) / len(self.outcomes) if self.outcomes else 0.0
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """What exact resume needs."""
-        return {"max_ante": np.array(self.max_ante), "outcomes": np.array(self.outcomes, bool)}
+        return {_GOAL: np.array(self.goal), _OUTCOMES: np.array(self.outcomes, bool)}
 
     def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
-        if not {"max_ante", "outcomes"} <= set(snapshot):
-            raise SnapshotError("The curriculum's snapshot lacks 'max_ante' or 'outcomes'; it is of something else.")
-        self.max_ante = int(snapshot["max_ante"])
-        self.outcomes = deque(np.asarray(snapshot["outcomes"]).tolist(), maxlen=self.window)
+        if not {_GOAL, _OUTCOMES} <= set(snapshot):
+            raise SnapshotError(f"The curriculum's snapshot lacks '{_GOAL}' or '{_OUTCOMES}'; it is of something else.")
+        self.goal = int(snapshot[_GOAL])
+        self.outcomes = deque(np.asarray(snapshot[_OUTCOMES]).tolist(), maxlen=self.window)
+
+    def _word(self, name: str) -> str:
+        return self.words.get(name, name)
 
 
-class Level(AnteCurriculum):
+class AnteCurriculum(Curriculum):
+    """The curriculum in Balatro's words."""
+
+    words: ClassVar[Mapping[str, str]] = {
+        "initial_goal": "initial_max_ante", "goal_increment": "ante_increment", "final_goal": "final_max_ante",
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        initial_max_ante: int = 2,
+        ante_increment: int = 1,
+        success_threshold: float = 0.8,
+        window: int = 100,
+        final_max_ante: int = LAST_GOAL,
+    ) -> None:
+        super().__init__(initial_max_ante, ante_increment, success_threshold, window, final_max_ante)
+
+
+class Level(Curriculum):
     """How far games go here and now, as decided elsewhere: of many batches of games each has its level, and one
     curriculum for all of them hears what came of it (`take`).
 
-    >>> level = Level(); curriculum = AnteCurriculum(window=2)
+    >>> level = Level(); curriculum = Curriculum(window=2)
     >>> _ = [level.record(success) for success in (True, True)]
-    >>> curriculum.hear(*level.take()), curriculum.max_ante, level.take()
+    >>> curriculum.hear(*level.take()), curriculum.goal, level.take()
     (True, 3, (0, 0))
     """
 
@@ -113,19 +155,15 @@ class Level(AnteCurriculum):
         self.outcomes = deque()
 
 
-DIFFICULTIES = {"easy": 2, "medium": 4, "hard": 8}
-"""The ante that is to be beaten at each difficulty."""
-
-
-class DifficultySchedule(AnteCurriculum):
-    """The ante rises by the clock: {steps: difficulty}.
+class DifficultySchedule(Curriculum):
+    """The goal rises by the clock: {steps: difficulty}.
 
     >>> schedule = DifficultySchedule({0: "easy", 100: "hard"})
-    >>> schedule.played(99); before = schedule.max_ante; schedule.played(1); before, schedule.max_ante
+    >>> schedule.played(99); before = schedule.goal; schedule.played(1); before, schedule.goal
     (2, 8)
     """
 
-    def __init__(self, schedule: Mapping[int, str]) -> None:
+    def __init__(self, schedule: Mapping[int, str], final_goal: int = LAST_GOAL) -> None:
         for steps, name in schedule.items():
             if name not in DIFFICULTIES:
                 raise UnknownNameError("difficulty", str(name), DIFFICULTIES)
@@ -135,20 +173,36 @@ class DifficultySchedule(AnteCurriculum):
             raise SettingsError("difficulty_schedule does not say how it begins; add an entry for step 0.")
         self.schedule = dict(sorted(schedule.items()))
         self.steps = 0
-        super().__init__(initial_max_ante=DIFFICULTIES[self.schedule[0]])
+        super().__init__(initial_goal=goal_at(self.schedule[0], final_goal), final_goal=final_goal)
 
     def played(self, steps: int) -> None:
         self.steps += steps
-        self.max_ante = DIFFICULTIES[[name for begin, name in self.schedule.items() if begin <= self.steps][-1]]
+        now = [name for begin, name in self.schedule.items() if begin <= self.steps][-1]
+        self.goal = goal_at(now, self.final_goal)
 
     def record(self, success: bool) -> bool:
         self.outcomes.append(success)
         return False
 
     def snapshot(self) -> dict[str, np.ndarray]:
-        return {**super().snapshot(), "steps": np.array(self.steps)}
+        return {**super().snapshot(), _STEPS: np.array(self.steps)}
 
     def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
         super().restore(snapshot)
-        self.steps = int(snapshot.get("steps", 0))
+        self.steps = int(snapshot.get(_STEPS, 0))
         self.played(0)
+
+
+def goal_at(difficulty: str, last: int) -> int:
+    """The milestone to beat at a difficulty, in a game of so many.
+
+    >>> [goal_at(difficulty, 8) for difficulty in DIFFICULTIES], goal_at("easy", 3)
+    ([2, 4, 8], 1)
+    """
+    return max(1, round(DIFFICULTIES[difficulty] * last))
+
+
+def curriculum_of(milestones: Milestones | None, schedule: Mapping[int, str] | None = None) -> Curriculum:
+    """The curriculum of a game: by the clock where there is a schedule, else by how well it goes, from `easy` on."""
+    last = LAST_GOAL if milestones is None else milestones.last
+    return DifficultySchedule(schedule, last) if schedule else Curriculum(goal_at("easy", last), final_goal=last)

@@ -79,10 +79,10 @@ def training_game(settings: TrainSettings) -> BatchGame:
     if not has_curriculum(settings):
         return game
     from jimbot.training.curriculum.game import CurriculumGame
-    from jimbot.training.curriculum.rule import AnteCurriculum, DifficultySchedule
+    from jimbot.training.curriculum.rule import curriculum_of
 
-    schedule = settings.curriculum.difficulty_schedule
-    return CurriculumGame(game, DifficultySchedule(schedule) if schedule else AnteCurriculum())
+    milestones = game_entry(settings.game).milestones
+    return CurriculumGame(game, curriculum_of(milestones, settings.curriculum.difficulty_schedule))
 
 
 def has_curriculum(settings: TrainSettings) -> bool:

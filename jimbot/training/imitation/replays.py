@@ -9,46 +9,17 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jimbot.errors import DatasetError
+from jimbot.games.hooks import PublicReplay
 from jimbot.games.spec import GameSpec
 from jimbot.training.imitation.dataset import TERMINATED, TRUNCATED, DatasetInfo, writing_dataset
 
 CHUNK_ROWS = 4096
 PLAYERS = 2
-
-
-class Side(Protocol):
-    """One trajectory, as `jimbot.games.vgc.replays.ReplaySide`."""
-
-    @property
-    def observation(self) -> np.ndarray: ...
-
-    @property
-    def legal_mask(self) -> np.ndarray: ...
-
-    @property
-    def labels(self) -> np.ndarray: ...
-
-    @property
-    def result(self) -> int: ...
-
-    @property
-    def stats(self) -> np.ndarray: ...
-
-
-class Game(Protocol):
-    @property
-    def sides(self) -> tuple[Side, Side]: ...
-
-    @property
-    def over(self) -> bool: ...
-
-    @property
-    def unexplained(self) -> int: ...
 
 
 class Imported(NamedTuple):
@@ -64,7 +35,7 @@ class Imported(NamedTuple):
 
 def write_replays(
     spec: GameSpec,
-    replays: Iterable[tuple[Path, Game | Exception]],
+    replays: Iterable[tuple[Path, PublicReplay | Exception]],
     output: Path,
     *,
     options: Mapping[str, Any] | None = None,

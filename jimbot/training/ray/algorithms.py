@@ -20,7 +20,7 @@ from ray.rllib.algorithms.marwil import MARWILConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from jimbot.games.spec import GameSpec
-from jimbot.training.curriculum.rule import AnteCurriculum
+from jimbot.training.curriculum.rule import Curriculum
 from jimbot.training.environments.given import has_curriculum, training_options
 from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
 from jimbot.training.ray.callbacks import BalatroCallbacks
@@ -43,7 +43,7 @@ def algorithm_config(
     description: Mapping[str, Any],
     gpus: Mapping[str, float],
     start: int = 0,
-    curriculum: AnteCurriculum | None = None,
+    curriculum: Curriculum | None = None,
 ) -> AlgorithmConfig:
     """`start`: steps of the run so far; a continued run plays other games than it began with."""
     register_games()
@@ -55,7 +55,7 @@ def _common(
     settings: TrainSettings,
     gpus: Mapping[str, float],
     start: int,
-    curriculum: AnteCurriculum | None,
+    curriculum: Curriculum | None,
 ) -> Any:
     return (
         config.api_stack(enable_rl_module_and_learner=True, enable_env_runner_and_connector_v2=True)

@@ -5,7 +5,7 @@
 
 Under `env_runners/jimbot` a result then holds, per iteration: decisions, illegal (actions outside the mask: must be 0),
 episodes, returns and lengths in the game's own rewards, the reward by its terms, actions by their blocks and the game's
-own statistics. `functools.partial(BalatroCallbacks, best_checkpoint="best", curriculum=AnteCurriculum())` also keeps
+own statistics. `functools.partial(BalatroCallbacks, best_checkpoint="best", curriculum=Curriculum())` also keeps
 RLlib's checkpoint of the best mean return, and makes games harder as they go well (env_config needs
 `"curriculum": True`). With any other environment of ours (`jimbot.envs.make_env`) the ends of episodes are read from
 `info`.
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from jimbot.games.spec import GameSpec
-from jimbot.training.curriculum.rule import AnteCurriculum
+from jimbot.training.curriculum.rule import Curriculum
 from jimbot.training.ray import ray  # asks for the extra in one sentence  # noqa: F401
 from jimbot.training.ray.games import RunnerGames, register_games
 from jimbot.training.session.log_rows import Measured
@@ -38,7 +38,7 @@ register_games()
 class BalatroCallbacks(RLlibCallback):
     """See the module's docstring. Despite its name it serves every game of ours."""
 
-    def __init__(self, best_checkpoint: str | Path | None = None, curriculum: AnteCurriculum | None = None) -> None:
+    def __init__(self, best_checkpoint: str | Path | None = None, curriculum: Curriculum | None = None) -> None:
         super().__init__()
         self.best_checkpoint = best_checkpoint
         self.curriculum = curriculum
@@ -81,38 +81,38 @@ class BalatroCallbacks(RLlibCallback):
         """A runner that was lost and started anew plays other games than it did, at the level of the others."""
         self.restarts += len(env_runner_indices)
         seed = [int(algorithm.config.env_config.get("seed", 0)), 1, self.restarts]
-        ante = self.curriculum.max_ante if self.curriculum is not None else None
+        goal = self.curriculum.goal if self.curriculum is not None else None
 
         def prepare(env_runner: Any) -> None:
             games = env_runner.env.unwrapped
             if isinstance(games, RunnerGames):
                 games.reseed([*seed, env_runner.worker_index])
-                set_level(env_runner, ante)
+                set_level(env_runner, goal)
 
         env_runner_group.foreach_env_runner(prepare, remote_worker_ids=env_runner_indices, local_env_runner=False)
 
     def _teach(self, algorithm: Any, figures: Mapping[str, Any]) -> None:
         curriculum = self.curriculum
         assert curriculum is not None
-        before = curriculum.max_ante
+        before = curriculum.goal
         curriculum.played(int(figures.get("decisions", 0)))
         curriculum.hear(int(figures.get("successes", 0)), int(figures.get("failures", 0)))
-        if curriculum.max_ante != before:
+        if curriculum.goal != before:
             self.tell_level(algorithm)
 
     def tell_level(self, algorithm: Any) -> None:
         """Hands the curriculum's level to all runners."""
         assert self.curriculum is not None
-        ante = self.curriculum.max_ante
+        goal = self.curriculum.goal
         algorithm.env_runner_group.foreach_env_runner(
-            lambda env_runner: set_level(env_runner, ante), local_env_runner=False
+            lambda env_runner: set_level(env_runner, goal), local_env_runner=False
         )
 
 
-def set_level(env_runner: Any, ante: int | None) -> None:
+def set_level(env_runner: Any, goal: int | None) -> None:
     games = env_runner.env.unwrapped
-    if ante is not None and isinstance(games, RunnerGames) and games.level is not None:
-        games.level.max_ante = ante
+    if goal is not None and isinstance(games, RunnerGames) and games.level is not None:
+        games.level.goal = goal
 
 
 def _figures(games: RunnerGames) -> list[tuple[tuple[str, ...], float, str]]:

@@ -110,9 +110,9 @@ def make_games(config: Mapping[str, Any]) -> RunnerGames:
         use_compile_cache()
     level = None
     if config.get("curriculum"):
-        from jimbot.training.curriculum.game import CurriculumGame
+        from jimbot.training.curriculum.game import CurriculumGame, milestones_of
 
-        level = Level()
+        level = Level(final_goal=milestones_of(game).last)  # where to begin is told by the callbacks
         game = CurriculumGame(game, level)
     return RunnerGames(game, config.get("reward_transform", "none"), level)
 

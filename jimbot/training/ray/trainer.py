@@ -17,12 +17,12 @@ import numpy as np
 from ray.rllib.core import DEFAULT_MODULE_ID
 
 from jimbot.errors import CheckpointError, SettingsError, TrainingError, UsageError
-from jimbot.games.contract import BatchGame
+from jimbot.games.contract import BatchGame, game_entry
 from jimbot.policies.networks import describe_network
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import with_metadata
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
-from jimbot.training.curriculum.rule import AnteCurriculum, DifficultySchedule
+from jimbot.training.curriculum.rule import Curriculum, curriculum_of
 from jimbot.training.environments.given import has_curriculum
 from jimbot.training.framework import Callback, RLTrainer
 from jimbot.training.memory.budget import GIGABYTE
@@ -224,11 +224,11 @@ class RayTrainer(RLTrainer):
             self.cluster.close()
             self.session.close()
 
-    def _curriculum(self) -> AnteCurriculum | None:
+    def _curriculum(self) -> Curriculum | None:
         if not has_curriculum(self.settings):
             return None
         schedule = self.settings.curriculum.difficulty_schedule
-        return DifficultySchedule(schedule) if schedule else AnteCurriculum()
+        return curriculum_of(game_entry(self.settings.game).milestones, schedule)
 
     def _params(self) -> dict[str, np.ndarray]:
         """The network's parameters under their shared names."""

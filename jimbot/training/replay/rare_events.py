@@ -1,81 +1,27 @@
-"""Which steps are rare enough to be drawn more often than their error alone would have them, as named data.
+"""Which steps are rare enough to be drawn more often than their error alone would have them.
 
-An event multiplies the priority of the step in which it happens. Most lose their boost once they have been seen often
-enough: it is the first wins a policy learns from, not the thousandth. What an event means is read from two
-observations, the one acted on and the one that came of it, so any learner that has them can use the table.
+Every game names its own (`GameEntry.rare_events`). An event multiplies the priority of the step in which it happens.
+Most lose their boost once they have been seen often enough: it is the first wins a policy learns from, not the
+thousandth. What an event means is read from two observations, the one acted on and the one that came of it, so any
+learner that has them can use them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from jimbot.errors import SettingsError, UnknownNameError
+from jimbot.games.contract import RareEvent, available_games, game_entry
 from jimbot.games.spec import GameSpec
-
-Found = tuple[np.ndarray, np.ndarray]
-"""(rows (M,), keys (M,)): in which rows it happened, and to what (for instance which joker)."""
-
-
-@dataclass(frozen=True)
-class RareEvent:
-    """One kind of rare event of a game."""
-
-    name: str
-    boost: float
-    """Factor on the priority of the step."""
-    first: int | None
-    """So many times per key; None: every time."""
-    keys: int
-    """Keys are below this."""
-    find: Callable[[np.ndarray, np.ndarray], Found]
-    """(observation before (N, D), after (N, D)) → where it happened."""
-
-
-def _balatro() -> tuple[RareEvent, ...]:
-    from jimbot.games.balatro.encoding.fields import COLUMNS, OBSERVATION
-    from jimbot.games.balatro.rules.content import BLIND_SHOWDOWN
-    from jimbot.games.balatro.rules.state import PHASE_NAMES
-
-    offsets = OBSERVATION.offsets
-    won = offsets["run"] + COLUMNS["run"].index("won")
-    at_hand = offsets["phase"] + PHASE_NAMES.index("selecting_hand")
-    blind = offsets["blind_id"]
-    showdown = np.concatenate([[False], BLIND_SHOWDOWN])
-    jokers = OBSERVATION["joker_id"]
-    owned = slice(offsets["joker_id"], offsets["joker_id"] + jokers.size)
-
-    def win(before: np.ndarray, after: np.ndarray) -> Found:
-        rows = np.flatnonzero((before[:, won] <= 0) & (after[:, won] > 0))
-        return rows, np.zeros(len(rows), np.int64)
-
-    def new_joker(before: np.ndarray, after: np.ndarray) -> Found:
-        had, has = before[:, owned].astype(np.int64), after[:, owned].astype(np.int64)
-        fresh = (has > 0) & ~(has[:, :, None] == had[:, None, :]).any(axis=2)
-        rows, places = np.nonzero(fresh)
-        return rows, has[rows, places]
-
-    def showdown_boss(before: np.ndarray, after: np.ndarray) -> Found:
-        kind = before[:, blind].astype(np.int64)
-        rows = np.flatnonzero((before[:, at_hand] > 0) & showdown[kind])
-        return rows, kind[rows]
-
-    return (
-        RareEvent("first_win", 10.0, 1000, 1, win),
-        RareEvent("new_joker", 4.0, 200, jokers.ids, new_joker),
-        RareEvent("showdown_boss", 3.0, None, len(showdown), showdown_boss),
-    )
-
-
-RARE_EVENTS: dict[str, Callable[[], tuple[RareEvent, ...]]] = {"balatro": _balatro}
-"""The events of each game that has any."""
 
 
 def events_of(game: str, boosts: Mapping[str, float] | None = None) -> tuple[RareEvent, ...]:
     """A game's events; `boosts` changes factors by name (1 turns an event off)."""
-    known = {event.name: event for event in (RARE_EVENTS[game]() if game in RARE_EVENTS else ())}
+    hook = game_entry(game).rare_events if game in available_games() else None  # somebody's environment has no entry
+    known = {event.name: event for event in (hook() if hook else ())}
     for name, boost in (boosts or {}).items():
         if name not in known:
             raise UnknownNameError(f"rare event of game {game}", name, known)

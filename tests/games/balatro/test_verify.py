@@ -14,8 +14,8 @@ import pytest
 from jimbot.errors import UsageError
 from jimbot.games.balatro.verify import find_recordings, verify_directory, verify_file
 from jimbot.games.balatro.verify.recordings import kind_of, read_recording
-from jimbot.games.balatro.verify.report import UNKNOWN_FIELD, FileReport
 from jimbot.games.balatro.verify.traces import replay
+from jimbot.games.verification import UNKNOWN_FIELD, FileReport
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "balatro"
 FILES = {

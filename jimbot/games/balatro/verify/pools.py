@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jimbot.games.balatro.rules import content as c
-from jimbot.games.balatro.verify.report import FileReport
+from jimbot.games.verification import FileReport
 
 _ANY_ORDER = ("never_eternal", "never_perishable")  # written as sets: the order says nothing
 

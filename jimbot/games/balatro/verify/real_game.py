@@ -14,10 +14,10 @@ from typing import Any
 from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, EDITIONS, HANDS, JOKERS, TAGS, VOUCHERS
 from jimbot.games.balatro.seeds import finding
 from jimbot.games.balatro.verify import staging
-from jimbot.games.balatro.verify.report import Entry, FileReport
 from jimbot.games.balatro.verify.scoring import Table
 from jimbot.games.balatro.verify.seeds import StagedRun
 from jimbot.games.balatro.view.names import find_deck, find_id, find_stake
+from jimbot.games.verification import Entry, FileReport
 
 _RUN_FIELDS = ("seed", "deck", "stake", "antes", "shops", "opening_hands")
 _SHOP_FIELDS = (

@@ -17,11 +17,11 @@ from typing import Any
 from jimbot.errors import UsageError
 from jimbot.games.balatro.verify.pools import check_pools
 from jimbot.games.balatro.verify.real_game import check_real_game
-from jimbot.games.balatro.verify.report import FileReport
 from jimbot.games.balatro.verify.rng_units import check_rng_units
 from jimbot.games.balatro.verify.scoring import check_scoring
 from jimbot.games.balatro.verify.seeds import check_seeds
 from jimbot.games.balatro.verify.traces import check_traces
+from jimbot.games.verification import FileReport
 
 
 @dataclass(frozen=True)

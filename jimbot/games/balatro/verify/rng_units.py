@@ -12,7 +12,7 @@ import numpy as np
 from jimbot.errors import UnknownNameError
 from jimbot.games.balatro.rules import rng, streams
 from jimbot.games.balatro.rules.state import new_games
-from jimbot.games.balatro.verify.report import Entry, FileReport
+from jimbot.games.verification import Entry, FileReport
 
 NAN_ROLL = 0.9924925569828447  # what every draw of a stream whose hash is NaN gives
 

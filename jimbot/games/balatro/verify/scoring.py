@@ -33,8 +33,8 @@ from jimbot.games.balatro.rules.state import (
 )
 from jimbot.games.balatro.rules.streams import seed_bytes
 from jimbot.games.balatro.verify import staging
-from jimbot.games.balatro.verify.report import Entry, FileReport, same_value
 from jimbot.games.balatro.verify.states import JOKER_COUNTERS, JOKER_VALUES, joker_state
+from jimbot.games.verification import Entry, FileReport, same_value
 
 _CARD_FIELDS = ("c", "enh", "ed", "seal", "perma", "played_this_ante", "debuff")
 _JOKER_FLAGS = {"eternal": ETERNAL, "perishable": PERISHABLE, "rental": RENTAL, "debuff": DEBUFFED}

@@ -20,8 +20,8 @@ from jimbot.games.balatro.rules.scratch import new_scratch
 from jimbot.games.balatro.rules.state import MAX_BOOSTERS, MAX_PACK_CARDS, MAX_SHOP_CARDS, new_games
 from jimbot.games.balatro.seeds import finding
 from jimbot.games.balatro.verify import staging
-from jimbot.games.balatro.verify.report import Entry, FileReport
 from jimbot.games.balatro.view.names import find_deck, find_stake
+from jimbot.games.verification import Entry, FileReport
 
 FIRST_BOOSTER = ("p_buffoon_normal_1", "p_buffoon_normal_2")  # which of its two pictures it shows is not seeded
 _NEW_ROUND = streams.stream_id("nr{ante}")

@@ -14,9 +14,9 @@ import numpy as np
 from jimbot.errors import JimbotError
 from jimbot.games.balatro.rules import decisions
 from jimbot.games.balatro.rules.content import HANDS
-from jimbot.games.balatro.verify.report import UNKNOWN_FIELD, Difference, Entry, FileReport
 from jimbot.games.balatro.verify.seeds import FIRST_BOOSTER
 from jimbot.games.balatro.verify.states import JOKER_COUNTERS, JOKER_VALUES, read_action, read_state, start_recorded
+from jimbot.games.verification import UNKNOWN_FIELD, Difference, Entry, FileReport
 
 _RECORD_FIELDS = ("game", "step", "action", "state", "scored")
 _START_FIELDS = ("seed", "deck", "stake", "challenge", "endless")

@@ -1,0 +1,107 @@
+"""What Balatro offers beyond being played (see `jimbot.games.hooks`).
+
+Most of it needs libraries or kernels that playing does not, so it is imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from jimbot.games.balatro.rules.content import RATES
+from jimbot.games.batch_game import BatchGame
+from jimbot.games.hooks import Figure, Milestones, RareEvent, RecordingForm
+from jimbot.games.telling import Line
+from jimbot.games.verification import FileReport
+
+
+def render(game: BatchGame, row: int) -> Any:
+    """The table of a row as the player sees it."""
+    from jimbot.games.balatro.view.table import render
+
+    return render(game, row)
+
+
+def diary(game: BatchGame) -> Any:
+    from jimbot.games.balatro.view.diary import BalatroDiary
+
+    return BalatroDiary(game)
+
+
+def narrate(game: BatchGame, actions: Sequence[int]) -> list[Line]:
+    from jimbot.games.balatro.view.diary import narrate
+
+    return narrate(game, actions)
+
+
+def heuristic() -> Any:
+    """The scripted player; its kernels are not needed to play."""
+    from jimbot.games.balatro.heuristic import Heuristic
+
+    return Heuristic()
+
+
+def rare_events() -> tuple[RareEvent, ...]:
+    from jimbot.games.balatro.view.rare_events import rare_events
+
+    return rare_events()
+
+
+def verify(recordings: Path) -> Iterable[FileReport]:
+    from jimbot.games.balatro.verify import verify_directory
+
+    return verify_directory(recordings)
+
+
+def benchmark(num_envs: int | None, seconds: float, cold: bool) -> dict[str, Any]:
+    from jimbot.games.balatro.benchmarks import bench_balatro
+
+    return bench_balatro(num_envs or 1024, seconds, cold)
+
+
+def _begin_recording(game: BatchGame) -> Any:
+    from jimbot.games.balatro.view.recording import RunRecorder
+
+    return RunRecorder(game)
+
+
+def _read_recording(text: str, name: str) -> Any:
+    from jimbot.games.balatro.view.recording import read
+
+    return read(text, name)
+
+
+RECORDING = RecordingForm(_begin_recording, _read_recording)
+
+
+def _field(name: str) -> Callable[[BatchGame, int], Any]:
+    def read(game: BatchGame, row: int) -> Any:
+        return cast(Any, game).games[row][name].item()
+
+    return read
+
+
+FIGURES = {
+    "ante": Figure(_field("ante"), "ante"),
+    "round": Figure(_field("rounds"), "rounds"),
+    "money": Figure(_field("money"), "money"),
+    "won": Figure(_field("won"), "won"),
+    "score": Figure(_field("score")),
+    "requirement": Figure(_field("requirement")),
+    "hands_left": Figure(_field("hands_left")),
+    "discards_left": Figure(_field("discards_left")),
+}
+
+
+def _antes(game: BatchGame) -> np.ndarray:
+    return cast(Any, game).games["ante"]
+
+
+def _cut_off(game: BatchGame, rows: np.ndarray) -> None:
+    cast(Any, game).cut_off(rows)
+
+
+MILESTONES = Milestones("ante", RATES["starting"]["win_ante"], _antes, _cut_off)

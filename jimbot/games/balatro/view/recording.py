@@ -1,0 +1,75 @@
+"""A recorded run of Balatro as `jimbot replay` shows it: moves in words with what they did, the table at any step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.text import Text
+
+from jimbot.games.balatro.transcript import GameRecorder, Transcript, header
+from jimbot.games.balatro.view.describe import describe_move
+from jimbot.games.balatro.view.move_text import read_move
+from jimbot.games.balatro.view.table import picture
+from jimbot.games.batch_game import BatchGame
+
+
+class RecordedRun:
+    """A transcript for people to look at."""
+
+    game = "balatro"
+
+    def __init__(self, transcript: Transcript) -> None:
+        self.transcript = transcript
+
+    @property
+    def count(self) -> int:
+        return len(self.transcript.moves)
+
+    def to_json(self) -> str:
+        return self.transcript.to_json()
+
+    def title(self) -> str:
+        return header(self.transcript)
+
+    def lines(self) -> Iterator[str]:
+        run = self.transcript.play()
+        yield from map(str, run.steps)
+        end = run.transcript().end
+        phase = end["phase"].replace("_", " ")
+        yield f"Ends in ante {end['ante']}, round {end['round']}, with ${end['money']}: {phase}."
+
+    def picture(self, step: int) -> Iterator[Any]:
+        shown: list[Any] = []
+        for number, (run, move, last) in enumerate(self.transcript.replay()):
+            if number == step:
+                shown = [Text(f"after {last}", style="dim")] if last is not None else []
+                shown.append(picture(run.g))
+                shown += [f"next: {describe_move(run.g, *read_move(move))}"] if move else []
+        yield from shown
+
+    def document(self, step: int | None) -> dict[str, Any]:
+        steps = []
+        for number, (run, _, last) in enumerate(self.transcript.replay()):
+            if step is None or number == step:
+                done = {} if last is None else {"move": last.move, "words": last.words, "effects": list(last.effects)}
+                steps.append({"step": number, **done, "state": run.state()})
+        told = ("seed", "deck", "stake", "challenge", "endless", "game_version", "end")
+        return {**{name: getattr(self.transcript, name) for name in told}, "steps": steps}
+
+
+class RunRecorder:
+    """Writes down the moves of a batch of one game."""
+
+    def __init__(self, game: BatchGame) -> None:
+        self._recorder = GameRecorder(game)
+
+    def note(self, action: int) -> None:
+        self._recorder.note(action)
+
+    def finish(self, total_return: float) -> RecordedRun:
+        return RecordedRun(self._recorder.transcript())
+
+
+def read(text: str, name: str) -> RecordedRun:
+    return RecordedRun(Transcript.from_json(text, name))

@@ -1,0 +1,72 @@
+"""`GameEntry`: one game as everything outside sees it: how to build it, and what else it offers (see `hooks`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jimbot.games.batch_game import BatchGame
+from jimbot.games.hooks import Figure, Installation, Milestones, Online, RareEvent, ReadReplays, RecordingForm
+from jimbot.games.pure_game import FunctionalGame
+from jimbot.games.spec import GameSpec
+from jimbot.games.telling import Diary, Line
+from jimbot.games.verification import FileReport
+
+
+@dataclass(frozen=True)
+class TwoSides:
+    """How a game of two players is judged: both sides are rows, each played by a policy."""
+
+    options: Mapping[str, Any]
+    """With these every game has two rows, one per side."""
+    agreed: tuple[str, ...] = ()
+    """Options that belong to the rules a policy was trained for; rivals must agree on them."""
+
+
+@dataclass(frozen=True)
+class GameEntry:
+    """How to build one game, and what it offers. Each game package exposes one as `GAME`."""
+
+    spec: GameSpec
+    make: Callable[..., BatchGame]
+    """make(num_envs, seed=0, options=None, checked=False)"""
+    functional: Callable[[Any], FunctionalGame] | None = None
+    """options → the pure-function form, for games written in JAX."""
+    scripted: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    """Scripted players by name; each factory returns a policy (see jimbot.policies)."""
+    two_sides: TwoSides | None = None
+    """For games of two players; None for the others."""
+
+    # --- for people: boards, words, files ---
+    render: Callable[[BatchGame, int], Any] | None = None
+    """(game, row) → a rich renderable of what the player sees."""
+    diary: Callable[[BatchGame], Diary] | None = None
+    """game → what is worth counting while it is played."""
+    narrate: Callable[[BatchGame, Sequence[int]], list[Line]] | None = None
+    """(a batch of one game at its first move, the actions) → the game in words."""
+    recording: RecordingForm | None = None
+    """Its own form of a recorded game; without it a list of actions."""
+
+    # --- for learning ---
+    milestones: Milestones | None = None
+    """Where a curriculum can stop a game."""
+    rare_events: Callable[[], tuple[RareEvent, ...]] | None = None
+    """What replay should remember longer than other steps."""
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    """Where a game stands, by name, for `info` of wrapped environments."""
+
+    # --- for its keepers ---
+    verify: Callable[[Path], Iterable[FileReport]] | None = None
+    """A file or folder of recordings → what agrees with this game and what does not."""
+    benchmark: Callable[[int | None, float, bool], dict[str, Any]] | None = None
+    """(games at once or its own choice, seconds, whether to time a first start) → figures of random play."""
+    installation: Installation | None = None
+    """What it needs beside Python."""
+
+    # --- for meeting others ---
+    online: Online | None = None
+    """Servers it can be played on."""
+    public_replays: ReadReplays | None = None
+    """Reads games of other people, to be learned from."""

@@ -1,0 +1,112 @@
+"""Checks what a game offers beyond being played: the second half of the contract checker (`checker.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from jimbot.games.batch_game import BatchGame
+from jimbot.games.entry import GameEntry
+from jimbot.games.hooks import Figure, Milestones, RareEvent, RecordingForm
+from jimbot.games.seeds import TRAIN, bank_of
+
+STEPS = 20
+Require = Callable[[Any, str], None]
+"""Raises the sentence unless the condition holds."""
+
+
+def check_hooks(entry: GameEntry, build: Callable[[int], BatchGame], num_envs: int, require: Require) -> None:
+    """Everything an entry declares keeps its word; `build` makes a batch of so many games."""
+    for name, figure in entry.figures.items():
+        known = figure.stat is None or figure.stat in entry.spec.episode_stats
+        require(known, f"Figure '{name}' names the statistic '{figure.stat}', which the game does not have.")
+    if entry.milestones is not None:
+        with closing(build(num_envs)) as game:
+            _check_milestones(entry.milestones, game, require)
+    if entry.rare_events is not None:
+        with closing(build(num_envs)) as game:
+            _check_rare_events(entry.rare_events(), game, require)
+    if entry.figures:
+        with closing(build(num_envs)) as game:
+            _check_figures(dict(entry.figures), game, require)
+    if entry.recording is not None:
+        with closing(build(1)) as game:
+            _check_recording(entry.recording, game, require)
+
+
+def _played(game: BatchGame, steps: int = STEPS) -> tuple[np.ndarray, np.ndarray]:
+    """(before, after): observations around the last of so many random steps in which no game ended."""
+    rng = np.random.default_rng(13)
+    game.reset()
+    before = after = game.observation.copy()
+    for _ in range(steps):
+        seen = game.observation.copy()
+        game.step(np.where(game.legal_mask, rng.random(game.legal_mask.shape), -1.0).argmax(axis=1))
+        if not (game.terminated | game.truncated).any():
+            before, after = seen, game.observation.copy()
+    return before, after
+
+
+def _check_milestones(milestones: Milestones, game: BatchGame, require: Require) -> None:
+    require(game.spec.players == 1, "Milestones are for games of one player.")
+    require(milestones.name.isidentifier() and milestones.last >= 1, "Milestones need a one-word name and a last one.")
+    _played(game, steps=1)
+    reached = np.asarray(milestones.reached(game))
+    require(reached.shape == (game.num_rows,), f"Milestones reached have shape {reached.shape}; expected one per row.")
+    require((reached >= 1).all(), "Milestones are numbered from 1; a game that has just begun is below that.")
+    seeds, observation, reward = game.seeds.copy(), game.observation.copy(), game.reward.copy()
+    live = np.flatnonzero(~(game.terminated | game.truncated))
+    require(len(live) > 1, "Nearly all games ended with their first step; check with more games.")
+    rows, others = live[1::2], live[::2]
+    milestones.cut_off(game, rows)
+    require(game.truncated[rows].all() and not game.terminated[rows].any(), "A game that was cut off is not truncated.")
+    require((game.seeds[rows] != seeds[rows]).all(), "A game that was cut off goes on; its next one must begin.")
+    require(all(bank_of(int(seed)) == TRAIN for seed in game.seeds[rows]), "A restart's seed is not of the train bank.")
+    require(np.array_equal(game.final_observation[rows], observation[rows]), "cut_off lost the last observation.")
+    require(np.isfinite(game.final_stats[rows]).all(), "cut_off left statistics that are not finite.")
+    require(np.array_equal(game.reward, reward), "cut_off changed the reward of the step before it.")
+    same = np.array_equal(game.observation[others], observation[others]) and (game.seeds[others] == seeds[others]).all()
+    require(same, "cut_off changed rows that it was not given.")
+
+
+def _check_rare_events(events: tuple[RareEvent, ...], game: BatchGame, require: Require) -> None:
+    names = [event.name for event in events]
+    require(len(set(names)) == len(names), "Two rare events have the same name.")
+    before, after = _played(game)
+    for event in events:
+        require(event.boost > 0 and event.keys >= 1, f"Rare event '{event.name}' needs a boost above 0 and a key.")
+        rows, keys = event.find(before, after)
+        require(len(rows) == len(keys), f"Rare event '{event.name}' found {len(rows)} rows but {len(keys)} keys.")
+        inside = (rows < len(before)).all() and (keys >= 0).all() and (keys < event.keys).all()
+        require(inside, f"Rare event '{event.name}' found a row or key that does not exist.")
+
+
+def _check_figures(figures: dict[str, Figure], game: BatchGame, require: Require) -> None:
+    _played(game, steps=1)
+    for name, figure in figures.items():
+        value = figure.read(game, 0)
+        require(isinstance(value, bool | int | float), f"Figure '{name}' is {value!r}; expected a plain number.")
+
+
+def _check_recording(form: RecordingForm, game: BatchGame, require: Require) -> None:
+    """A game that was written down is read back as the same text, and plays again."""
+    game.reset()
+    recorder, total = form.begin(game), 0.0
+    rng = np.random.default_rng(17)
+    for _ in range(STEPS):
+        action = int(np.where(game.legal_mask, rng.random(game.legal_mask.shape), -1.0).argmax(axis=1)[0])
+        recorder.note(action)
+        game.step(np.array([action]))
+        total += float(game.reward[0])
+        if game.terminated[0] or game.truncated[0]:
+            break
+    written = recorder.finish(total)
+    read = form.read(written.to_json(), "The recording")
+    require(read.to_json() == written.to_json(), "A recording is not read back as it was written.")
+    require(read.game == game.spec.id, f"A recording says it is of game '{read.game}'.")
+    require(read.title().strip() and len(list(read.lines())) == read.count + 1, "A recording lacks a line for a move.")
+    require(list(read.picture(read.count)), "A recording shows nothing after its last move.")
+    require(read.document(None), "A recording has no document.")

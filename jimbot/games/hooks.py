@@ -1,0 +1,241 @@
+"""What a game may offer beyond being played. Each is an optional field of its `GameEntry`; nothing outside asks a game
+for its name, so a new game gets whatever it brings along.
+
+| hook | who uses it |
+|---|---|
+| `Milestones` | the curriculum: `use_curriculum`, `CurriculumGame`, `CurriculumWrapper` |
+| `RareEvent` | prioritised replay |
+| `Figure` | `info` of wrapped environments |
+| `RecordingForm` | `--record` of play and watch, `jimbot replay` |
+| `Installation` | `jimbot setup` |
+| `Online` | `jimbot play --server` |
+| `PublicReplays` | `jimbot record --replays` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from jimbot.games.batch_game import BatchGame
+
+# --- how far a game is played ---
+
+
+@dataclass(frozen=True)
+class Milestones:
+    """Numbered points of a game of one player at which playing may stop, as a success: antes, stages, rounds.
+
+    A game that is won by its own rules says so by the episode statistic `won`.
+    """
+
+    name: str
+    """One of them in a word: ante, stage."""
+    last: int
+    """The one whose end wins the game."""
+    reached: Callable[[BatchGame], np.ndarray]
+    """game → (N,) int: the milestone each row is working on, from 1."""
+    cut_off: Callable[[BatchGame, np.ndarray], None]
+    """(game, rows): right after a step, these rows end here and their next games begin. Sets `truncated`,
+    `final_observation` and `final_stats` of the rows; the reward of the step stays."""
+
+
+# --- what is worth remembering ---
+
+Found = tuple[np.ndarray, np.ndarray]
+"""(rows (M,), keys (M,)): in which rows it happened, and to what (for instance which joker)."""
+
+
+@dataclass(frozen=True)
+class RareEvent:
+    """One kind of event that is worth more than it is frequent, seen in two observations: that before a step and that
+    after it."""
+
+    name: str
+    boost: float
+    """How many times an ordinary step it is worth."""
+    first: int | None
+    """So many times per key; None: every time."""
+    keys: int
+    """Keys are below this."""
+    find: Callable[[np.ndarray, np.ndarray], Found]
+    """(observation before (N, D), after (N, D)) → where it happened."""
+
+
+# --- where a game stands ---
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number about where a game stands."""
+
+    read: Callable[[BatchGame, int], Any]
+    """(game, row) → its value now."""
+    stat: str | None = None
+    """The episode statistic that has it when the game is over; None: then nobody knows."""
+
+
+# --- games written down ---
+
+
+class RecordedGame(Protocol):
+    """One game written down, as `jimbot replay` shows it. Playing it again checks every move and the end."""
+
+    @property
+    def game(self) -> str: ...
+
+    @property
+    def count(self) -> int: ...  # moves
+
+    def to_json(self) -> str:
+        """The file's text."""
+        ...
+
+    def title(self) -> str:
+        """Which game this is, in one line."""
+        ...
+
+    def lines(self) -> Iterator[str]:
+        """Each move and what it did, in words; then how it ended."""
+        ...
+
+    def picture(self, step: int) -> Iterator[Any]:
+        """The board after so many moves and the move that follows: things rich can print, text without markup."""
+        ...
+
+    def document(self, step: int | None) -> dict[str, Any]:
+        """Everything as plain values, or one step only."""
+        ...
+
+
+class Recorder(Protocol):
+    """One game on its way into a recording; made at the first move."""
+
+    def note(self, action: int) -> None:
+        """The action about to be taken."""
+        ...
+
+    def finish(self, total_return: float) -> RecordedGame:
+        """The game as far as it was noted."""
+        ...
+
+
+@dataclass(frozen=True)
+class RecordingForm:
+    """A game's own form of a recording, where a list of actions does not say enough."""
+
+    begin: Callable[[BatchGame], Recorder]
+    """A batch of one game at its first move → what writes it down."""
+    read: Callable[[str, str], RecordedGame]
+    """(the file's text, what a complaint calls it) → the game."""
+
+
+# --- what lies outside Python ---
+
+
+@dataclass(frozen=True)
+class Installation:
+    """What a game needs beside Python, installed once per machine."""
+
+    name: str
+    version: str
+    how: str
+    """With what it is installed and how long that takes, for the note before it."""
+    is_installed: Callable[[], bool]
+    install: Callable[[bool], Path]
+    """(even if it is there) → where it is, checked to work."""
+
+
+Decide = Callable[[np.ndarray, np.ndarray], int]
+"""(observation (D,), legal_mask (A,)) → action"""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Whom to play on a server, and how."""
+
+    server: str
+    challenge: str | None = None
+    """Whom to challenge; None: whoever challenges us."""
+    name: str = "JimBot"
+    team: Path | None = None
+    battles: int = 1
+    patience: float = 300.0
+    """Seconds of silence before we give up."""
+
+
+class PlayedOnline(Protocol):
+    """One game that was finished on a server."""
+
+    @property
+    def rival(self) -> str: ...
+
+    @property
+    def won(self) -> bool: ...
+
+    @property
+    def tied(self) -> bool: ...
+
+    @property
+    def turns(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Online:
+    """Playing against others on a server."""
+
+    example: str
+    """An address, for complaints."""
+    check: Callable[[str], None]
+    """Refuses an address nobody listens at."""
+    play: Callable[[Visit, Any, Decide, Callable[[PlayedOnline], None]], str]
+    """(whom, the game's options, who decides, told after each game) → how it went, in a sentence."""
+
+
+class ReplaySide(Protocol):
+    """What one side of a public replay saw, and which of its actions agree with what everybody saw."""
+
+    @property
+    def observation(self) -> np.ndarray: ...  # (n, D) float32
+
+    @property
+    def legal_mask(self) -> np.ndarray: ...  # (n, A) bool
+
+    @property
+    def labels(self) -> np.ndarray: ...  # (n, A) bool, inside legal_mask, at least one each
+
+    @property
+    def result(self) -> int: ...  # 1 won, -1 lost, 0 neither
+
+    @property
+    def stats(self) -> np.ndarray: ...  # (S,) float32, the episode statistics
+
+
+class PublicReplay(Protocol):
+    """One game of other people."""
+
+    @property
+    def sides(self) -> tuple[ReplaySide, ReplaySide]: ...
+
+    @property
+    def over(self) -> bool: ...  # whether it goes on to the end of the game
+
+    @property
+    def unexplained(self) -> int: ...  # decisions left out because no legal action agrees with what was seen
+
+
+class PublicReplays(NamedTuple):
+    """Replay files being read."""
+
+    count: int
+    games: Iterable[tuple[Path, PublicReplay | Exception]]
+    """Each file with what it holds, or why it is left out."""
+
+
+ReadReplays = Callable[[Path, Any], AbstractContextManager[PublicReplays]]
+"""(a file or folder, the game's options) → its replays."""

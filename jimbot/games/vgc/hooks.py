@@ -1,0 +1,96 @@
+"""What VGC offers beyond being played (see `jimbot.games.hooks`): its simulator, servers, other people's replays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from jimbot.games.batch_game import BatchGame
+from jimbot.games.hooks import Decide, Installation, Online, PlayedOnline, PublicReplays, Visit
+from jimbot.games.vgc import simulator, teams
+from jimbot.games.vgc.options import Options
+
+SERVER_TEAMS = "held-out"
+
+
+def render(game: BatchGame, row: int) -> Any:
+    from jimbot.games.vgc.render import render
+
+    return render(game, row)
+
+
+def scripted(name: str) -> Callable[[], Any]:
+    def make_player() -> Any:
+        from jimbot.games.vgc.heuristic import Scripted
+
+        return Scripted(name)
+
+    return make_player
+
+
+def benchmark(num_envs: int | None, seconds: float, cold: bool) -> dict[str, Any]:
+    from jimbot.games.vgc.benchmarks import BATTLES, bench_vgc
+
+    return bench_vgc(num_envs or BATTLES, seconds)
+
+
+# --- the simulator ---
+
+
+def _install(force: bool) -> Path:
+    package = simulator.install(force)
+    simulator.check(simulator.node_program(), package)
+    return package
+
+
+INSTALLATION = Installation(
+    simulator.PACKAGE, simulator.VERSION, "with npm (half a minute)", simulator.is_installed, _install
+)
+
+
+# --- servers ---
+
+
+def _check_server(server: str) -> None:
+    from jimbot.games.vgc.poke_env_player import check_server
+
+    check_server(server)
+
+
+def _play_online(visit: Visit, options: Options, decide: Decide, told: Callable[[PlayedOnline], None]) -> str:
+    from jimbot.games.vgc.poke_env_player import play_on_server
+    from jimbot.games.vgc.reader import Reader
+
+    with closing(Reader(options)) as reader:
+        if visit.team is not None:
+            packed = reader.approved_teams(teams.read_texts(visit.team), str(visit.team))
+        else:
+            packed = list(teams.split_teams(SERVER_TEAMS))
+        player = play_on_server(
+            decide, reader, visit.server, packed, name=visit.name, challenge=visit.challenge, battles=visit.battles,
+            patience=visit.patience, told=told,
+        )  # fmt: skip
+    won, events = sum(played.won for played in player.played), player.events
+    return (
+        f"{won} of {len(player.played)} battles won; {events['decisions']} decisions, {events['invalid_choices']} "
+        f"invalid, {events['refused_choices']} refused by hidden trapping."
+    )
+
+
+ONLINE = Online("ws://127.0.0.1:8000/showdown/websocket", _check_server, _play_online)
+
+
+# --- other people's games ---
+
+
+@contextmanager
+def public_replays(path: Path, options: Options) -> Generator[PublicReplays]:
+    """The replays in a file or folder."""
+    from jimbot.games.vgc.reader import Reader
+    from jimbot.games.vgc.replays import read_replays, replay_files
+
+    files = replay_files(path)
+    with closing(Reader(options)) as reader:
+        yield PublicReplays(len(files), read_replays(reader, files))
