@@ -28,8 +28,8 @@ __all__ = [
 _GAMES: dict[str, str] = {
     "probe": "jimbot.games.probe",
     "hackmatrix": "jimbot.games.hackmatrix",
-    "balatro": "jimbot.games.balatro.game",
-    "vgc": "jimbot.games.vgc.game",
+    "balatro": "jimbot.games.balatro.entry",
+    "vgc": "jimbot.games.vgc.entry",
 }
 _TITLES: dict[str, str] = {"hackmatrix": "HackMatrix", "vgc": "VGC"}
 

@@ -87,7 +87,7 @@ def test_no_exception_has_outlived_its_reason() -> None:
     ("source", "names"),
     [
         ("from jimbot.games.balatro.rules import state", {"jimbot.games.balatro.rules"}),
-        ("def f(game):\n    if game.spec.id == 'vgc':\n        import jimbot.games.vgc.pool", {"vgc", "jimbot.games.vgc.pool"}),
+        ("def f(game):\n    if game.spec.id == 'vgc':\n        import jimbot.games.vgc", {"vgc", "jimbot.games.vgc"}),
         ("class HackMatrixThing: ...", {"HackMatrixThing"}),
         ('HELP = "jimbot play balatro"', set()),
     ],

@@ -1,10 +1,11 @@
-"""A game that nobody knows gets curriculum, rare events, figures, recording, verifying and benchmarks by its entry alone;
-what an entry promises and does not keep is caught by the contract checker."""
+"""A game that nobody knows gets curriculum, rare events, figures, recording, verifying and benchmarks by its entry.
+
+What an entry promises and does not keep is caught by the contract checker.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,10 +33,9 @@ from tests.training.tower import Tower
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contract, "_GAMES", dict(contract._GAMES))
     register_game("stairs", "tests.games.stairs")
-    yield
 
 
 def climb(game: Any) -> None:

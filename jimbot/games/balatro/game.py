@@ -18,8 +18,8 @@ from jimbot.games.balatro.rules.scratch import SCRATCH_DTYPE
 from jimbot.games.balatro.rules.state import GAME_DTYPE, new_games
 from jimbot.games.balatro.rules.streams import seed_bytes
 from jimbot.games.balatro.version import VERSION
-from jimbot.games.balatro.view import describe, hooks
-from jimbot.games.contract import BatchGame, GameEntry
+from jimbot.games.balatro.view import describe
+from jimbot.games.contract import BatchGame
 from jimbot.games.spec import GameSpec, ObservationSpec
 
 SPEC = GameSpec(
@@ -271,24 +271,3 @@ class BalatroGame(BatchGame):
 
     def _tag(self) -> str:
         return f"{SPEC.id} v{SPEC.version} {_LAYOUT} {self.options}"
-
-
-def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bool = False) -> BalatroGame:
-    """N games behind the BatchGame contract."""
-    return BalatroGame(num_envs, seed, options, checked)
-
-
-GAME = GameEntry(
-    spec=SPEC,
-    make=make,
-    scripted={"heuristic": hooks.heuristic},
-    render=hooks.render,
-    diary=hooks.diary,
-    narrate=hooks.narrate,
-    recording=hooks.RECORDING,
-    milestones=hooks.MILESTONES,
-    rare_events=hooks.rare_events,
-    figures=hooks.FIGURES,
-    verify=hooks.verify,
-    benchmark=hooks.benchmark,
-)

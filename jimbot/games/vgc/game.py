@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import SimulatorError, SnapshotError, UsageError
-from jimbot.games.contract import BatchGame, GameEntry, TwoSides
+from jimbot.games.contract import BatchGame
 from jimbot.games.spec import GameSpec
-from jimbot.games.vgc import fields, history, hooks, luck, narration, orders, rewards, words
+from jimbot.games.vgc import fields, history, luck, narration, orders, rewards, words
 from jimbot.games.vgc import teams as team_files
-from jimbot.games.vgc.options import SCRIPTED, SELF, Options
+from jimbot.games.vgc.options import SELF, Options
 from jimbot.games.vgc.pool import Pool, Ticket
 from jimbot.games.vgc.wire import COUNTERS, Flag, Kind, beginning, redraw, replay, unpack_masks
 from jimbot.games.vgc.wire import step as step_entry
@@ -422,21 +422,3 @@ def _check_format(options: Options, greeting: Mapping[str, Any]) -> None:
             f"Format '{options.format}' ({greeting['game_type']}, {greeting['picked'] or 'all'} brought) does not fit "
             "the action table; expected a ninth-generation doubles format in which four Pokémon are brought."
         )
-
-
-def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bool = False) -> VgcGame:
-    """N battles behind the BatchGame contract."""
-    return VgcGame(num_envs, seed, options, checked)
-
-
-GAME = GameEntry(
-    spec=SPEC,
-    make=make,
-    scripted={name: hooks.scripted(name) for name in SCRIPTED if name != "random"},
-    two_sides=TwoSides({"opponent": SELF}, agreed=("format", "open_team_sheets")),
-    render=hooks.render,
-    benchmark=hooks.benchmark,
-    installation=hooks.INSTALLATION,
-    online=hooks.ONLINE,
-    public_replays=hooks.public_replays,
-)

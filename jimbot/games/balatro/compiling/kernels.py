@@ -46,7 +46,7 @@ except ImportError:  # another Numba: its inner classes moved
 
 _numba_settings: Any = numba.config  # its members are made at run time
 PACKAGE = Path(__file__).resolve().parents[1]
-PLAIN = ("view", "verify", "transcript", "benchmarks")
+PLAIN = ("view", "verify", "entry", "transcript", "benchmarks")
 """Modules and folders no compiled module imports from: words and pictures, which may change without a new compile."""
 APART = "heuristic"
 """A folder of kernels that the rules do not call."""

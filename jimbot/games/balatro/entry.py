@@ -1,6 +1,6 @@
-"""What Balatro offers beyond being played (see `jimbot.games.hooks`).
+"""Balatro's entry: how to build it, and what it offers beyond being played (see `jimbot.games.hooks`).
 
-Most of it needs libraries or kernels that playing does not, so it is imported when it is asked for.
+Most of that needs libraries or kernels that playing does not, so it is imported when it is asked for.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from jimbot.games.balatro.game import SPEC, BalatroGame
+from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules.content import RATES
 from jimbot.games.batch_game import BatchGame
+from jimbot.games.entry import GameEntry
 from jimbot.games.hooks import Figure, Milestones, RareEvent, RecordingForm
 from jimbot.games.telling import Line
 from jimbot.games.verification import FileReport
@@ -78,10 +81,7 @@ RECORDING = RecordingForm(_begin_recording, _read_recording)
 
 
 def _field(name: str) -> Callable[[BatchGame, int], Any]:
-    def read(game: BatchGame, row: int) -> Any:
-        return cast(Any, game).games[row][name].item()
-
-    return read
+    return lambda game, row: cast(BalatroGame, game).games[row][name].item()
 
 
 FIGURES = {
@@ -97,11 +97,32 @@ FIGURES = {
 
 
 def _antes(game: BatchGame) -> np.ndarray:
-    return cast(Any, game).games["ante"]
+    return cast(BalatroGame, game).games["ante"]
 
 
 def _cut_off(game: BatchGame, rows: np.ndarray) -> None:
-    cast(Any, game).cut_off(rows)
+    cast(BalatroGame, game).cut_off(rows)
 
 
 MILESTONES = Milestones("ante", RATES["starting"]["win_ante"], _antes, _cut_off)
+
+
+def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bool = False) -> BalatroGame:
+    """N games behind the BatchGame contract."""
+    return BalatroGame(num_envs, seed, options, checked)
+
+
+GAME = GameEntry(
+    spec=SPEC,
+    make=make,
+    scripted={"heuristic": heuristic},
+    render=render,
+    diary=diary,
+    narrate=narrate,
+    recording=RECORDING,
+    milestones=MILESTONES,
+    rare_events=rare_events,
+    figures=FIGURES,
+    verify=verify,
+    benchmark=benchmark,
+)

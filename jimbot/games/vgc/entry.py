@@ -1,4 +1,4 @@
-"""What VGC offers beyond being played (see `jimbot.games.hooks`): its simulator, servers, other people's replays."""
+"""VGC's entry: how to build it, and what it offers beyond being played (see `jimbot.games.hooks`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from jimbot.games.batch_game import BatchGame
+from jimbot.games.entry import GameEntry, TwoSides
 from jimbot.games.hooks import Decide, Installation, Online, PlayedOnline, PublicReplays, Visit
 from jimbot.games.vgc import simulator, teams
-from jimbot.games.vgc.options import Options
+from jimbot.games.vgc.game import SPEC, VgcGame
+from jimbot.games.vgc.options import SCRIPTED, SELF, Options
 
 SERVER_TEAMS = "held-out"
 
@@ -94,3 +96,21 @@ def public_replays(path: Path, options: Options) -> Generator[PublicReplays]:
     files = replay_files(path)
     with closing(Reader(options)) as reader:
         yield PublicReplays(len(files), read_replays(reader, files))
+
+
+def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bool = False) -> VgcGame:
+    """N battles behind the BatchGame contract."""
+    return VgcGame(num_envs, seed, options, checked)
+
+
+GAME = GameEntry(
+    spec=SPEC,
+    make=make,
+    scripted={name: scripted(name) for name in SCRIPTED if name != "random"},
+    two_sides=TwoSides({"opponent": SELF}, agreed=("format", "open_team_sheets")),
+    render=render,
+    benchmark=benchmark,
+    installation=INSTALLATION,
+    online=ONLINE,
+    public_replays=public_replays,
+)
