@@ -52,7 +52,7 @@ def found_in(source: str) -> Iterator[str]:
     """The names of games in the code of a module."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and node.value in GAMES:
-            yield node.value
+            yield str(node.value)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if names_games(alias.name))
         elif isinstance(node, ast.ImportFrom):

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from jimbot.errors import UsageError
 from jimbot.games import make
+from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.checker import random_legal
 from jimbot.training.curriculum.game import CurriculumGame
 from jimbot.training.curriculum.rule import AnteCurriculum, DifficultySchedule
@@ -20,9 +21,13 @@ def advance(game: CurriculumGame, rng: np.random.Generator) -> None:
     game.step(random_legal(rng, game.legal_mask))
 
 
+def antes(game: CurriculumGame) -> np.ndarray:
+    return cast(BalatroGame, game.game).games["ante"]
+
+
 def beat(game: CurriculumGame, rows: list[int]) -> None:
     """As if the boss of the curriculum's ante had been beaten in these rows."""
-    game.game.games["ante"][rows] = game.curriculum.max_ante + 1
+    antes(game)[rows] = game.curriculum.max_ante + 1
 
 
 def test_a_game_that_beats_the_ante_is_cut_off_and_another_begins() -> None:
@@ -44,7 +49,7 @@ def test_a_game_that_beats_the_ante_is_cut_off_and_another_begins() -> None:
     ante = game.spec.episode_stats.index("ante")
     assert game.final_stats[1:3, ante].tolist() == [3, 3]
     assert (game.seeds != seeds).tolist() == [False, True, True, False]
-    assert (game.game.games["ante"] == 1).all()
+    assert (antes(game) == 1).all()
     assert list(game.curriculum.outcomes) == [True, True]
 
 
@@ -55,7 +60,7 @@ def test_success_raises_the_level_for_the_whole_batch() -> None:
     rng = np.random.default_rng(1)
     advance(game, rng)
     assert game.curriculum.max_ante == 3
-    game.game.games["ante"][:] = 3
+    antes(game)[:] = 3
     advance(game, rng)
     assert not game.truncated.any()
 
@@ -81,17 +86,18 @@ def test_held_rows_are_left_alone() -> None:
 
 def test_a_schedule_by_the_clock_counts_the_rows_that_moved() -> None:
     """The jax learner steps half the rows at a time: a step of all rows is one, however it was cut."""
-    game = CurriculumGame(make("balatro", 4, seed=3), DifficultySchedule({0: "easy", 8: "medium"}))
+    schedule = DifficultySchedule({0: "easy", 8: "medium"})
+    game = CurriculumGame(make("balatro", 4, seed=3), schedule)
     game.reset()
     rng = np.random.default_rng(1)
     half = np.array([True, False, True, False])
     for hold in (half, ~half, half):
         game.step(random_legal(rng, game.legal_mask), hold=hold)
-    assert (game.curriculum.steps, game.curriculum.max_ante) == (6, 2)
+    assert (schedule.steps, schedule.max_ante) == (6, 2)
     game.step(random_legal(rng, game.legal_mask), hold=~half)
-    assert (game.curriculum.steps, game.curriculum.max_ante) == (8, 4)
+    assert (schedule.steps, schedule.max_ante) == (8, 4)
     advance(game, rng)
-    assert game.curriculum.steps == 12
+    assert schedule.steps == 12
 
 
 def test_a_restored_batch_continues_at_its_level_and_identically() -> None:

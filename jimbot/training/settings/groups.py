@@ -158,9 +158,9 @@ class LeagueSettings(Group):
 class CurriculumSettings(Group):
     """Curriculum"""
 
-    use: bool = Field(False, description="Balatro: play only so far at first, further when that goes well.")
+    use: bool = Field(False, description="Play only so far at first (an ante, a stage), further when that goes well.")
     difficulty_schedule: dict[int, str] = Field(
-        default_factory=dict, description="Balatro: {step: easy, medium or hard}, a curriculum by the clock."
+        default_factory=dict, description="{step: easy, medium or hard}: a curriculum by the clock."
     )
 
 
