@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "environments.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "start" / "environments.md"
 
 
 def test_the_snippets_of_the_environments_page_run_one_after_another() -> None:

@@ -107,7 +107,7 @@ class MemoryKeeper:
         self._looked_at, self.used = now, self.measure()
         said = []
         if self.share >= WARNING_SHARE and not self.warned:
-            said.append(f"memory is at {self._state()}; near the limit training makes itself smaller (docs/memory.md)")
+            said.append(f"memory is at {self._state()}; near the limit it shrinks (docs/operations/memory.md)")
         self.warned = self.share >= WARNING_SHARE
         if self._settling:
             self._settling -= 1

@@ -123,7 +123,7 @@ class MemorySettings(Group):
     """Memory"""
 
     limit_gb: float = Field(
-        8.0, gt=0, description="Memory of all processes of the run; see docs/memory.md for what happens near it."
+        8.0, gt=0, description="Memory of all processes of the run; near it: docs/operations/memory.md."
     )
     gradient_pieces: int = Field(
         1,

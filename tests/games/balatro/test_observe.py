@@ -316,7 +316,7 @@ def test_a_change_of_the_game_shows_in(name):
 
 
 def test_the_page_names_every_field_and_every_column():
-    page = (Path(__file__).parents[3] / "docs" / "balatro-observation.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "games" / "balatro-observation.md").read_text(encoding="utf-8")
     for field in FIELDS:
         assert f"`{field.name}`" in page, field.name
         for column in () if field.name.endswith("_kinds") else COLUMNS.get(field.name, ()):
