@@ -1,8 +1,8 @@
 """Run as a program: kills a saving process at random instants and checks after each kill what a reader finds.
 
-Usage: kill_while_saving.py DIRECTORY KILLS SEED swap|rename. Prints one JSON line; `rename` does without the swapping
-of names that not every system has. It is a program of its own, importing only the
-checkpoint code, so that forking a saving process costs milliseconds and not the start of an interpreter.
+Usage: python -m tests.runs.kill_while_saving DIRECTORY KILLS SEED swap|rename. Prints one JSON line; `rename` does
+without the swapping of names that not every system has. It is a program of its own, importing only the checkpoint code,
+so that forking a saving process costs milliseconds and not the start of an interpreter.
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))
-from checkpoint_making import arrays, save
-
 from jimbot.runs import files
 from jimbot.runs.checkpoint import CheckpointStore, load_checkpoint
 from jimbot.runs.files import TEMPORARY
+from tests.runs.checkpoint_making import arrays, save
 
 STEP = 100
 SIZE = 50_000

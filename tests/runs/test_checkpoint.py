@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checkpoint_making import arrays, manifest, save
 
 from jimbot.errors import CheckpointError, UsageError
 from jimbot.games import game_entry
@@ -19,6 +18,7 @@ from jimbot.runs import CheckpointStore, Manifest, check_matches, find_checkpoin
 from jimbot.runs.arrays import read_npz, write_npz
 from jimbot.runs.checkpoint import manifest_in_npz
 from jimbot.runs.files import ASIDE, TEMPORARY
+from tests.runs.checkpoint_making import arrays, manifest, save
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from checkpoint_making import save
 
 from jimbot.errors import SettingsError, StorageError, UsageError
 from jimbot.runs import find_checkpoint
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.files import TEMPORARY
+from tests.runs.checkpoint_making import save
 
 HOLD = "import sys, time; from jimbot.runs.directory import RunDirectory\n"
 HOLD += "run = RunDirectory(sys.argv[1], 'mine').open_or_create(); print('held', flush=True); time.sleep(600)"

@@ -12,20 +12,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checkpoint_making import arrays, save
 
 from jimbot.errors import StorageError
 from jimbot.runs import CheckpointStore, load_checkpoint
 from jimbot.runs.files import write_atomically, write_directory_atomically
+from tests.runs.checkpoint_making import arrays, save
 
-HERE = Path(__file__).parent
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("kills", [50, pytest.param(200, marks=pytest.mark.long)])
 @pytest.mark.parametrize("replacing", ["swap", "rename"])
 def test_the_newest_complete_checkpoint_loads_after_every_kill(tmp_path: Path, kills: int, replacing: str) -> None:
-    program = [sys.executable, HERE / "kill_while_saving.py", tmp_path / "checkpoints", str(kills), "5", replacing]
-    ended = subprocess.run(program, capture_output=True, text=True, timeout=500)
+    module = [sys.executable, "-m", "tests.runs.kill_while_saving"]
+    program = [*module, tmp_path / "checkpoints", str(kills), "5", replacing]
+    ended = subprocess.run(program, cwd=REPOSITORY, capture_output=True, text=True, timeout=500)
     assert ended.returncode == 0, ended.stderr
     report = json.loads(ended.stdout)
     assert report["struck_inside"] >= kills // 5, "too few kills fell into a save to prove anything"
@@ -33,10 +34,9 @@ def test_the_newest_complete_checkpoint_loads_after_every_kill(tmp_path: Path, k
 
 
 LIMITED = """
-import resource, sys
+import resource
 from pathlib import Path
-sys.path.insert(0, {here!r})
-from checkpoint_making import save
+from tests.runs.checkpoint_making import save
 from jimbot.errors import StorageError
 from jimbot.runs import CheckpointStore
 store = CheckpointStore(Path({root!r}))
@@ -50,8 +50,9 @@ except StorageError as problem:
 
 def run_limited(root: Path) -> str:
     """Saves in a process that may not write a file above 20 kB: the same failure path as a full disk."""
-    code = LIMITED.format(here=str(HERE), root=str(root))
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    code = LIMITED.format(root=str(root))
+    program = [sys.executable, "-c", code]
+    return subprocess.run(program, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_a_save_that_runs_out_of_room_is_one_sentence_and_loses_nothing(tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkpoint_making import save
 
 from jimbot.errors import MissingExtraError
 from jimbot.runs import CheckpointStore
 from jimbot.runs.recorder import Recorder
 from jimbot.runs.sinks.wandb import WandbSink, choose_mode, rewind_arguments
+from tests.runs.checkpoint_making import save
 
 needs_wandb = pytest.mark.skipif(importlib.util.find_spec("wandb") is None, reason="wandb is not installed")
 
