@@ -4,6 +4,7 @@
 #   make train MINUTES=60       the same, longer (again: it goes on); GAME=hackmatrix for the other game
 #   make test  | make test-long fast tests | the long ones only (minutes)
 #   make lint  | make bench     style and types | the speed of this machine
+#   make proto                  the generated messages, after a change of jimbot/proto/*.proto
 #   make setup | make clean     only .venv | remove .venv and all caches (never runs/)
 
 PYTHON ?= python3
@@ -22,7 +23,7 @@ INSTALL := $(RUN) pip install --quiet --disable-pip-version-check --constraint c
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-long bench lint lock clean
+.PHONY: help setup train test test-long bench lint proto lock clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -65,6 +66,11 @@ lint: $(EVERYTHING)
 	@$(RUN) ty check jimbot tests examples
 	@if [ -x $(VENV)/bin/oxlint ]; then $(VENV)/bin/oxlint --deny-warnings jimbot tests; \
 	  else echo "oxlint has no build for this kind of machine: the JavaScript of VGC was not checked."; fi
+
+# Messages and stubs from the schemas; committed, so that nobody needs the generator to use them.
+proto: $(EVERYTHING)
+	@$(RUN) grpc_tools.protoc -I. --python_out=. --pyi_out=. --grpc_python_out=. jimbot/proto/events.proto jimbot/proto/decisions.proto
+	@rm -f jimbot/proto/events_pb2_grpc.py
 
 # After a change of versions: what is installed now becomes what everybody gets.
 lock: $(EVERYTHING)

@@ -22,7 +22,7 @@ PACKAGE = REPOSITORY / "jimbot"
 LAYERS = (
     ("cli",),
     ("services", "viewer", "advisor", "knowledge", "evaluation", "training"),
-    ("runs", "policies", "envs"),
+    ("runs", "policies", "envs", "proto", "clients"),
     ("games",),
 )
 EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.moved")  # version, door, errors: in no room
@@ -73,7 +73,13 @@ LIBRARIES = (
     ("training/ray/tune_trials.py", {"ray"}, set()),
     ("training/population/ray_pbt.py", {"ray"}, set()),
     ("training/ray/search.py", {"ray", "optuna"}, set()),
-    ("services/*", {"grpc"}, set()),
+    # proto, clients, services: what other programs talk to; messages are protobuf, everything else is an extra
+    ("proto/*_pb2.py", {"google"}, set()),
+    ("proto/*_pb2_grpc.py", {"grpc"}, set()),
+    ("proto/topics.py", set(), {"google"}),
+    ("clients/*", {"google"}, {"grpc", "nats", "opentelemetry"}),
+    ("services/*", {"google", "psutil"}, {"grpc", "nats", "prometheus_client", "opentelemetry"}),
+    ("services/grpc*", {"grpc", "grpc_health", "grpc_reflection"}, set()),
     # cli: `jimbot --help` must answer at once
     ("cli/*", {"typer"}, {"rich", "yaml", "psutil", "jax", "onnx", "onnxruntime", "matplotlib"}),
 )
@@ -91,6 +97,11 @@ EXTRAS = (
     "neo4j",
     "anthropic",
     "poke_env",
+    "grpc_health",
+    "grpc_reflection",
+    "nats",
+    "prometheus_client",
+    "opentelemetry",
 )
 # Modules that are nothing without their extra: importing one is using it, and says which extra to install.
 OWN_EXTRA = (
@@ -105,8 +116,11 @@ OWN_EXTRA = (
     "jimbot.policies.torch*",
     "jimbot.games.vgc.poke_env*",
 )
+# Generated, so they name the missing library in Python's own words; the rooms that use them say which extra it is.
+GENERATED = ("jimbot.proto.*_pb2_grpc",)
 WITHOUT_JAX = ("jimbot.errors", "jimbot.games.contract", "jimbot.games.checker", "jimbot.games.balatro",
-               "jimbot.policies", "jimbot.runs", "jimbot.evaluation", "jimbot.envs", "jimbot.cli")  # fmt: skip
+               "jimbot.policies", "jimbot.runs", "jimbot.evaluation", "jimbot.envs", "jimbot.cli",
+               "jimbot.proto", "jimbot.clients", "jimbot.services")  # fmt: skip
 WITHOUT_JAX_EXCEPT = "jimbot.policies.jax"  # prefix of modules that are jax's own
 
 
@@ -263,6 +277,10 @@ def needs_an_extra(name: str) -> bool:
     return any(fnmatch(name, pattern) for pattern in OWN_EXTRA)
 
 
+def generated(name: str) -> bool:
+    return any(fnmatch(name, pattern) for pattern in GENERATED)
+
+
 def import_without(blocked: tuple[str, ...], names: list[str]) -> list[str]:
     """One line per module that could not be imported."""
     done = subprocess.run(
@@ -274,7 +292,7 @@ def import_without(blocked: tuple[str, ...], names: list[str]) -> list[str]:
 
 
 def test_the_core_imports_without_any_extra() -> None:
-    assert not import_without(EXTRAS, [name for name in modules() if not needs_an_extra(name)])
+    assert not import_without(EXTRAS, [name for name in modules() if not needs_an_extra(name) and not generated(name)])
 
 
 def test_modules_of_an_extra_name_it_when_it_is_missing() -> None:
@@ -291,6 +309,7 @@ def test_rooms_that_do_not_need_jax_import_without_it() -> None:
         if any(name == room or name.startswith(room + ".") for room in WITHOUT_JAX)
         and not name.startswith(WITHOUT_JAX_EXCEPT)
         and not needs_an_extra(name)
+        and not generated(name)
     ]
     assert not import_without((*EXTRAS, "jax", "jaxlib", "optax"), names)
 
