@@ -168,17 +168,21 @@ class RLTrainer(ABC):
         `seconds` answers how the time since the last log row was spent.
         """
         session, step = self.session, self.step
-        session.view.tick(step)
+        session.updated(step, measures.look)
         if session.evaluation_due(step):
-            session.evaluated(step, *self.evaluate(VALIDATION_GAMES, bank="validation"))
+            with session.aside("judge"):
+                session.evaluated(step, *self.evaluate(VALIDATION_GAMES, bank="validation"))
         if update % self.settings.log_interval == 0:
-            spent = seconds(session.row_seconds)
+            learning = session.learning_seconds
+            with session.aside("measure"):
+                spent = seconds(learning)
             metrics = session.log(step, measures.take() | self.more_metrics(), spent)
             if callback and callback(step, metrics) is False:
                 session.end("the callback asked to stop")
         session.keep_memory(self.relieve, step)
         if session.checkpoint_due(step):
-            self.save_model()
+            with session.aside("save"):
+                self.save_model()
 
     def more_metrics(self) -> dict[str, float]:
         """Figures of this learner's own for a log row."""

@@ -81,8 +81,9 @@ def run_training(
     session = Session.open(settings, root, fresh=fresh, quiet=quiet)
     with session, ExitStack() as stack:
         settings = settings.model_copy(update=session.memory.changes)
-        trainer = stack.enter_context(closing(trainer_class(settings, session)))
-        trainer.create_model()
+        with session.view.waiting(f"Preparing {settings.game} (the first start on a machine compiles it)…"):
+            trainer = stack.enter_context(closing(trainer_class(settings, session)))
+            trainer.create_model()
         if start := session.resume_point():
             trainer.load_model(start)
             session.resumed(load_step(start))
@@ -98,15 +99,17 @@ def run_training(
                 restart(session.seconds)
         checkpoint = session.store.latest()
         assert checkpoint is not None, "train() always saves"
-        evaluation = judge(settings, checkpoint) if settings.judging.eval_games else None
+        evaluation = judge(settings, checkpoint, session) if settings.judging.eval_games else None
         return Outcome(session.run.name, load_step(checkpoint), checkpoint, session.latest_metrics, evaluation)
 
 
-def judge(settings: TrainSettings, checkpoint: Path) -> Evaluation:
+def judge(settings: TrainSettings, checkpoint: Path, session: Session) -> Evaluation:
     """The finished policy on held-out seeds, from its checkpoint, as any user would judge it."""
     from jimbot.evaluation import evaluate
 
-    return evaluate(str(checkpoint), games=settings.judging.eval_games, options=settings.game_options)
+    games, options = settings.judging.eval_games, settings.game_options
+    with session.view.counting("judging") as progress:
+        return evaluate(str(checkpoint), games=games, options=options, progress=progress)
 
 
 def load_step(checkpoint: Path) -> int:

@@ -117,7 +117,7 @@ class JaxPPOTrainer(RLTrainer):
         total = total_timesteps or self.settings.total_timesteps
         measures = Measures(self.spec)
         session, batch = self.session, self.settings.batch_size
-        with session.running(self.step, total):
+        with session.running(self.step, total, first_phase="compile"):
             while not (reason := session.stop_reason(self.step, total)):
                 with session.turn():
                     result = self._update(self._live(), self._learning_rate(total))

@@ -58,7 +58,7 @@ def run_population(
                 "The same command goes on where it was."
             )
         session.view.note(f"Training stopped: {reason}. Checkpoint: {checkpoint}", style="green")
-        evaluation = judge(settings, checkpoint) if settings.judging.eval_games else None
+        evaluation = judge(settings, checkpoint, session) if settings.judging.eval_games else None
         step = load_checkpoint(checkpoint).manifest.step
         return Outcome(session.run.name, step, checkpoint, session.latest_metrics, evaluation)
 

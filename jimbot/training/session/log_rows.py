@@ -102,6 +102,12 @@ class Measures:
 
     def take(self) -> dict[str, float]:
         """The metrics since the last call. Episode means are left out when no episode ended."""
+        metrics = self.look()
+        self._losses, self._sums, self._steps = [], {}, 0
+        return metrics
+
+    def look(self) -> dict[str, float]:
+        """The metrics since the last `take`, which go on being gathered."""
         if not self._losses:
             return {}
         losses, sums, steps = self._losses, self._sums, self._steps
@@ -121,5 +127,4 @@ class Measures:
                 best = name.startswith("highest_")
                 metrics[f"stats/{name}"] = float(sums["best_stats"][i] if best else sums["stats"][i] / episodes)
         metrics["health/illegal_actions"] = float(self.illegal_actions)
-        self._losses, self._sums, self._steps = [], {}, 0
         return metrics

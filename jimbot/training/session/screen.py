@@ -1,102 +1,119 @@
-"""What a person sees while training runs: a live bar on a terminal, one line per log row elsewhere."""
+"""What a person sees while training runs: a live picture on a terminal, plain lines at a steady beat elsewhere.
+
+The picture has a beat of its own, by the clock: figures come with the first update and then every few seconds, however
+far apart log rows are. Drawing is in `dashboard`.
+"""
 
 from __future__ import annotations
 
 import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Console, RenderableType
 from rich.live import Live
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-_SHOWN = (
-    ("member", "population/member", "{:.0f}"),
-    ("generation", "population/generation", "{:.0f}"),
-    ("best score", "population/best_score", "{:.2f}"),
-    ("mean score", "population/mean_score", "{:.2f}"),
-    ("return", "train/mean_episode_return", "{:.2f}"),
-    ("length", "train/mean_episode_length", "{:.0f}"),
-    ("episodes", "train/num_episodes", "{:.0f}"),
-    ("entropy", "train/entropy", "{:.3f}"),
-    ("kl", "train/approx_kl", "{:.4f}"),
-    ("explained", "train/explained_variance", "{:.2f}"),
-    ("epoch", "clone/epoch", "{:.0f}"),
-    ("loss", "clone/loss", "{:.4f}"),
-    ("accuracy", "clone/accuracy", "{:.1%}"),
-    ("validation loss", "clone/validation_loss", "{:.4f}"),
-    ("validation accuracy", "clone/validation_accuracy", "{:.1%}"),
-    ("steps/s", "speed/steps_per_second", "{:,.0f}"),
-    ("memory MB", "health/rss_mb", "{:.0f}"),
-    ("illegal", "health/illegal_actions", "{:.0f}"),
-)
+from jimbot.training.session.dashboard import Standing, line, picture
+
+LIVE_BEAT, PLAIN_BEAT = 2.0, 30.0  # seconds between two looks at the figures
+RATE_WINDOW = 60.0  # seconds over which the speed is taken
+LEARNING = "learning"
 
 
 class TrainingView:
-    """Progress with steps/s, the split of time, and how long is left."""
+    """Progress, figures with their curves, the split of time, and how long is left."""
 
-    def __init__(self, console: Console | None = None, quiet: bool = False) -> None:
+    def __init__(self, console: Console | None = None, quiet: bool = False, title: str = "", about: str = "") -> None:
         self.console = console or Console(stderr=True)
         self.quiet = quiet
+        self.standing = Standing(title=title, about=about)
         self._live: Live | None = None
-        self._metrics: dict[str, float] = {}
-        self._split = ""
-        self._started = (0, 0.0)
-        self._rate = 0.0
+        self._began = self._shown = time.monotonic()
+        self._pace: deque[tuple[float, int]] = deque()
+        self._printed = -1  # the step of the last plain line
+        self._figures_seen = False
 
-    def start(self, step: int, total_steps: int, seconds_left: float | None) -> None:
-        """`total_steps` is where the run ends; `seconds_left` where this call does, if limited."""
-        self._started = (step, time.monotonic())
-        self._total, self._seconds = total_steps, seconds_left
-        self._progress = Progress(
-            TextColumn("[bold]{task.description}"),
-            BarColumn(bar_width=None),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
-            console=self.console,
-        )
-        self._task = self._progress.add_task("compiling", total=1.0, rate="", left="")
+    def start(
+        self,
+        step: int,
+        total_steps: int,
+        limit: float | None,
+        seconds_before: float = 0.0,
+        phase: str = "starting",
+        history: Iterable[Mapping[str, Any]] = (),
+        expect: Callable[[int], str] | None = None,
+    ) -> None:
+        """`total_steps` is where the run ends; `limit` after how many seconds this call does, of which some may be over
+        (`seconds_before`). `history`: earlier log rows of the run, for the curves."""
+        now = self.standing
+        now.step, now.total, now.limit, now.phase, now.expect = step, total_steps, limit, phase, expect
+        for row in history:
+            now.add_row(row["step"], {name: value for name, value in row.items() if isinstance(value, float)})
+        self._began = time.monotonic() - seconds_before
+        self._pace.clear()
+        self._figures_seen = False
         if not self.quiet and self.console.is_terminal:
-            self._live = Live(self._picture(), console=self.console, refresh_per_second=4, transient=False)
+            self._live = Live(console=self.console, get_renderable=self._picture, refresh_per_second=2)
             self._live.start()
 
     def tick(self, step: int) -> None:
         """After every update."""
-        if self.quiet:
-            return
-        first, began = self._started
-        elapsed = max(1e-9, time.monotonic() - began)
-        # Judged from the second tick on: the first update includes compilation.
-        self._rate = (step - first) / elapsed
-        if self._progress.tasks[0].description == "compiling":
-            self._started = (step, time.monotonic())
-        done_steps = step / self._total
-        left = (self._total - step) / self._rate if self._rate else None
-        done = done_steps
-        if self._seconds is not None and (left is None or self._seconds - elapsed < left):
-            left, done = max(0.0, self._seconds - elapsed), min(1.0, elapsed / self._seconds)
-        left_text = f"{_duration(left)} left" if left is not None else ""
-        self._progress.update(
-            self._task, description=f"step {step:,}", completed=done, rate=f"{self._rate:,.0f} steps/s", left=left_text
-        )
-        if self._live:
-            self._live.update(self._picture())
+        self.standing.step, self.standing.phase = step, LEARNING
+        moment = time.monotonic()
+        # The first tick only starts the clock: the first update also compiles.
+        self._pace.append((moment, step))
+        while moment - self._pace[0][0] > RATE_WINDOW and len(self._pace) > 2:
+            self._pace.popleft()
+        first, at = self._pace[0]
+        self.standing.rate = (step - at) / (moment - first) if moment > first else 0.0
+
+    @property
+    def due(self) -> bool:
+        """Whether figures are wanted: after the first update, and then at every beat."""
+        beat = LIVE_BEAT if self._live else PLAIN_BEAT
+        return not self.quiet and (not self._figures_seen or time.monotonic() - self._shown >= beat)
+
+    def figures(self, metrics: Mapping[str, float]) -> None:
+        """Figures between two log rows."""
+        self.standing.metrics = {**self.standing.metrics, **metrics}
+        self._show()
 
     def row(self, step: int, metrics: dict[str, float]) -> None:
         """At every log row."""
-        self._metrics = metrics
-        shares = [(name[6:-6], value) for name, value in metrics.items() if name.endswith("_share")]
-        self._split = "  ".join(f"{name} {value:.0%}" for name, value in shares)
+        self.standing.step = step
+        self.standing.add_row(step, metrics)
+        if self.due:
+            self._show()
+
+    @contextmanager
+    def during(self, phase: str) -> Generator[None]:
+        """Says what is done instead of learning while the body runs."""
+        before, self.standing.phase = self.standing.phase, phase
+        try:
+            yield
+        finally:
+            self.standing.phase = before
+
+    @contextmanager
+    def counting(self, what: str) -> Generator[Callable[[int, int], None]]:
+        """A bar of its own, "judging 120/200"; gives the function to call with (done, of)."""
         if self.quiet:
-            return
-        if self._live:
-            self._live.update(self._picture())
+            yield lambda done, of: None
+        elif self.console.is_terminal:
+            columns = TextColumn("[bold cyan]{task.description}"), BarColumn(None), MofNCompleteColumn()
+            with Progress(*columns, TimeElapsedColumn(), console=self.console, transient=True, expand=True) as bar:
+                task = bar.add_task(what, total=None)
+                yield lambda done, of: bar.update(task, completed=done, total=of)
         else:
-            shown = [f"{label} {form.format(metrics[name])}" for label, name, form in _SHOWN if name in metrics]
-            stats = [f"{name[6:]} {value:.2f}" for name, value in metrics.items() if name.startswith("stats/")]
-            self.console.print(f"step {step:,}: " + ", ".join(shown + stats), highlight=False, soft_wrap=True)
+            yield self._plain_count(what)
+
+    def waiting(self, sentence: str) -> Any:
+        """A context in which a terminal shows that something takes its time."""
+        return nullcontext() if self.quiet or not self.console.is_terminal else self.console.status(sentence)
 
     def note(self, sentence: str, style: str = "yellow") -> None:
         """A sentence that stays on the screen."""
@@ -104,24 +121,34 @@ class TrainingView:
             self.console.print(Text(sentence, style=style))
 
     def close(self) -> None:
+        """Leaves the last picture, or line, behind."""
         if self._live:
             self._live.stop()
             self._live = None
+        elif self._figures_seen and self._printed != self.standing.step:
+            self._print()
 
-    def _picture(self) -> Group:
-        table = Table.grid(padding=(0, 2))
-        shown = [(label, form.format(self._metrics[name])) for label, name, form in _SHOWN if name in self._metrics]
-        shown += [(name[6:], f"{value:.2f}") for name, value in self._metrics.items() if name.startswith("stats/")]
-        columns = 5
-        for start in range(0, len(shown), columns):
-            table.add_row(
-                *(Text.assemble((f"{label} ", "dim"), value) for label, value in shown[start : start + columns])
-            )
-        split = Text(f"time: {self._split}", style="dim") if self._split else Text("")
-        return Group(self._progress, table, split)
+    def _show(self) -> None:
+        self._figures_seen, self._shown = True, time.monotonic()
+        if not self._live and not self.quiet:
+            self._print()
 
+    def _print(self) -> None:
+        self._printed = self.standing.step
+        self.standing.seconds = time.monotonic() - self._began
+        self.console.print(line(self.standing), highlight=False, soft_wrap=True)
 
-def _duration(seconds: float) -> str:
-    minutes, seconds = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+    def _picture(self) -> RenderableType:
+        self.standing.seconds = time.monotonic() - self._began
+        return picture(self.standing, self.console)
+
+    def _plain_count(self, what: str) -> Callable[[int, int], None]:
+        said = 0.0
+
+        def tell(done: int, of: int) -> None:
+            nonlocal said
+            if time.monotonic() - said >= PLAIN_BEAT:
+                said = time.monotonic()
+                self.console.print(f"{what} {done:,}/{of:,}", highlight=False)
+
+        return tell

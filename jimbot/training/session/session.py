@@ -20,10 +20,12 @@ from jimbot.runs.checkpoint import CheckpointStore, find_checkpoint, load_checkp
 from jimbot.runs.directory import RunDirectory, default_name
 from jimbot.runs.recorder import Recorder, standard_sinks
 from jimbot.runs.sinks import Sink, WandbSink
+from jimbot.runs.sinks.jsonl import read_rows
 from jimbot.runs.sinks.wandb import choose_mode
 from jimbot.training.memory.budget import MemoryBudget
 from jimbot.training.memory.relief import MemoryKeeper
 from jimbot.training.memory.restart import is_continuation, seconds_before
+from jimbot.training.presets import expected
 from jimbot.training.session.health import HEALTH_METRICS, HealthWatch
 from jimbot.training.session.interrupts import StopRequest, stop_requests
 from jimbot.training.session.resources import GPU, TRAINING, Grant, default_coordinator
@@ -51,6 +53,8 @@ class Session:
         self._began = self._saved_at = self._row_at = time.monotonic()
         self._row_step = self._saved_step = self._evaluated_step = 0
         self._evaluated: dict[str, float] = {}  # waits for the next log row
+        self._aside: dict[str, float] = {}  # seconds since the last log row that were not spent learning, by phase
+        self._first_phase = ""  # what the first update also does, until it is over
         self._best = self._best_so_far()
 
     @classmethod
@@ -61,7 +65,8 @@ class Session:
         try:
             _check_same_run(run, settings)
             run.write_config(settings.flat())
-            return cls(settings, run, Recorder(_sinks(run, settings)), TrainingView(quiet=quiet))
+            view = TrainingView(quiet=quiet, title=run.name, about=_about(settings))
+            return cls(settings, run, Recorder(_sinks(run, settings)), view)
         except BaseException:
             run.close()
             raise
@@ -79,13 +84,25 @@ class Session:
         self._row_step = self._saved_step = self._evaluated_step = step
 
     @contextmanager
-    def running(self, step: int, total_timesteps: int) -> Generator[None]:
-        """Shows progress and turns Ctrl+C and SIGTERM into a clean stop while the body learns."""
+    def running(self, step: int, total_timesteps: int, first_phase: str = "start") -> Generator[None]:
+        """Shows progress and turns Ctrl+C and SIGTERM into a clean stop while the body learns.
+
+        `first_phase` is what the first update also does (compile) and what its time is called.
+        """
         self._saved_at = self._row_at = time.monotonic()
         self._began = self._saved_at - seconds_before()
         self._row_step = self._saved_step = step
+        self._aside, self._first_phase = {}, first_phase
         minutes = self.settings.minutes
-        self.view.start(step, total_timesteps, None if minutes is None else 60 * minutes)
+        self.view.start(
+            step,
+            total_timesteps,
+            None if minutes is None else 60 * minutes,
+            seconds_before(),
+            first_phase,
+            history=read_rows(self.run.metrics_path),
+            expect=_expectation(self.settings),
+        )
         with stop_requests(self._note_request) as self._request:
             try:
                 yield
@@ -117,6 +134,29 @@ class Session:
         """Time since the last log row."""
         return time.monotonic() - self._row_at
 
+    @property
+    def learning_seconds(self) -> float:
+        """Time since the last log row that was spent on nothing but updates."""
+        return max(0.0, self.row_seconds - sum(self._aside.values()))
+
+    @contextmanager
+    def aside(self, phase: str) -> Generator[None]:
+        """Counts and shows what the body takes as a phase of its own: saving, judging."""
+        began = time.monotonic()
+        with self.view.during(phase):
+            yield
+        self._aside[phase] = self._aside.get(phase, 0.0) + time.monotonic() - began
+
+    def updated(self, step: int, figures: Callable[[], dict[str, float]]) -> None:
+        """After every update. `figures` tells what was measured since the last log row, when the screen asks."""
+        if self._first_phase:
+            self._aside[self._first_phase] = self.row_seconds
+            self._first_phase = ""
+        self.view.tick(step)
+        if self.view.due:
+            speed = {"speed/steps_per_second": self.view.standing.rate} if self.view.standing.rate else {}
+            self.view.figures(figures() | speed | (self.memory.metrics() if self.memory.used else {}))
+
     def log(self, step: int, metrics: dict[str, float], seconds: dict[str, float] | None = None) -> dict[str, float]:
         """Completes a row with speed and health, and records it. `seconds`: time per phase since the last row."""
         now = time.monotonic()
@@ -126,7 +166,7 @@ class Session:
         metrics["speed/steps_per_second"] = (step - self._row_step) / elapsed
         if "train/num_decisions" in metrics:
             metrics["speed/decisions_per_second"] = metrics["train/num_decisions"] / elapsed
-        for phase, spent in (seconds or {}).items():
+        for phase, spent in {**(seconds or {}), **(self._aside if seconds else {})}.items():
             metrics[f"speed/{phase}_share"] = min(1.0, spent / elapsed)
         metrics["health/rss_mb"] = self._process.memory_info().rss / 2**20
         metrics |= self.memory.metrics()
@@ -141,7 +181,7 @@ class Session:
         self.recorder.record(step, metrics)
         self.view.row(step, metrics)
         self.latest_metrics = metrics
-        self._row_at, self._row_step = now, step
+        self._row_at, self._row_step, self._aside = now, step, {}
         return metrics
 
     def keep_memory(self, relieve: Callable[[str], str | None], step: int) -> None:
@@ -209,6 +249,17 @@ class Session:
 
     def _note_request(self) -> None:
         self.view.note("Finishing this update and saving (Ctrl+C again to quit without saving)…")
+
+
+def _about(settings: RunSettings) -> str:
+    return f"{settings.game}, {settings.algorithm} ({settings.learner})"
+
+
+def _expectation(settings: RunSettings) -> Callable[[int], str]:
+    """Steps → what a run of this game had reached by then, for runs that start from nothing with its preset."""
+    start = settings.start if isinstance(settings, TrainSettings) else None
+    plain = start is not None and not (start.init_from or start.bc_model) and settings.algorithm == "PPO"
+    return lambda steps: expected(settings.game, steps) if plain else ""
 
 
 def run_name(settings: RunSettings) -> str:
