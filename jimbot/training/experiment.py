@@ -6,6 +6,7 @@ single run can be watched, judged and exported.
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import time
@@ -28,14 +29,43 @@ CURVE = "train/mean_episode_return"
 _log = logging.getLogger("jimbot.training")
 
 
-@dataclass
+@dataclass(init=False)
 class ExperimentConfig:
-    """One way to train."""
+    """One way to train: fields of TrainerConfig over the usual ones of the algorithm, or a whole TrainerConfig.
+
+    >>> config = ExperimentConfig(algorithm="A2C", total_timesteps=100_000)
+    >>> config.trainer.total_timesteps, config.trainer.hyperparams.learning_rate
+    (100000, 0.0007)
+    """
 
     name: str
-    trainer: TrainerConfig = field(default_factory=TrainerConfig)
-    n_eval_episodes: int = 100
-    description: str = ""
+    """Without one the algorithm is it."""
+    trainer: TrainerConfig
+    n_eval_episodes: int
+    description: str
+
+    def __init__(
+        self,
+        name: str = "",
+        trainer: TrainerConfig | None = None,
+        n_eval_episodes: int = 100,
+        description: str = "",
+        **fields: Any,
+    ) -> None:
+        if trainer is not None and fields:
+            raise UsageError(f"Both a TrainerConfig and {', '.join(fields)} are given; put all of it into one of them.")
+        self.name = name
+        self.trainer = trainer or trainer_config(fields, name or "PPO")
+        self.n_eval_episodes = n_eval_episodes
+        self.description = description
+
+    @property
+    def algorithm(self) -> str:
+        return self.trainer.algorithm
+
+    @property
+    def total_timesteps(self) -> int:
+        return self.trainer.total_timesteps
 
 
 @dataclass(frozen=True)
@@ -76,9 +106,15 @@ class MultiAlgorithmBenchmark:
         """An ExperimentConfig, or a name and its TrainerConfig."""
         if isinstance(experiment, str):
             experiment = ExperimentConfig(experiment, config or get_default_config(experiment))
+        experiment.name = experiment.name or self._free_name(experiment.algorithm)
         if experiment.name in self.experiments:
             raise UsageError(f"There are two experiments called '{experiment.name}'; each needs a name of its own.")
         self.experiments[experiment.name] = experiment
+
+    def _free_name(self, algorithm: str) -> str:
+        """PPO, PPO-2, PPO-3, …"""
+        names = (algorithm if number == 1 else f"{algorithm}-{number}" for number in itertools.count(1))
+        return next(name for name in names if name not in self.experiments)
 
     def run_all(self) -> dict[str, ExperimentResult]:
         """Trains and judges every experiment; what an earlier call finished is taken from its result file."""
@@ -189,7 +225,9 @@ def trainer_config(values: Mapping[str, Any], name: str) -> TrainerConfig:
     """A TrainerConfig from plain values; the algorithm (default: the name) gives the defaults."""
     config = get_default_config(str(values.get("algorithm", name)))
     for key, value in values.items():
-        if key == "hyperparams":
+        if key == "hyperparams" and isinstance(value, HyperparameterConfig):
+            config.hyperparams = value
+        elif key == "hyperparams":
             for inner, number in (value or {}).items():
                 if inner == "algorithm_specific":
                     config.hyperparams.algorithm_specific |= number

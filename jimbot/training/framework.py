@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jimbot.errors import MissingExtraError, SettingsError, UnknownNameError
+from jimbot.errors import MissingExtraError, SettingsError, UnknownNameError, UsageError
 from jimbot.games.contract import BatchGame, available_games, game_entry
 from jimbot.runs.checkpoint import CheckpointStore as CheckpointManager
 from jimbot.runs.checkpoint import Manifest, find_checkpoint
@@ -30,7 +30,7 @@ from jimbot.training.settings.trainer_config import (
 
 if TYPE_CHECKING:
     from jimbot.training.session.log_rows import Measures
-    from jimbot.training.session.session import Session
+    from jimbot.training.session.session import Session, TrainResult
 
 __all__ = [
     "CheckpointManager", "HyperparameterConfig", "RLTrainer", "TrainerConfig", "available_learners", "create_trainer",
@@ -43,6 +43,16 @@ _log = logging.getLogger("jimbot.training")
 
 Callback = Callable[[int, dict[str, float]], bool | None]
 """Called at every log row with (step, metrics); returning False ends training."""
+
+
+def plain_callback(callback: Any) -> Callback | None:
+    """The callback if it is a function of ours; one sentence if it belongs to a library whose loop this is not."""
+    if callback is None or (callable(callback) and not hasattr(callback, "on_training_start")):
+        return callback
+    raise UsageError(
+        f"callback is a {type(callback).__name__}; this learner takes a function (step, metrics). Callbacks of "
+        'Stable-Baselines3 are taken by learner sb3: TrainerConfig(learner="sb3").'
+    )
 
 
 class RLTrainer(ABC):
@@ -96,7 +106,7 @@ class RLTrainer(ABC):
         return ""
 
     @abstractmethod
-    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> None:
+    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> TrainResult:
         """Learns until `total_timesteps` (default: the settings') are done or the session says stop; then saves."""
 
     def _play_own(self, policy: Any, n_episodes: int, deterministic: bool) -> list[float]:

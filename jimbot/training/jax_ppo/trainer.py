@@ -21,7 +21,7 @@ from jimbot.policies.portable import with_metadata
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
 from jimbot.runs.files import remove_directory
 from jimbot.training.environments.given import has_curriculum, training_game, training_options
-from jimbot.training.framework import Callback, RLTrainer
+from jimbot.training.framework import Callback, RLTrainer, plain_callback
 from jimbot.training.init_policy import check_network, fitting_params, start_of
 from jimbot.training.jax_ppo.phases import fused_phase_seconds
 from jimbot.training.jax_ppo.program import (
@@ -38,7 +38,7 @@ from jimbot.training.memory.relief import MOST_PIECES
 from jimbot.training.running_statistics import Moments, moments_of
 from jimbot.training.session.compile_cache import use_compile_cache
 from jimbot.training.session.log_rows import Measures
-from jimbot.training.session.session import Session
+from jimbot.training.session.session import Session, TrainResult
 from jimbot.training.settings.record import TrainSettings
 
 LEARNER, ALGORITHM = "jax", "PPO"
@@ -111,9 +111,10 @@ class JaxPPOTrainer(RLTrainer):
         if self.settings.start.init_kl:
             self.state = self.state._replace(reference=copied())
 
-    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> None:
+    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> TrainResult:
         if self.state is None:
             self.create_model()
+        callback = plain_callback(callback)
         total = total_timesteps or self.settings.total_timesteps
         measures = Measures(self.spec)
         session, batch = self.session, self.settings.batch_size
@@ -131,7 +132,7 @@ class JaxPPOTrainer(RLTrainer):
             if rest := measures.take():
                 session.log(self.step, rest | self.more_metrics())
             path = self.save_model()
-        session.view.note(f"Training stopped: {reason}. Checkpoint: {path}", style="green")
+        return session.finished(self.step, reason, path)
 
     def more_metrics(self) -> dict[str, float]:
         figures = self.game.health() if isinstance(self.game, BatchGame) else {}

@@ -24,7 +24,7 @@ from jimbot.policies.portable import with_metadata
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
 from jimbot.training.curriculum.rule import Curriculum, curriculum_of
 from jimbot.training.environments.given import has_curriculum
-from jimbot.training.framework import Callback, RLTrainer
+from jimbot.training.framework import Callback, RLTrainer, plain_callback
 from jimbot.training.memory.budget import GIGABYTE
 from jimbot.training.memory.relief import MOST_PIECES, SMALLEST_REPLAY
 from jimbot.training.ray import torch
@@ -34,7 +34,7 @@ from jimbot.training.ray.cluster import Cluster
 from jimbot.training.ray.results import losses_of, seconds_of, steps_of
 from jimbot.training.ray.state import from_arrays, to_arrays
 from jimbot.training.session.log_rows import Measures
-from jimbot.training.session.session import Session
+from jimbot.training.session.session import Session, TrainResult
 from jimbot.training.settings.record import TrainSettings, network_choice
 
 LEARNER = "ray"
@@ -108,9 +108,10 @@ class RayTrainer(RLTrainer):
         self.callbacks = callbacks[0] if isinstance(callbacks, list) else callbacks
         self.curriculum = self.callbacks.curriculum
 
-    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> None:
+    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> TrainResult:
         if self.algorithm is None:
             self.create_model()
+        callback = plain_callback(callback)
         session, total = self.session, total_timesteps or self.settings.total_timesteps
         measures = Measures(self.spec)
         with session.running(self.step, total):
@@ -120,7 +121,7 @@ class RayTrainer(RLTrainer):
             if rest := measures.take():
                 session.log(self.step, rest)
             path = self.save_model()
-        session.view.note(f"Training stopped: {reason}. Checkpoint: {path}", style="green")
+        return session.finished(self.step, reason, path)
 
     def _update(self, measures: Measures, callback: Callback | None) -> None:
         """One iteration of RLlib's, and what is to be done after it."""

@@ -40,7 +40,7 @@ from jimbot.training.sb3.policies import MaskedPolicy, MaskedQPolicy
 from jimbot.training.sb3.replay import Replay, check_memory
 from jimbot.training.sb3.state import load_luck, load_optimiser, luck_arrays, optimiser_arrays
 from jimbot.training.session.log_rows import Measures
-from jimbot.training.session.session import Session
+from jimbot.training.session.session import Session, TrainResult
 from jimbot.training.settings.record import TrainSettings, network_choice
 
 LEARNER = "sb3"
@@ -114,7 +114,7 @@ class SB3Trainer(RLTrainer):
         if self.settings.normalize_obs:
             self.games.observed = moments_of(start.params, start.step)
 
-    def train(self, total_timesteps: int | None = None, callback: Callback | Any = None) -> None:
+    def train(self, total_timesteps: int | None = None, callback: Callback | Any = None) -> TrainResult:
         """`callback`: ours (step, metrics), or SB3's own callbacks."""
         if self.model is None:
             self.create_model()
@@ -139,7 +139,7 @@ class SB3Trainer(RLTrainer):
             if rest := measures.take():
                 session.log(self.step, rest)
             path = self.save_model()
-        session.view.note(f"Training stopped: {reason}. Checkpoint: {path}", style="green")
+        return session.finished(self.step, reason, path)
 
     def policy_onnx(self) -> bytes:
         model = onnx_from_params(

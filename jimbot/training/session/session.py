@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import psutil
 
@@ -33,6 +33,19 @@ from jimbot.training.session.screen import TrainingView
 from jimbot.training.settings.record import RunSettings, TrainSettings
 
 TURN_SECONDS = 600.0  # an update that compiles takes minutes
+
+
+class TrainResult(NamedTuple):
+    """What a call of `RLTrainer.train` came to."""
+
+    run: str
+    step: int
+    """Environment steps learned from, those of earlier calls included."""
+    reason: str
+    """Why it ended."""
+    checkpoint: Path
+    metrics: dict[str, float]
+    """The last log row."""
 
 
 class Session:
@@ -195,6 +208,11 @@ class Session:
     def end(self, sentence: str) -> None:
         """Asks the loop to stop, with this reason."""
         self._stop = sentence
+
+    def finished(self, step: int, reason: str, checkpoint: Path) -> TrainResult:
+        """The end of a call, told and summed up."""
+        self.view.note(f"Training stopped: {reason}. Checkpoint: {checkpoint}", style="green")
+        return TrainResult(self.run.name, step, reason, checkpoint, self.latest_metrics)
 
     def evaluation_due(self, step: int) -> bool:
         interval = self.settings.judging.eval_interval

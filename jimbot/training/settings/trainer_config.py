@@ -52,7 +52,7 @@ class HyperparameterConfig(_Named):
     value_net_arch: list[Positive] = field(default_factory=lambda: [256, 256])
     features_dim: Positive = 512
     algorithm_specific: dict[str, Any] = field(default_factory=dict)
-    """What only this algorithm has, under SB3's names; see `SPECIFIC`."""
+    """What only this algorithm has, under SB3's names (`SPECIFIC`); general names of SB3 (`GENERAL`) count, too."""
 
 
 @dataclass
@@ -240,7 +240,7 @@ def to_settings(config: TrainerConfig) -> dict[str, Any]:
     if learner == "auto":
         learner = ALIASES[config.algorithm.lower()][1]
     actual = LEARNER_OF_ALGORITHM[algorithm] if learner == "auto" else learner
-    hyper = config.hyperparams
+    hyper = _with_general(config.hyperparams)
     values: dict[str, Any] = {ours: getattr(config, name) for name, ours in PLAIN.items()}
     values |= {ours: getattr(hyper, name) for name, ours in PLAIN_HYPERPARAMETERS.items()}
     values |= {"algorithm": algorithm, "learner": learner, "autoscale": False, **FIXED[algorithm]}
@@ -279,11 +279,31 @@ def _network(config: TrainerConfig) -> str:
     return EXTRACTORS[kind]
 
 
+GENERAL = {
+    "learning_rate": "learning_rate",
+    "gamma": "gamma",
+    "gae_lambda": "gae_lambda",
+    "ent_coef": "entropy_coefficient",
+    "vf_coef": "value_function_coefficient",
+    "max_grad_norm": "max_grad_norm",
+}
+"""SB3's names of general hyperparameters, which `algorithm_specific` may hold as well: whole tables of an algorithm's
+values are passed around."""
+
+
+def _with_general(hyper: HyperparameterConfig) -> HyperparameterConfig:
+    """What `algorithm_specific` says about general hyperparameters, put where it belongs."""
+    given = hyper.algorithm_specific
+    general = {ours: _number(name, given[name], float) for name, ours in GENERAL.items() if name in given}
+    specific = {name: value for name, value in given.items() if name not in GENERAL}
+    return dataclasses.replace(hyper, **general, algorithm_specific=specific)
+
+
 def _specific(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
     known = SPECIFIC[algorithm]
     for name in given:
         if name not in known:
-            raise UnknownNameError(f"entry of algorithm_specific for {algorithm}", name, known)
+            raise UnknownNameError(f"entry of algorithm_specific for {algorithm}", name, [*known, *GENERAL])
     values = {name: given.get(name, entry.default) for name, entry in known.items()}
     return {
         known[name].setting: _number(name, value, known[name].kind)
