@@ -121,6 +121,7 @@ _TABLE: dict[str, dict[str, str]] = {
         "ray_search": "jimbot.training.ray.search",
         "ray_tune": "jimbot.training.ray.tune_trials",
         "resources": "jimbot.training.session.resources",
+        "reward_transform": "jimbot.policies.reward_transform",
         "rllib_names": "jimbot.training.settings.rllib_names",
         "start": "jimbot.training.init_policy",
         "tuning": "jimbot.training.search.tune",

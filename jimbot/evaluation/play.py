@@ -16,7 +16,7 @@ import numpy as np
 
 from jimbot.errors import UsageError
 from jimbot.games.contract import BatchGame, game_entry, make
-from jimbot.policies.contract import Policy
+from jimbot.policies.contract import Policy, decide
 from jimbot.policies.scripted import with_needed_options
 
 Progress = Callable[[int, int], None]
@@ -156,8 +156,8 @@ def _play_wave(
     if witness is not None:
         witness.begin(game, numbers)
     for _ in range(max_steps):
-        decision = policy.act(game.observation, game.legal_mask, deterministic, luck)
         live = ~over
+        decision = decide(policy, game, live, deterministic, luck)
         if witness is not None:
             witness.before(decision.actions, live)
         game.step(decision.actions, hold=over)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class BatchGame(ABC):
     final_observation: np.ndarray  # (N, D) float32, valid where a game just ended
     final_stats: np.ndarray  # (N, S) float32, valid where a game just ended
     seeds: np.ndarray  # (N,) uint64, the seed each row is playing now
+    options: Any  # the game's option record it was made with
     illegal_actions: int  # illegal actions seen so far (fast mode); must stay 0
     refused: np.ndarray  # (N,) bool, see `may_refuse`
     may_refuse: bool = False

@@ -5,9 +5,11 @@ watch, evaluate, serve and compare know nothing else about what they run.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+
+from jimbot.games.batch_game import BatchGame
 
 
 class Decision(NamedTuple):
@@ -32,3 +34,24 @@ class Policy(Protocol):
     ) -> Decision:
         """Chooses for every row; `key` is the luck used when not deterministic."""
         ...
+
+
+@runtime_checkable
+class LooksAhead(Protocol):
+    """A policy that tries moves out in the game it plays before it decides."""
+
+    def act_in(self, game: BatchGame, live: np.ndarray, decision: Decision) -> Decision:
+        """A decision for the rows of `game`, improved where `live` (N,) is True."""
+        ...
+
+
+def decide(
+    policy: Policy,
+    game: BatchGame,
+    live: np.ndarray,
+    deterministic: bool = True,
+    key: np.random.Generator | None = None,
+) -> Decision:
+    """What a policy does in the games of a batch; answers of rows that are not `live` mean nothing."""
+    decision = policy.act(game.observation, game.legal_mask, deterministic, key)
+    return policy.act_in(game, live, decision) if isinstance(policy, LooksAhead) else decision

@@ -21,7 +21,7 @@ PACKAGE = REPOSITORY / "jimbot"
 # Rooms, top layer first. A room imports from layers below its own; beside it only where that makes no circle.
 LAYERS = (
     ("cli",),
-    ("services", "viewer", "advisor", "knowledge", "evaluation", "training"),
+    ("services", "viewer", "advisor", "knowledge", "evaluation", "training", "planning"),
     ("runs", "policies", "envs", "proto", "clients"),
     ("games",),
 )

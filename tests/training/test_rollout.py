@@ -12,9 +12,9 @@ import pytest
 
 from jimbot.games.contract import make
 from jimbot.games.functional import row_streams, start
+from jimbot.policies.reward_transform import transform_reward
 from jimbot.training.jax_ppo.program import HostUpdate, fused_update, initial_state, network_for
 from jimbot.training.jax_ppo.rollout import COLLECT, HostCollector, Tally, collect_fused, phase_key
-from jimbot.training.reward_transform import transform_reward
 from jimbot.training.settings.record import load_settings
 from tests.training.small import SMALL, probe_parts
 

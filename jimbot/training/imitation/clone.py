@@ -26,13 +26,13 @@ from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import with_metadata
+from jimbot.policies.reward_transform import transform_reward
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
 from jimbot.training.imitation.batches import Batch, Batches, prefetched
 from jimbot.training.imitation.dataset import Dataset
 from jimbot.training.imitation.settings import ALGORITHM, CloneSettings
 from jimbot.training.jax_ppo.program import network_for
 from jimbot.training.jax_ppo.update import make_optimiser
-from jimbot.training.reward_transform import transform_reward
 from jimbot.training.session.compile_cache import use_compile_cache
 from jimbot.training.session.session import Session
 from jimbot.training.settings.record import checked_record

@@ -18,9 +18,9 @@ from jimbot.games import functional
 from jimbot.games.contract import BatchGame, FunctionalGame
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
+from jimbot.policies.reward_transform import transform_reward
 from jimbot.runs.files import make_directory
 from jimbot.training.league.opponents import Seats
-from jimbot.training.reward_transform import transform_reward
 from jimbot.training.session.log_rows import Measured
 
 Array = Any  # jax.Array, or np.ndarray where a game is stepped from Python

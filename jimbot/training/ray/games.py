@@ -23,9 +23,9 @@ from jimbot.errors import UsageError
 from jimbot.games.contract import BatchGame, make
 from jimbot.games.seeds import train_seeds
 from jimbot.games.spec import GameSpec
+from jimbot.policies.reward_transform import transform_reward
 from jimbot.training.curriculum.rule import Level
 from jimbot.training.ray import torch
-from jimbot.training.reward_transform import transform_reward
 from jimbot.training.session.compile_cache import use_compile_cache
 from jimbot.training.session.log_rows import GameTally, Measured
 

@@ -19,10 +19,10 @@ from ray.rllib.policy.sample_batch import MultiAgentBatch, SampleBatch
 
 from jimbot.errors import DatasetError
 from jimbot.games.contract import game_entry
+from jimbot.policies.reward_transform import transform_reward
 from jimbot.training.imitation.batches import Batch, Batches
 from jimbot.training.imitation.dataset import Dataset
 from jimbot.training.ray.games import MASK, OBSERVATION
-from jimbot.training.reward_transform import transform_reward
 
 VALIDATION = 0.05  # of the games; held back, as by `jimbot clone`
 

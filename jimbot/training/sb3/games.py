@@ -10,7 +10,7 @@ import numpy as np
 from jimbot.envs.sb3_vec_env import BatchVecEnv
 from jimbot.games.contract import BatchGame
 from jimbot.policies.networks import continuous_entries
-from jimbot.training.reward_transform import transform_reward
+from jimbot.policies.reward_transform import transform_reward
 from jimbot.training.running_statistics import LIMIT, Moments, no_moments, normalisation, scale, with_values
 from jimbot.training.session.log_rows import GameTally
 

@@ -1,0 +1,75 @@
+"""Trying moves out: copies of a game in which everything the player cannot know is dealt anew.
+
+A try is (which game, which first move, which world): the game is copied, its hidden parts are redrawn from the world's
+seed, the move is played, then the policy plays on. The return is the discounted rewards, as the policy learned them,
+and its value of the last position. Tries of all games are played together, as many as there are copies.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jimbot.games.contract import BatchGame, game_entry
+from jimbot.policies.contract import Policy
+from jimbot.policies.reward_transform import transform_reward
+
+
+class Tries(NamedTuple):
+    """What to try, one entry per try."""
+
+    row: np.ndarray  # (J,) int64, row of the real game
+    action: np.ndarray  # (J,) int64, the move tried
+    world: np.ndarray  # (J,) uint64, seed of all that is hidden
+
+
+class Rollouts:
+    """Plays tries in a batch of copies of `game`."""
+
+    def __init__(
+        self, game: BatchGame, policy: Policy, gamma: float, reward_transform: str = "none", copies: int = 256
+    ) -> None:
+        self.policy = policy
+        self.gamma = gamma
+        self.reward_transform = reward_transform
+        self._copies = game_entry(game.spec.id).make(copies, seed=0, options=game.options, checked=False)
+        self._copies.reset()
+
+    def close(self) -> None:
+        self._copies.close()
+
+    def returns(self, game: BatchGame, tries: Tries, depth: int) -> np.ndarray:
+        """(J,) float64, what each try brought."""
+        found = np.zeros(len(tries.row))
+        for first in range(0, len(found), self._copies.num_envs):
+            part = slice(first, first + self._copies.num_envs)
+            found[part] = self._play(game, Tries(*(values[part] for values in tries)), depth)
+        return found
+
+    def _play(self, game: BatchGame, tries: Tries, depth: int) -> np.ndarray:
+        copies, count = self._copies, len(tries.row)
+        used = np.arange(count)
+        sources, source_of = np.unique(tries.row, return_inverse=True)
+        saved = game.snapshot(sources)
+        copies.restore({name: part if part.ndim == 0 else part[source_of] for name, part in saved.items()}, used)
+        copies.redraw_hidden(used, tries.world)
+        over = np.ones(copies.num_rows, bool)  # copies that stand idle, and games that have ended
+        over[used] = False
+        actions = np.zeros(copies.num_rows, np.int64)
+        actions[used] = tries.action
+        returns, weight = np.zeros(copies.num_rows), 1.0
+        for turn in range(depth + 1):
+            copies.step(np.where(over, copies.legal_mask.argmax(axis=1), actions), hold=over)
+            live = np.flatnonzero(~over)
+            returns[live] += weight * transform_reward(self.reward_transform, copies.reward[live])
+            weight *= self.gamma
+            over |= copies.terminated | copies.truncated
+            live = np.flatnonzero(~over)
+            if not len(live):
+                break
+            decision = self.policy.act(copies.observation[live], copies.legal_mask[live])
+            if turn == depth:
+                returns[live] += weight * decision.values
+            actions[live] = decision.actions
+        return returns[:count]

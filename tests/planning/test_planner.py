@@ -1,0 +1,127 @@
+"""A plan tries moves out in copies of the game: it finds better ones, breaks no rule and reads nothing hidden."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jimbot.errors import UsageError
+from jimbot.evaluation.play import play_games
+from jimbot.games import make
+from jimbot.games.probe import COLOURS
+from jimbot.games.seeds import VALIDATION, bank_seeds
+from jimbot.planning import Planner, PlanSettings
+from jimbot.policies import masking
+from jimbot.policies.contract import Decision, decide
+from jimbot.runs.manifest import Manifest
+
+ROWS = 8
+SETTINGS = PlanSettings(rollouts=24, candidates=4, depth=0)
+
+
+class Stubborn:
+    """Finds the first door of four a little more likely than the others, whatever its colour."""
+
+    name = "stubborn"
+
+    def act(self, observation, legal_mask, deterministic=True, key=None) -> Decision:
+        logits = -0.1 * np.cumsum(legal_mask, axis=1, dtype=np.float32)
+        logs = masking.log_probabilities(logits, legal_mask)
+        actions = masking.best(logs, legal_mask).astype(np.int64)
+        return Decision(actions, masking.probabilities(logs, legal_mask), np.zeros(len(legal_mask), np.float32))
+
+
+@pytest.fixture
+def game():
+    game = make("probe", ROWS, seed=3, checked=True)
+    game.reset(bank_seeds(VALIDATION, ROWS))
+    yield game
+    game.close()
+
+
+def planner(**changes) -> Planner:
+    return Planner(Stubborn(), settings=PlanSettings(**{**SETTINGS.__dict__, **changes}), copies=32)
+
+
+def everyone(game) -> np.ndarray:
+    return np.ones(game.num_rows, bool)
+
+
+def test_a_plan_finds_what_its_policy_does_not_know():
+    seeds = bank_seeds(VALIDATION, ROWS)
+    alone = play_games(Stubborn(), "probe", seeds, num_envs=ROWS)
+    player = planner()
+    planned = play_games(player, "probe", seeds, num_envs=ROWS)
+    assert planned.returns.min() == 8  # the optimum
+    assert alone.returns.mean() < 4
+    assert planned.illegal_actions == 0
+    assert player.report.decisions == player.report.planned == 8 * ROWS
+    assert 0 < player.report.changed < player.report.planned
+    assert "changed" in str(player.report)
+
+
+def test_planning_leaves_the_real_game_as_it_was(game):
+    before = game.snapshot()
+    decide(planner(), game, everyone(game))
+    after = game.snapshot()
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+def test_what_is_hidden_cannot_be_read(game):
+    player = planner(depth=4)
+    first = decide(player, game, everyone(game))
+    game.redraw_hidden(np.arange(ROWS), np.arange(100, 100 + ROWS, dtype=np.uint64))
+    second = decide(player, game, everyone(game))
+    assert np.array_equal(first.actions, second.actions)
+    assert np.array_equal(first.values, second.values)
+
+
+def test_a_certain_policy_is_not_asked_twice(game):
+    player = planner(certain=0.1)
+    decision = decide(player, game, everyone(game))
+    assert np.array_equal(decision.actions, Stubborn().act(game.observation, game.legal_mask).actions)
+    assert (player.report.planned, player.report.rollouts) == (0, 0)
+
+
+def test_rows_that_are_over_cost_nothing(game):
+    live = np.zeros(ROWS, bool)
+    live[2] = True
+    player = planner()
+    decide(player, game, live)
+    assert player.report.planned == 1
+    assert 0 < player.report.rollouts <= SETTINGS.rollouts
+
+
+def test_time_that_is_up_ends_the_tries_after_the_round_under_way(game):
+    player = planner(seconds=0.0)
+    decide(player, game, everyone(game))
+    assert 0 < player.report.rollouts < ROWS * SETTINGS.rollouts
+
+
+def test_a_values_unit_is_the_one_it_was_learned_in(game):
+    manifest = Manifest.for_game(
+        game.spec, learner="jax", algorithm="PPO", step=1, config={"reward_transform": "symlog", "gamma": 0.5}
+    )
+    player = Planner(Stubborn(), manifest, SETTINGS, copies=32)
+    decision = decide(player, game, everyone(game))
+    assert decision.values == pytest.approx(np.log(2), abs=1e-6)  # the right colour pays 1
+    right = game.observation[:, : len(COLOURS)].argmax(axis=1)
+    assert np.array_equal(decision.actions % len(COLOURS), right)
+
+
+def test_values_in_an_unknown_unit_are_refused(game):
+    manifest = Manifest.for_game(
+        game.spec, learner="jax", algorithm="PPO", step=1, config={"reward_transform": "normalize"}
+    )
+    with pytest.raises(UsageError, match="reward_transform normalize"):
+        Planner(Stubborn(), manifest)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"rollouts": 1}, "rollouts 1"), ({"candidates": 1}, "candidates 1"), ({"certain": 0.0}, "certain"),
+     ({"margin": -1.0}, "margin"), ({"depth": -1}, "depth")],
+)  # fmt: skip
+def test_settings_that_make_no_plan_are_refused(change: dict[str, float], said: str):
+    with pytest.raises(UsageError, match=said):
+        PlanSettings(**change)
