@@ -1,7 +1,37 @@
-"""JimBot: train, judge, watch and deploy agents for games with deep rules and huge masked action spaces."""
+"""JimBot: train, judge, watch and deploy agents for games with deep rules and huge masked action spaces.
+
+The names most scripts need are here (`jimbot.make`, `jimbot.evaluate` …); each imports its room
+when first used, so that `import jimbot` costs nothing.
+"""
+
+import importlib
+from typing import Any
 
 from jimbot.moved import keep_old_paths
 
 __version__ = "0.1.0"
+
+_ROOM_OF = {
+    "available_games": "jimbot.games",
+    "compare": "jimbot.evaluation",
+    "create_trainer": "jimbot.training.framework",
+    "evaluate": "jimbot.evaluation",
+    "load_policy": "jimbot.policies.portable",
+    "make": "jimbot.games",
+    "make_env": "jimbot.envs",
+    "register_game": "jimbot.games",
+    "register_learner": "jimbot.training.framework",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOM_OF:
+        return getattr(importlib.import_module(_ROOM_OF[name]), name)
+    raise AttributeError(f"module 'jimbot' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_ROOM_OF])
+
 
 keep_old_paths()

@@ -106,6 +106,9 @@ _TABLE: dict[str, dict[str, str]] = {
     "jimbot.games.balatro.verify": {
         "report": "jimbot.games.verification",
     },
+    "jimbot.policies": {
+        "shipped": "jimbot.runs.shipped",
+    },
     "jimbot.training": {
         "compile_cache": "jimbot.training.session.compile_cache",
         "config": "jimbot.training.settings.trainer_config",

@@ -61,19 +61,18 @@ def analyze(
     How it learned, how far it comes, what it does and takes, where its games end, and some of them in words.
     """
     terminal.require_positive(games=games, num_envs=num_envs)
-    from jimbot.cli.choice import choose, shipped
     from jimbot.evaluation import choose_seeds
     from jimbot.evaluation.report import analyze as write
-    from jimbot.games import available_games
+    from jimbot.policies.players import find_player
 
     claimed = None if against is None else share(against)
     choose_seeds(seeds, games, seeds_file)  # wrong seeds are told before anything is loaded
     which = "best" if best else "latest"
-    choice = choose(policy, game, terminal.pairs(option or []), runs_dir, which)
+    choice = find_player(policy, game, terminal.pairs(option or []), runs_dir, which)
     keep_compiled(choice.entry)
     with showing_progress(f"Playing {choice.name}", quiet=as_json) as progress:
         report = write(
-            str(shipped(policy)) if policy in available_games() else policy,
+            policy,
             choice.game,
             games,
             output=output,

@@ -68,23 +68,21 @@ def compare(
     players everybody meets everybody: who beats whom, and ratings with intervals.
     """
     terminal.require_positive(games=games, num_envs=num_envs)
-    from jimbot.cli.choice import shipped
     from jimbot.errors import UsageError
     from jimbot.evaluation import common_game, cross_play
     from jimbot.evaluation import compare as judge
     from jimbot.evaluation.duel_picture import check_picture
-    from jimbot.games import available_games, game_entry
+    from jimbot.games import game_entry
     from jimbot.training.session.compile_cache import use_compile_cache
 
     which = "best" if best else "latest"
-    named = [shipped(reference) if reference in available_games() else reference for reference in policies]
-    game = game or common_game(named, runs_dir, which)
+    game = game or common_game(policies, runs_dir, which)
     if game_entry(game).two_sides is not None:
         if picture is not None:
             check_picture(picture)
         with showing_progress(f"Playing {len(policies)} policies", quiet=as_json) as progress:
             crossed = cross_play(
-                named,
+                policies,
                 game,
                 games,
                 scripted=scripted,
@@ -109,7 +107,7 @@ def compare(
     use_compile_cache()
     with showing_progress(f"Playing {len(policies)} policies", quiet=as_json) as progress:
         comparison = judge(
-            named,
+            policies,
             game,
             games,
             metric=metric,

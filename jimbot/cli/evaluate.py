@@ -78,16 +78,17 @@ def evaluate(
     against each opponent, every seed played from both sides.
     """
     terminal.require_positive(games=games, num_envs=num_envs)
-    from jimbot.cli.choice import choose, game_first
+    from jimbot.cli.choice import game_first
     from jimbot.errors import UsageError
     from jimbot.evaluation import choose_seeds, evaluate_duels
     from jimbot.evaluation import evaluate as judge
+    from jimbot.policies.players import find_player
 
     claimed = None if against is None else share(against)
     choose_seeds(seeds, games, seeds_file)  # wrong seeds are told before anything is loaded
     reference, game = game_first(policy, second, game)
     which, options = "best" if best else "latest", terminal.pairs(option or [])
-    choice = choose(reference, game, options, runs_dir, which)
+    choice = find_player(reference, game, options, runs_dir, which)
     if choice.entry.two_sides is not None:
         with showing_progress(f"Playing {choice.name}", quiet=as_json) as progress:
             duels = evaluate_duels(

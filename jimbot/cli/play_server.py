@@ -19,18 +19,18 @@ def play_on_server(
     """Plays and tells how each battle ended."""
     import numpy as np
 
-    from jimbot.cli.choice import choose
-    from jimbot.evaluation.duels import Player, agreed_options
+    from jimbot.evaluation.duels import agreed_options
     from jimbot.games.contract import game_entry, games_with
+    from jimbot.policies.players import find_player
 
     online = game_entry(game).online
     if online is None:
         raise UsageError(f"Game '{game}' has no servers; --server is for {' and '.join(games_with('online'))}.")
     if not visit.server:
         raise UsageError(f"Where to play is missing; add --server, for instance {online.example}.")
-    choice = choose(policy, None if policy == game else game, {}, runs_dir)
+    choice = find_player(policy, None if policy == game else game, {}, runs_dir)
     online.check(visit.server)
-    agreed = agreed_options(choice.entry, [Player(choice.name, choice.policy, choice.manifest)], options)
+    agreed = agreed_options(choice.entry, [choice], options)
     luck = np.random.default_rng()
 
     def decide(observation: np.ndarray, legal_mask: np.ndarray) -> int:

@@ -21,7 +21,7 @@ from jimbot.cli.start import keep_compiled
 from jimbot.errors import CheckpointError, UsageError
 
 if TYPE_CHECKING:
-    from jimbot.cli.choice import Choice
+    from jimbot.policies.players import Player
     from jimbot.training.imitation.dataset import DatasetInfo
 
 EPILOG = """Examples:
@@ -106,12 +106,12 @@ def record(
         _report(info, path)
 
 
-def _teacher(policy: str, game: str, options: dict, runs_dir: Path, best: bool) -> Choice:
-    from jimbot.cli.choice import choose
+def _teacher(policy: str, game: str, options: dict, runs_dir: Path, best: bool) -> Player:
+    from jimbot.policies.players import find_player
     from jimbot.policies.scripted import scripted_names
 
     try:
-        return choose(policy, game, options, runs_dir, "best" if best else "latest")
+        return find_player(policy, game, options, runs_dir, "best" if best else "latest")
     except CheckpointError as problem:
         if Path(policy).exists() or (runs_dir / policy).exists():
             raise

@@ -157,7 +157,7 @@ def report(outcome: Outcome, game: str, runs_dir: Path, as_json: bool) -> None:
         evaluation = outcome.evaluation.to_dict() if outcome.evaluation else None
         terminal.print_json({**outcome._asdict(), "checkpoint": str(outcome.checkpoint), "evaluation": evaluation})
         return
-    from jimbot.policies.shipped import shipped_games
+    from jimbot.runs.shipped import shipped_games
 
     console = terminal.console()
     if outcome.evaluation:

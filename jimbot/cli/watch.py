@@ -24,9 +24,9 @@ from jimbot.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from jimbot.cli.choice import Choice
     from jimbot.games import BatchGame
     from jimbot.policies import Decision
+    from jimbot.policies.players import Player
 
 DEFAULT_GAME = "hackmatrix"
 FASTEST, SLOWEST = 1000.0, 0.1  # steps per second that + and − can reach
@@ -83,7 +83,8 @@ def watch(
     Shows the board, its likeliest actions, the return it expects and the rewards it gets; in games of two players what
     both sides would do.
     """
-    from jimbot.cli.choice import choose, game_first, newest_checkpoint
+    from jimbot.cli.choice import game_first, newest_checkpoint
+    from jimbot.policies.players import find_player
 
     terminal.require_positive(episodes=episodes, speed=speed)
     terminal.require_seed(seed)
@@ -94,9 +95,9 @@ def watch(
         policy, game = game_first(policy, second, game)
     options = terminal.pairs(option or [])
 
-    def load() -> Choice:
+    def load() -> Player:
         reference = str(newest_checkpoint(runs_dir)) if latest else policy or game or DEFAULT_GAME
-        return choose(reference, game, options, runs_dir)
+        return find_player(reference, game, options, runs_dir)
 
     on_terminal = sys.stdout.isatty()
     endless = on_terminal and record is None
@@ -105,7 +106,7 @@ def watch(
 
 
 def _watcher(
-    load: Callable[[], Choice],
+    load: Callable[[], Player],
     latest: bool,
     pace: Pace,
     stochastic: bool,
@@ -123,11 +124,11 @@ def _watcher(
             raise UsageError(f"--opponent is '{opponent}', but {why}; leave it out.")
         return Watcher(load, latest, pace, stochastic, record)
     from jimbot.cli.watch_duel import DuelWatcher
-    from jimbot.evaluation.duels import find, scripted_rivals
+    from jimbot.evaluation.duels import scripted_rivals
+    from jimbot.policies.players import find_player
 
-    return DuelWatcher(
-        load, latest, pace, stochastic, find(opponent or scripted_rivals(entry)[-1], entry.spec.id, runs_dir)
-    )
+    rival = find_player(opponent or scripted_rivals(entry)[-1], entry.spec.id, None, runs_dir)
+    return DuelWatcher(load, latest, pace, stochastic, rival)
 
 
 def _seeds(first: int | None) -> Iterator[int]:
@@ -185,12 +186,12 @@ class Watcher:
     """Plays game after game and shows each step before it is taken."""
 
     def __init__(
-        self, load: Callable[[], Choice], reload: bool, pace: Pace, stochastic: bool, record: Path | None = None
+        self, load: Callable[[], Player], reload: bool, pace: Pace, stochastic: bool, record: Path | None = None
     ) -> None:
         import numpy as np
 
         self.load, self.reload, self.pace, self.stochastic, self.record = load, reload, pace, stochastic, record
-        self.choice: Choice = load()
+        self.choice: Player = load()
         self.console = terminal.console()
         self._draw: Callable[[RenderableType], None] = self.console.print
         self.luck = np.random.default_rng(0)

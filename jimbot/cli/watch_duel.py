@@ -15,11 +15,10 @@ from jimbot.cli.watch import KEYS, Pace, Watcher
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from jimbot.cli.choice import Choice
     from jimbot.cli.keys import Keyboard
-    from jimbot.evaluation.duels import Player
     from jimbot.games import BatchGame
     from jimbot.policies import Decision
+    from jimbot.policies.players import Player
 
 MOST_LINES = 16  # of what happened, in a live picture
 MOST_CHANCES = 5
@@ -29,18 +28,17 @@ SIDES = ("one", "two")
 class DuelWatcher(Watcher):
     """Shows both players of a battle before each of their decisions."""
 
-    def __init__(self, load: Callable[[], Choice], reload: bool, pace: Pace, stochastic: bool, rival: Player) -> None:
-        from jimbot.evaluation.duels import Player, agreed_options
+    def __init__(self, load: Callable[[], Player], reload: bool, pace: Pace, stochastic: bool, rival: Player) -> None:
+        from jimbot.evaluation.duels import agreed_options
 
-        def both() -> Choice:
+        def both() -> Player:
             choice = load()
             two_sides = choice.entry.two_sides
             assert two_sides is not None, "the caller looked"
-            players = [Player(choice.name, choice.policy, choice.manifest), rival]
             given = {name: value for name, value in choice.options.items() if name not in two_sides.options}
             stated = choice.manifest.game_options if choice.manifest is not None else {}
             chosen = {name: value for name, value in given.items() if stated.get(name) != value}
-            options = {**agreed_options(choice.entry, players, chosen), **two_sides.options}
+            options = {**agreed_options(choice.entry, [choice, rival], chosen), **two_sides.options}
             return replace(choice, options=options)
 
         super().__init__(both, reload, pace, stochastic)

@@ -23,12 +23,12 @@ from jimbot.evaluation.intervals import (
     paired_interval,
     paired_rate_interval,
 )
-from jimbot.evaluation.judge import HowToPlay, Player, evaluate, find_player
+from jimbot.evaluation.judge import HowToPlay, evaluate
 from jimbot.evaluation.play import Progress
 from jimbot.evaluation.summary import LENGTH, RETURN, WIN_RATE, WON, Evaluation, renamed
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import HELD_OUT
-from jimbot.policies.contract import Policy
+from jimbot.policies.players import Named, Player, find_player
 from jimbot.policies.portable import load_policy
 from jimbot.policies.scripted import with_needed_options
 
@@ -134,7 +134,7 @@ class Comparison:
 
 
 def compare(
-    policies: Sequence[Policy | str | Path],
+    policies: Sequence[Named],
     game_id: str | None = None,
     games: int | None = None,
     *,
@@ -154,7 +154,7 @@ def compare(
     if len(policies) < 2:
         raise UsageError(f"Got {len(policies)} policies to compare; give at least two.")
     game_id = game_id or common_game(policies, runs_root, which)
-    players = [find_player(policy, game_id, options, runs_root, which, threads) for policy in policies]
+    players = [find_player(policy, game_id, None, runs_root, which, threads) for policy in policies]
     stats = game_entry(game_id).spec.episode_stats
     known = (RETURN, LENGTH, *([WIN_RATE] if WON in stats else []), *stats)
     if metric not in known:
@@ -231,7 +231,7 @@ def _distinct_names(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     return named
 
 
-def common_game(policies: Sequence[Policy | str | Path], runs_root: str | Path, which: Any) -> str:
+def common_game(policies: Sequence[Named], runs_root: str | Path, which: Any) -> str:
     """The game of the first policy that names one; the others are then checked against it."""
     not_found: CheckpointError | None = None
     for policy in policies:

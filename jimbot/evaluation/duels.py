@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,26 +26,12 @@ from jimbot.evaluation.ratings import Rating, ratings
 from jimbot.evaluation.seeds import choose_seeds
 from jimbot.games.contract import GameEntry, game_entry
 from jimbot.games.seeds import HELD_OUT
-from jimbot.policies.contract import Policy
-from jimbot.policies.portable import load_policy
+from jimbot.policies.players import Named, Player, Which, find_player
 from jimbot.policies.scripted import RANDOM
 from jimbot.runs import Manifest
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-Named = Policy | str | Path
-"""A policy, or anything `load_policy` understands."""
-Which = Literal["latest", "best"]
-
-
-@dataclass(frozen=True)
-class Player:
-    """A policy with the name it has in a table."""
-
-    name: str
-    policy: Policy
-    manifest: Manifest | None = None
 
 
 @dataclass(frozen=True)
@@ -234,9 +220,11 @@ def evaluate_duels(
     rounded up. `against` is a win rate to be told from those reached; `manifest` is of a policy that was loaded before.
     """
     entry = game_entry(game_id)
-    hero = find(policy, game_id, runs_root, which)
+    hero = find_player(policy, game_id, None, runs_root, which)
     hero = hero if manifest is None else replace(hero, manifest=manifest)
-    rivals = [find(one, game_id, runs_root, which) for one in opponents or scripted_rivals(entry, hero.name)]
+    rivals = [
+        find_player(one, game_id, None, runs_root, which) for one in opponents or scripted_rivals(entry, hero.name)
+    ]
     players = distinct([hero, *rivals])
     together = agreed_options(entry, players, options)
     seeds, called = _seeds(bank, games, seeds_file)
@@ -263,10 +251,10 @@ def cross_play(
 ) -> CrossPlay:
     """Every pair plays `games` games (default 256); with `scripted` the game's scripted players take part."""
     entry = game_entry(game_id)
-    players = [find(one, game_id, runs_root, which) for one in policies]
+    players = [find_player(one, game_id, None, runs_root, which) for one in policies]
     if scripted:
         present = {player.name for player in players if player.manifest is None}
-        players += [find(name, game_id) for name in scripted_rivals(entry) if name not in present]
+        players += [find_player(name, game_id) for name in scripted_rivals(entry) if name not in present]
     if len(players) < SIDES:
         raise UsageError(f"Got {len(players)} policies to compare; give at least two.")
     players = distinct(players)
@@ -278,14 +266,6 @@ def cross_play(
 
 
 # --- who plays, and by which rules ---
-
-
-def find(policy: Named, game_id: str, runs_root: str | Path = "runs", which: Which = "latest") -> Player:
-    """A player of the game by whatever names it."""
-    if isinstance(policy, str | Path):
-        found, manifest = load_policy(policy, game_id, runs_root, which)
-        return Player(found.name, found, manifest)
-    return Player(policy.name, policy)
 
 
 def scripted_rivals(entry: GameEntry, but: str = "") -> list[str]:
@@ -301,7 +281,7 @@ def distinct(players: Sequence[Player]) -> list[Player]:
     for player in players:
         seen[player.name] += 1
         name = f"{player.name} #{seen[player.name]}" if often[player.name] > 1 else player.name
-        named.append(Player(name, player.policy, player.manifest))
+        named.append(replace(player, name=name))
     return named
 
 

@@ -8,6 +8,10 @@ from jimbot.games.contract import (
     functional_game,
     game_entry,
     make,
+    register_game,
 )
 
-__all__ = ["BatchGame", "FunctionalGame", "GameSpec", "available_games", "functional_game", "game_entry", "make"]
+__all__ = [
+    "BatchGame", "FunctionalGame", "GameSpec", "available_games", "functional_game", "game_entry", "make",
+    "register_game",
+]  # fmt: skip

@@ -1,11 +1,13 @@
 """Trained policies without their training framework: ONNX in, decisions out.
 
-`load_policy` turns whatever a person names (checkpoint, run, .onnx, params_<step>.npz, a scripted player) into a
-policy and checks that it belongs to the game.
+`load_policy` is the one place that turns whatever a person names (a game, run, checkpoint, exported file, scripted
+player or address) into a policy, for every command and from Python, and checks that it belongs to the game.
 """
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -19,10 +21,15 @@ from jimbot.policies.contract import Decision, Policy
 from jimbot.policies.scripted import RANDOM, RandomPolicy, scripted_policy, uniform
 from jimbot.runs.checkpoint import check_matches, find_checkpoint, load_checkpoint, manifest_in_npz
 from jimbot.runs.manifest import Manifest, parse_manifest
+from jimbot.runs.shipped import shipped_games
 
 INPUTS, OUTPUTS = ("observation", "legal_mask"), ("log_probabilities", "value")
 MANIFEST_KEY = "manifest"
 """The metadata entry of an exported model that holds its whole manifest as JSON."""
+
+ADDRESSES: dict[str, str] = {}
+"""Policies that answer from elsewhere: scheme of the address ("grpc") → "module:function", which gets the address and
+the game's id (or None) and gives a Policy. Imported when first used; `register_address` adds one."""
 
 _TIED_TO_GAME = ("game", "game_version", "observation_fingerprint", "action_fingerprint")
 
@@ -103,27 +110,43 @@ def load_policy(
 ) -> tuple[Policy, Manifest | None]:
     """The policy a person means, and its manifest if it has one.
 
-    `reference` is a checkpoint, run or run name, an .onnx file, a params_<step>.npz file, "random", or the name of a
-    scripted player of `game_id`. If `game_id` is given the policy must belong to it.
+    `reference` is a game (its ready-made policy), a checkpoint, run or run name, an exported file (.onnx, .npz, .pt),
+    "random", the name of a scripted player of `game_id`, or an address (`scheme://…`). If `game_id` is given the policy
+    must belong to it.
     """
-    if str(reference) == RANDOM:
+    text, path = str(reference), Path(reference)
+    if "://" in text:
+        return _at_address(text, game_id), None
+    if text == RANDOM:
         return RandomPolicy(), None
     spec = None
     if game_id is not None:
         entry = game_entry(game_id)
         spec = entry.spec
-        if str(reference) in entry.scripted:
-            return scripted_policy(str(reference), game_id), None
-    path = Path(reference)
-    if path.suffix == ".onnx":
-        return _from_onnx_file(path, spec, threads)
-    if path.suffix == ".npz":
-        return _from_params_file(path, spec, threads)
+        if text in entry.scripted:
+            return scripted_policy(text, game_id), None
+    if path.suffix in _FILES and not path.is_dir():
+        return _FILES[path.suffix](path, spec, threads)
     checkpoint = load_checkpoint(find_checkpoint(reference, runs_root, which))
     spec = spec or _spec_of(checkpoint.manifest)
     check_matches(checkpoint.manifest, spec, where=checkpoint.path)
-    policy = OnnxPolicy.from_bytes(checkpoint.policy_onnx(), _checkpoint_name(checkpoint.path), threads)
+    name = f"{text} (shipped)" if text in shipped_games() else _checkpoint_name(checkpoint.path)
+    policy = OnnxPolicy.from_bytes(checkpoint.policy_onnx(), name, threads)
     return _fitting(policy, spec), checkpoint.manifest
+
+
+def register_address(scheme: str, opener: str) -> None:
+    """Addresses that begin with `scheme://` are policies from now on; see `ADDRESSES`."""
+    ADDRESSES[scheme] = opener
+
+
+def _at_address(address: str, game_id: str | None) -> Policy:
+    scheme = address.partition("://")[0]
+    if scheme not in ADDRESSES:
+        known = ", ".join(f"{name}://" for name in ADDRESSES) or "none"
+        raise UsageError(f"Policies cannot be reached at '{address}': known kinds of address are {known}.")
+    module, _, function = ADDRESSES[scheme].partition(":")
+    return getattr(importlib.import_module(module), function)(address, game_id)
 
 
 def with_metadata(model: bytes, manifest: Manifest) -> bytes:
@@ -154,13 +177,27 @@ def _from_onnx_file(path: Path, spec: GameSpec | None, threads: int) -> tuple[Po
 
 
 def _from_params_file(path: Path, spec: GameSpec | None, threads: int) -> tuple[Policy, Manifest]:
+    return _from_params(*manifest_in_npz(path), path, spec, threads)
+
+
+def _from_tensor_file(path: Path, spec: GameSpec | None, threads: int) -> tuple[Policy, Manifest]:
+    from jimbot.policies.torch_files import manifest_in_tensor_file
+
+    return _from_params(*manifest_in_tensor_file(path), path, spec, threads)
+
+
+def _from_params(
+    manifest: Manifest, params: Mapping[str, np.ndarray], path: Path, spec: GameSpec | None, threads: int
+) -> tuple[Policy, Manifest]:
     from jimbot.policies.onnx_form import onnx_from_params
 
-    manifest, params = manifest_in_npz(path)
     spec = spec or _spec_of(manifest)
     check_matches(manifest, spec, where=path)
     model = onnx_from_params(manifest.network, params, spec.observation.size, spec.actions.size)
     return OnnxPolicy.from_bytes(model, str(path), threads), manifest
+
+
+_FILES = {".onnx": _from_onnx_file, ".npz": _from_params_file, ".pt": _from_tensor_file}
 
 
 def _spec_of(manifest: Manifest) -> GameSpec:

@@ -39,6 +39,7 @@ from jimbot.runs.files import (
     write_directory_atomically,
 )
 from jimbot.runs.manifest import FileRecord, Manifest, check_matches, parse_manifest, platform_info
+from jimbot.runs.shipped import shipped_games, shipped_policy
 
 __all__ = [
     "Checkpoint",
@@ -270,8 +271,15 @@ class CheckpointStore:
 def find_checkpoint(
     reference: str | Path, runs_root: str | Path = "runs", which: Literal["latest", "best"] = "latest"
 ) -> Path:
-    """The checkpoint meant by `reference`, verified; `which` chooses inside a run (no best yet: the latest)."""
+    """The checkpoint meant by `reference`, verified; `which` chooses inside a run (no best yet: the latest).
+
+    The name of a game is its ready-made policy, even where a folder has the same name: write ./NAME for that.
+    """
+    if str(reference) in shipped_games():
+        return load_checkpoint(shipped_policy(str(reference))).path
     for candidate in (Path(reference), Path(runs_root) / reference):
+        if candidate.is_file():
+            raise CheckpointError(f"{candidate} is a file; expected a checkpoint directory, a run or a game.")
         if not candidate.is_dir():
             continue
         if (candidate / MANIFEST).is_file():

@@ -2,19 +2,17 @@
 
     python -m jimbot.training.export --checkpoint C --output production_model.onnx|.npz|.pt
 
-A `.pt` holds plain tensors under the shared names and nothing that could run when it is loaded: read it with
-`torch.load(path, weights_only=True)`.
+Every kind says inside which game and network it is of, and is accepted wherever a policy is.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jimbot.errors import JimbotError, MissingExtraError, UnknownNameError, UsageError
+from jimbot.errors import JimbotError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +36,7 @@ def exported(reference: str, kind: str, runs_dir: Path = Path("runs"), best: boo
         if kind == ".npz":
             return manifest, path.read_bytes()
         if kind == ".pt":
-            return manifest, _tensors(params)
+            return manifest, _tensors(manifest, params)
         from jimbot.policies.onnx_form import onnx_from_params
 
         size, actions = manifest.network.get("observation_size"), manifest.network.get("num_actions")
@@ -50,21 +48,17 @@ def exported(reference: str, kind: str, runs_dir: Path = Path("runs"), best: boo
         if kind == ".npz":
             return manifest, checkpoint.params_path.read_bytes()
         if kind == ".pt":
-            return manifest, _tensors(checkpoint.params())
+            return manifest, _tensors(manifest, checkpoint.params())
         model = checkpoint.policy_onnx()
     data = with_metadata(model, manifest)
     OnnxPolicy.from_bytes(data, reference)  # what is handed out must load
     return manifest, data
 
 
-def _tensors(params: dict[str, np.ndarray]) -> bytes:
-    try:
-        import torch
-    except ModuleNotFoundError as problem:
-        raise MissingExtraError("'torch', which .pt files need,", "sb3") from problem
-    file = io.BytesIO()
-    torch.save({name: torch.as_tensor(value) for name, value in params.items()}, file)
-    return file.getvalue()
+def _tensors(manifest: Manifest, params: dict[str, np.ndarray]) -> bytes:
+    from jimbot.policies.torch_files import tensor_file
+
+    return tensor_file(manifest, params)
 
 
 def main(arguments: list[str] | None = None) -> int:

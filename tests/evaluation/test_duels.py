@@ -14,10 +14,11 @@ from rich.console import Console
 
 from jimbot.errors import UsageError
 from jimbot.evaluation import cross_play, evaluate_duels
-from jimbot.evaluation.duels import Player, agreed_options, distinct
+from jimbot.evaluation.duels import agreed_options, distinct
 from jimbot.evaluation.matches import Match, both_seats, play_matches
 from jimbot.games import game_entry
 from jimbot.games.seeds import bank_seeds
+from jimbot.policies.players import Player
 from jimbot.policies.scripted import scripted_policy
 from jimbot.runs import Manifest
 
@@ -113,9 +114,8 @@ def test_everybody_against_everybody(tmp_path: Path) -> None:
 
 def test_players_of_one_name_get_numbers() -> None:
     one = scripted_policy("random", "vgc")
-    assert [player.name for player in distinct([Player("a", one), Player("b", one), Player("a", one)])] == [
-        "a #1", "b", "a #2",
-    ]  # fmt: skip
+    players = distinct([Player(name, one, "vgc") for name in ("a", "b", "a")])
+    assert [player.name for player in players] == ["a #1", "b", "a #2"]
 
 
 def test_rivals_must_have_been_trained_for_the_same_rules() -> None:
@@ -123,7 +123,7 @@ def test_rivals_must_have_been_trained_for_the_same_rules() -> None:
 
     def trained(name: str, **options: object) -> Player:
         made = Manifest.for_game(entry.spec, learner="jax", algorithm="PPO", step=1, game_options=options)
-        return Player(name, scripted_policy("random", "vgc"), made)
+        return Player(name, scripted_policy("random", "vgc"), "vgc", manifest=made)
 
     open_sheets, closed = trained("one", open_team_sheets=True, reward="win"), trained("two", open_team_sheets=False)
     with pytest.raises(UsageError, match="different open_team_sheets"):

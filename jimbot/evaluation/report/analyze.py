@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import jimbot
 from jimbot.errors import UsageError
-from jimbot.evaluation.judge import evaluate, find_player
+from jimbot.evaluation.judge import evaluate
 from jimbot.evaluation.play import Progress
 from jimbot.evaluation.report.chronicle import Chronicle
 from jimbot.evaluation.report.curves import training_section
@@ -20,7 +20,7 @@ from jimbot.evaluation.report.stories import choose_examples, stories_section, t
 from jimbot.evaluation.summary import Evaluation
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import HELD_OUT
-from jimbot.policies.contract import Policy
+from jimbot.policies.players import Named, find_player
 from jimbot.runs.checkpoint import CHECKPOINTS, find_checkpoint
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.files import make_directory, write_atomically
@@ -35,7 +35,7 @@ class Analysis(NamedTuple):
 
 
 def analyze(
-    policy: Policy | str | Path,
+    policy: Named,
     game_id: str | None = None,
     games: int | None = None,
     *,
@@ -59,13 +59,13 @@ def analyze(
     if examples < 0:
         raise UsageError(f"examples is {examples}; expected 0 or more games to tell in words.")
     run = _run_of(policy, Path(runs_root), which)
-    player = find_player(policy, game_id, options, runs_root, which)
-    entry = game_entry(player.game_id)
+    player = find_player(policy, game_id, None, runs_root, which).under(options)
+    entry = game_entry(player.game)
     path = _destination(output, run, player.policy.name)
     chronicle = Chronicle(entry)
     judged = evaluate(
         player.policy,
-        player.game_id,
+        player.game,
         games,
         bank=bank,
         seeds_file=seeds_file,
@@ -94,7 +94,7 @@ def analyze(
     return Analysis(path, judged)
 
 
-def _run_of(policy: Policy | str | Path, runs_root: Path, which: Any) -> RunDirectory | None:
+def _run_of(policy: Named, runs_root: Path, which: Any) -> RunDirectory | None:
     """The run a policy belongs to, if it is one of a run's checkpoints."""
     if not isinstance(policy, str | Path):
         return None
@@ -119,7 +119,7 @@ def _destination(output: str | Path | None, run: RunDirectory | None, name: str)
     if run is not None:
         return run.report_path
     plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
-    return Path(f"report-{plain}.html")
+    return Path(f"report-{plain.strip('-')}.html")
 
 
 def _footer(judged: Evaluation) -> str:

@@ -1,7 +1,8 @@
 """The ready-made policies in the box: `jimbot watch hackmatrix` works before anything was trained.
 
 Each lies in `jimbot/pretrained/<game>/` as a checkpoint directory without training state, beside its evaluation and
-the command that made it.
+the command that made it. The name of a game means its ready-made policy wherever a policy is wanted
+(`runs.checkpoint.find_checkpoint`).
 """
 
 from __future__ import annotations
@@ -20,10 +21,9 @@ def shipped_games() -> list[str]:
 
 def shipped_policy(game_id: str) -> Path:
     """The directory of a game's ready-made policy."""
-    path = PRETRAINED / game_id
-    if not (path / "manifest.json").is_file():
+    if game_id not in shipped_games():
         known = ", ".join(shipped_games()) or "none"
         raise CheckpointError(
             f"There is no ready-made policy for '{game_id}' (there are: {known}). Train one: jimbot train {game_id}"
         )
-    return path
+    return PRETRAINED / game_id

@@ -1,0 +1,97 @@
+"""Who plays what: a policy however it is named, together with the game and the options it is to be played with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from jimbot.errors import CheckpointError, UnknownNameError, UsageError
+from jimbot.games.contract import GameEntry, available_games, game_entry
+from jimbot.policies.contract import Policy
+from jimbot.policies.portable import load_policy
+from jimbot.policies.scripted import scripted_names, with_needed_options
+from jimbot.runs.manifest import Manifest
+from jimbot.runs.shipped import shipped_games, shipped_policy
+
+Named = Policy | str | Path
+"""A policy, or anything `load_policy` understands."""
+Which = Literal["latest", "best"]
+
+LONGEST_NAME = 40  # characters in a headline; a longer one is a path, of which the file name will do
+
+
+@dataclass(frozen=True)
+class Player:
+    """A policy and the game it is to play."""
+
+    name: str
+    policy: Policy
+    game: str
+    options: dict[str, Any] = field(default_factory=dict)
+    manifest: Manifest | None = None  # None for scripted players, and policies given as objects
+
+    @property
+    def entry(self) -> GameEntry:
+        return game_entry(self.game)
+
+    def under(self, options: Mapping[str, Any] | None) -> Player:
+        """The same player under exactly these game options (and those it cannot do without); None: as it is."""
+        return self if options is None else replace(self, options=with_needed_options(self.policy, options))
+
+
+def find_player(
+    policy: Named,
+    game: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    runs_root: str | Path = "runs",
+    which: Which = "latest",
+    threads: int = 1,
+) -> Player:
+    """The player meant by a policy, or by anything `load_policy` understands.
+
+    The game is the one the policy was trained on, with the options it was trained with unless `options` differ;
+    scripted players need `game`, and switch on the options they cannot do without.
+    """
+    if game is not None and game not in available_games():
+        raise UnknownNameError("game", game, available_games())
+    manifest = None
+    if isinstance(policy, str | Path):
+        if game is not None and str(policy) != game and str(policy) in shipped_games():
+            raise UsageError(f"'{policy}' and game '{game}' are two games; give one of them.")
+        policy, manifest = _load(policy, game, runs_root, which, threads)
+    game = manifest.game if manifest is not None else game
+    if game is None:
+        raise UsageError(
+            f"'{policy.name}' does not say which game it plays; add --game, one of {_or(available_games())}."
+        )
+    trained_with = manifest.game_options if manifest is not None else {}
+    merged = with_needed_options(policy, {**trained_with, **(options or {})})
+    game_entry(game).spec.parse_options(merged)
+    name = policy.name if len(policy.name) <= LONGEST_NAME else Path(policy.name).name
+    return Player(name, policy, game, merged, manifest)
+
+
+def _load(
+    reference: str | Path, game: str | None, runs_root: str | Path, which: Which, threads: int
+) -> tuple[Policy, Manifest | None]:
+    """As `load_policy`; what was not found may be a scripted player, or a game without a ready-made policy."""
+    try:
+        return load_policy(reference, game, runs_root, which, threads)
+    except CheckpointError:
+        name = str(reference)
+        if Path(reference).exists() or (Path(runs_root) / name).exists():
+            raise
+        if name in available_games():
+            shipped_policy(name)  # says that there is none, and what to do
+        players = [known for known in available_games() if game is None and name in scripted_names(known)]
+        if not players:
+            raise
+        raise UsageError(
+            f"'{name}' is a scripted player, of {_or(players)}; add --game {players[0]}, for instance."
+        ) from None
+
+
+def _or(names: list[str]) -> str:
+    return " or ".join(names)
