@@ -115,7 +115,7 @@ def test_general_names_in_algorithm_specific_win_and_others_are_refused() -> Non
     hyper = HyperparameterConfig(learning_rate=1.0, algorithm_specific={"learning_rate": "1e-3", "ent_coef": 0.2})
     values = to_settings(TrainerConfig(hyperparams=hyper))
     assert (values["lr"], values["ent_coef"]) == (1e-3, 0.2)
-    with pytest.raises(UnknownNameError, match="ent_coeff.*Did you mean 'ent_coef'"):
+    with pytest.raises(UnknownNameError, match=r"ent_coeff.*Did you mean 'ent_coef'"):
         to_settings(TrainerConfig(hyperparams=HyperparameterConfig(algorithm_specific={"ent_coeff": 0.2})))
 
 
@@ -164,7 +164,7 @@ def test_an_experiment_says_everything_once() -> None:
     assert ExperimentConfig("PPO", TrainerConfig(total_timesteps=5)).total_timesteps == 5
     with pytest.raises(UsageError, match="Both a TrainerConfig and total_timesteps"):
         ExperimentConfig("PPO", TrainerConfig(), total_timesteps=100_000)
-    with pytest.raises(UnknownNameError, match="total_timestep.*Did you mean 'total_timesteps'"):
+    with pytest.raises(UnknownNameError, match=r"total_timestep.*Did you mean 'total_timesteps'"):
         ExperimentConfig(algorithm="PPO", total_timestep=100_000)
 
 
@@ -255,7 +255,7 @@ def test_callbacks_of_sb3_work_on_its_learner_and_are_pointed_to_it_elsewhere() 
 
 
 def test_an_unknown_algorithm_lists_the_known() -> None:
-    with pytest.raises(UnknownNameError, match="Unknown algorithm 'Sarsa'. Known: A2C.*DQN.*PPO"):
+    with pytest.raises(UnknownNameError, match=r"Unknown algorithm 'Sarsa'. Known: A2C.*DQN.*PPO"):
         create_trainer("probe", TrainerConfig(algorithm="Sarsa"))
 
 
