@@ -25,6 +25,7 @@ from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
 from jimbot.training.environments.given import training_game
 from jimbot.training.framework import Callback, RLTrainer, create_trainer, register_learner
 from jimbot.training.session.log_rows import GameTally, Measures
+from jimbot.training.session.session import TrainResult
 
 GAME = "game/"  # prefix of the games' own arrays in a checkpoint
 
@@ -52,11 +53,11 @@ class Reinforce(RLTrainer):
         self.memory = self.optimiser.init(self.params)
         self.game.reset()
 
-    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> None:
+    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> TrainResult:
         total = total_timesteps or self.settings.total_timesteps
         measures, session = Measures(self.spec), self.session
         with session.running(self.step, total):
-            while not session.stop_reason(self.step, total):
+            while not (reason := session.stop_reason(self.step, total)):
                 began = time.perf_counter()
                 played = self._play()
                 simulated = time.perf_counter() - began
@@ -65,7 +66,8 @@ class Reinforce(RLTrainer):
                 session.check_finite(losses, self.updates, self.step)
                 measures.add(losses, self.tally.take(), self.settings.batch_size)
                 self.after_update(self.updates, measures, lambda _, spent=simulated: {"simulate": spent}, callback)
-            self.save_model()
+            path = self.save_model()
+        return session.finished(self.step, reason, path)
 
     def _play(self) -> tuple[np.ndarray, ...]:
         """A rollout: observations, masks, actions and what followed each action, all (T, N, …)."""
