@@ -45,6 +45,10 @@ class IllegalActionError(JimbotError):
     """An action outside the legal mask was sent to a game in checked mode."""
 
 
+class UnreadableError(UsageError):
+    """A file or text from outside breaks its format; the message is the reason, who reads it adds which file."""
+
+
 class CheckpointError(UsageError):
     """A checkpoint or policy file is missing, damaged, or belongs to something else."""
 

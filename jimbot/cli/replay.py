@@ -9,7 +9,7 @@ import typer
 
 from jimbot.cli import terminal
 from jimbot.cli.start import keep_compiled
-from jimbot.errors import UsageError
+from jimbot.errors import UnreadableError, UsageError
 
 EPILOG = """Examples:
 
@@ -62,7 +62,9 @@ def replay(
 
 
 def _read(file: Path) -> str:
+    from jimbot.reading.plain import LARGEST_TEXT, file_text
+
     try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
+        return file_text(file, LARGEST_TEXT)
+    except UnreadableError as problem:
         raise UsageError(f"'{file}' cannot be read ({problem}); expected a transcript in JSON.") from problem

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from jimbot.errors import SettingsError, UsageError
+from jimbot.errors import SettingsError, UnreadableError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,8 +24,9 @@ PAGE = 120  # columns
 
 
 def complain(sentence: str) -> None:
-    """One red sentence on stderr (plain when stderr is not a terminal)."""
-    typer.secho(sentence, fg="red", err=True)
+    """One red sentence on stderr (plain when stderr is not a terminal); what cannot be shown is spelled out."""
+    encoding = sys.stderr.encoding or "utf-8"
+    typer.secho(sentence.encode(encoding, "backslashreplace").decode(encoding), fg="red", err=True)
 
 
 def note(sentence: str) -> None:
@@ -83,7 +84,7 @@ def pairs(values: list[str], flag: str = "--option") -> dict[str, Any]:
     >>> pairs(["horizon=4", "rules=classic", "calm=true"])
     {'horizon': 4, 'rules': 'classic', 'calm': True}
     """
-    import yaml
+    from jimbot.reading.yaml_values import yaml_value
 
     found: dict[str, Any] = {}
     for text in values:
@@ -93,10 +94,10 @@ def pairs(values: list[str], flag: str = "--option") -> dict[str, Any]:
                 f"'{text}' is not a setting; expected {flag} name=value, for instance {flag} horizon=4."
             )
         try:
-            found[name.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError as problem:
+            found[name.strip()] = yaml_value(value)
+        except UnreadableError as problem:
             raise SettingsError(
-                f"The value of {flag} {name} cannot be read: '{value}'. Quote it, or simplify."
+                f"The value of {flag} {name} cannot be read: '{value[:80]}' ({problem}). Quote it, or simplify."
             ) from problem
     return found
 

@@ -114,15 +114,13 @@ PROCESSES, FORMAT = "workers", "format"
 
 def _other_name(flag: str, value: str, given: dict[str, Any]) -> None:
     """Puts a flag with a name of its own where it belongs."""
-    import yaml
-
     from jimbot.games.contract import game_entry
 
     option = PROCESSES if flag == "num_workers" else FORMAT
     if flag == "num_workers" and given.get("learner") == "ray":
         given["num_env_runners"] = value
     elif option in game_entry(given["game"]).spec.options.__dataclass_fields__:
-        given["game_options"] = {**given.get("game_options", {}), option: yaml.safe_load(value)}
+        given["game_options"] = {**given.get("game_options", {}), **terminal.pairs([f"{option}={value}"])}
     else:
         raise UsageError(
             f"--{flag.replace('_', '-')} is {value}, but game '{given['game']}' has no {option} to choose"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from jimbot.errors import UsageError
+from jimbot.errors import UnreadableError, UsageError
 from jimbot.games.seeds import HELD_OUT, bank_seeds
+from jimbot.reading.plain import LARGEST_TEXT, file_text
 
 LARGEST_SEED = 2**64 - 1
 
@@ -35,9 +36,9 @@ def read_seeds_file(path: str | Path) -> np.ndarray:
     """One seed per line; blank lines and everything after # are ignored. A seed given twice is an error: it would
     count one game as two."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise UsageError(f"The seeds file {path} cannot be read: {problem}") from problem
+        text = file_text(path, LARGEST_TEXT)
+    except UnreadableError as problem:
+        raise UsageError(f"The seeds file {path} cannot be read: {problem}.") from problem
     line_of: dict[int, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         word = line.partition("#")[0].strip()

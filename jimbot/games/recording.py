@@ -7,15 +7,17 @@ form of its own (`GameEntry.recording`) is written in that one. `begin_recording
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from jimbot.errors import TranscriptError
+from jimbot.errors import TranscriptError, UnreadableError
 from jimbot.games.contract import BatchGame, available_games, game_entry, make
 from jimbot.games.hooks import RecordedGame, Recorder
+from jimbot.reading.plain import json_value
 
 FORMAT = "jimbot-game-recording"
 FORMAT_VERSION = 1
@@ -31,10 +33,9 @@ def begin_recording(game: BatchGame, seed: int, options: Mapping[str, Any]) -> R
 def read_recording(text: str, name: str = "The recording") -> RecordedGame:
     """A recorded game of any form; `name` is what a complaint calls it."""
     try:
-        document = json.loads(text)
-    except ValueError as problem:
-        where = f"line {problem.lineno}: {problem.msg}" if isinstance(problem, json.JSONDecodeError) else str(problem)
-        raise TranscriptError(f"{name} is damaged: {where}; expected JSON.") from problem
+        document = json_value(text)
+    except UnreadableError as problem:
+        raise TranscriptError(f"{name} is damaged: {problem}; expected JSON.") from problem
     document = document if isinstance(document, dict) else {}
     if document.get("format") == FORMAT:
         return Recording.from_document(document, name)
@@ -69,8 +70,15 @@ class Recording:
                 f"{name} has format_version {document.get('format_version')!r}; this JimBot replays {FORMAT_VERSION}."
             )
         for what, kind in _KINDS.items():
-            if not isinstance(document.get(what), kind):
+            if not isinstance(document.get(what), kind) or isinstance(document[what], bool):
                 raise TranscriptError(f"{name} is damaged: '{what}' is {document.get(what)!r}.")
+        if not 0 <= document["seed"] < 2**64 or not math.isfinite(document["total_return"]):
+            raise TranscriptError(
+                f"{name} is damaged: seed {document['seed']} and total_return {document['total_return']}; expected an "
+                "unsigned 64-bit number and a finite one."
+            )
+        if not document["actions"] or not all(isinstance(label, str) for label in document["actions"]):
+            raise TranscriptError(f"{name} is damaged: 'actions' must name at least one move, each as text.")
         spec = game_entry(document["game"]).spec
         if document["game_version"] != spec.version:
             raise TranscriptError(
@@ -95,7 +103,7 @@ class Recording:
                 yield game, action
                 game.step(np.array([action]))
                 total += float(game.reward[0])
-            if abs(total - self.total_return) > 1e-3 * max(1.0, abs(total)):
+            if not abs(total - self.total_return) <= 1e-3 * max(1.0, abs(total)):  # so put, NaN never passes
                 raise TranscriptError(
                     f"The recording of seed {self.seed} does not end as recorded (return {total:g} instead of "
                     f"{self.total_return:g}); it was changed, or written by other rules."

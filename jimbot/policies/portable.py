@@ -13,12 +13,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from jimbot.errors import CheckpointError, UsageError
+from jimbot.errors import CheckpointError, UnreadableError, UsageError
 from jimbot.games.contract import available_games, game_entry
 from jimbot.games.spec import GameSpec
 from jimbot.policies import masking
 from jimbot.policies.contract import Decision, Policy
 from jimbot.policies.scripted import RANDOM, RandomPolicy, scripted_policy, uniform
+from jimbot.reading.models import LARGEST_MODEL, checked_model
+from jimbot.reading.plain import file_bytes
 from jimbot.runs.checkpoint import check_matches, find_checkpoint, load_checkpoint, manifest_in_npz
 from jimbot.runs.manifest import Manifest, parse_manifest
 from jimbot.runs.shipped import shipped_games
@@ -61,6 +63,10 @@ class OnnxPolicy:
         """A policy from a serialised ONNX model; `threads` is for one decision call, 0 for all cores."""
         import onnxruntime
 
+        try:
+            checked_model(model)
+        except UnreadableError as problem:
+            raise CheckpointError(f"The model '{name}' is damaged, or no policy of JimBot: {problem}.") from problem
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
@@ -70,7 +76,9 @@ class OnnxPolicy:
         except Exception as problem:  # the library has its own exception types, all of which mean: not a usable model
             reason = str(problem).splitlines()[0]
             raise CheckpointError(f"The model '{name}' is damaged or not ONNX: {reason}") from problem
-        return cls(session, name)
+        policy = cls(session, name)
+        policy.act(np.zeros((1, policy.observation_size)), np.ones((1, policy.num_actions)))  # refused here, not later
+        return policy
 
     @classmethod
     def from_checkpoint(cls, path: str | Path, threads: int = 1) -> Self:
@@ -93,12 +101,32 @@ class OnnxPolicy:
                 f"Policy '{self.name}' got observation {observation.shape} and legal_mask {legal.shape}; "
                 f"expected {expected[0]} and {expected[1]}. It belongs to another game."
             )
-        log_probability, values = self._session.run(OUTPUTS, {INPUTS[0]: observation, INPUTS[1]: legal})
+        log_probability, values = self._answers(observation, legal)
         if deterministic:
             actions = masking.best(log_probability, legal)
         else:
             actions = masking.sample(log_probability, legal, uniform(key or self._luck, len(legal)))
         return Decision(actions.astype(np.int64), masking.probabilities(log_probability, legal), values)
+
+    def _answers(self, observation: np.ndarray, legal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the model computes, which must be numbers for every row and action."""
+        try:
+            log_probability, values = self._session.run(OUTPUTS, {INPUTS[0]: observation, INPUTS[1]: legal})
+        except Exception as problem:  # the library has its own exception types
+            reason = str(problem).splitlines()[0]
+            raise CheckpointError(f"Policy '{self.name}' cannot be computed: {reason}") from problem
+        if np.shape(log_probability) != legal.shape or np.shape(values) != (len(legal),):
+            raise CheckpointError(
+                f"Policy '{self.name}' answers log_probabilities {np.shape(log_probability)} and value "
+                f"{np.shape(values)}; expected {legal.shape} and {(len(legal),)}. It is no policy of JimBot."
+            )
+        # The highest of a row is NaN where any of it is.
+        if not (np.isfinite(log_probability.max(axis=1)).all() and np.isfinite(values).all()):
+            raise CheckpointError(
+                f"Policy '{self.name}' answers with values that are not finite numbers; its parameters are broken. Use "
+                "an earlier checkpoint."
+            )
+        return log_probability, values
 
 
 def load_policy(
@@ -162,9 +190,9 @@ def with_metadata(model: bytes, manifest: Manifest) -> bytes:
 
 def _from_onnx_file(path: Path, spec: GameSpec | None, threads: int) -> tuple[Policy, Manifest | None]:
     try:
-        model = path.read_bytes()
-    except OSError as problem:
-        raise CheckpointError(f"{path} cannot be read: {problem.strerror}. Give an existing .onnx file.") from problem
+        model = file_bytes(path, LARGEST_MODEL)
+    except UnreadableError as problem:
+        raise CheckpointError(f"{path} cannot be read: {problem}. Give an existing .onnx file.") from problem
     policy = OnnxPolicy.from_bytes(model, str(path), threads)
     manifest = None
     if MANIFEST_KEY in policy.metadata:

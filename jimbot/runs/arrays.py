@@ -1,22 +1,21 @@
 """Named arrays in npz files, strictly: plain numbers and text, never pickle, nothing a hostile file could inflate.
 
 Any NumPy reads what is written here (`numpy.load`). Reading is stricter than `numpy.load`: entries must be stored
-uncompressed, as we write them, and each header must announce exactly the bytes that follow, so a file can never ask
-for more memory than its own size.
+uncompressed, as we write them, one after the other, and each header must announce exactly the bytes that follow, so a
+file can never ask for more memory than its own size.
 """
 
 from __future__ import annotations
 
-import io
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from jimbot.errors import CheckpointError, UsageError
+from jimbot.errors import CheckpointError, UnreadableError, UsageError
+from jimbot.reading.arrays import KINDS, entry_bytes, npy_array, open_archive
 
-_KINDS = "biufcU"  # booleans, integers, floats, complex, text
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # a fixed time stamp: equal arrays make equal files
 
 
@@ -25,7 +24,7 @@ def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
             value = np.asarray(array)
-            if value.dtype.kind not in _KINDS:
+            if value.dtype.kind not in KINDS:
                 raise UsageError(f"Array '{name}' is {value.dtype}; only numbers and text can be stored.")
             entry = zipfile.ZipInfo(f"{name}.npy", _EARLIEST)
             with archive.open(entry, "w", force_zip64=True) as file:
@@ -35,30 +34,19 @@ def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 def read_npz(path: Path) -> dict[str, np.ndarray]:
     """The named arrays of an npz file written by `write_npz`."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_archive(path) as archive:
             return {_name(entry): _array(archive, entry) for entry in archive.infolist()}
     except FileNotFoundError as problem:
         raise CheckpointError(f"{path} does not exist; expected an npz file of JimBot.") from problem
-    except (OSError, ValueError, EOFError, SyntaxError, NotImplementedError, zipfile.BadZipFile) as problem:
-        raise CheckpointError(f"{path} is damaged or not an npz file of JimBot: {problem}") from problem
+    except UnreadableError as problem:
+        raise CheckpointError(f"{path} is damaged or not an npz file of JimBot: {problem}.") from problem
 
 
 def _name(entry: zipfile.ZipInfo) -> str:
     if entry.compress_type != zipfile.ZIP_STORED or not entry.filename.endswith(".npy"):
-        raise ValueError(f"entry '{entry.filename}' is not an array stored as is.")
+        raise UnreadableError(f"entry '{entry.filename}' is not an array stored as is")
     return entry.filename.removesuffix(".npy")
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
-    data = archive.read(entry)
-    file = io.BytesIO(data)
-    version = np.lib.format.read_magic(file)
-    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = header(file)
-    count = 1
-    for size in shape:  # Python integers: a hostile shape cannot overflow
-        count *= int(size)
-    if dtype.kind not in _KINDS or count * dtype.itemsize != len(data) - file.tell():
-        raise ValueError(f"entry '{entry.filename}' announces {dtype}{shape} but holds {len(data)} bytes.")
-    file.seek(0)
-    return np.lib.format.read_array(file, allow_pickle=False)
+    return npy_array(entry_bytes(archive, entry, entry.compress_size), entry.filename)

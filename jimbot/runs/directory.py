@@ -14,7 +14,9 @@ from typing import Any, Self
 
 import yaml
 
-from jimbot.errors import SettingsError, StorageError, UsageError
+from jimbot.errors import SettingsError, StorageError, UnreadableError, UsageError
+from jimbot.reading.plain import file_text
+from jimbot.reading.yaml_values import yaml_value
 from jimbot.runs.checkpoint import CHECKPOINTS, CheckpointStore
 from jimbot.runs.files import make_directory, storing, sweep, sync_directory, write_atomically
 
@@ -88,16 +90,12 @@ class RunDirectory:
 
     def read_config(self) -> dict[str, Any] | None:
         """The stored settings, or None if the run has none yet."""
-        try:
-            text = self.config_path.read_text(encoding="utf-8")
-        except FileNotFoundError:
+        if not self.config_path.exists():
             return None
-        except (OSError, UnicodeDecodeError) as problem:
-            raise SettingsError(f"{self.config_path} cannot be read: {problem}") from problem
         try:
-            config = yaml.safe_load(text)
-        except yaml.YAMLError as problem:
-            raise SettingsError(f"{self.config_path} is not YAML: {problem}") from problem
+            config = yaml_value(file_text(self.config_path))
+        except UnreadableError as problem:
+            raise SettingsError(f"{self.config_path} cannot be read: {problem}.") from problem
         if not isinstance(config, dict):
             raise SettingsError(f"{self.config_path} holds no settings; expected a mapping of names to values.")
         return config

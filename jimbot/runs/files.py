@@ -12,7 +12,6 @@ exists, so `visible_directories` counts an aside without its successor as the di
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import secrets
 import shutil
@@ -22,7 +21,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from jimbot.errors import StorageError
+from jimbot.errors import StorageError, UnreadableError
+from jimbot.reading.plain import file_text, json_value
 
 TEMPORARY = ".tmp-"
 ASIDE = ".aside-"
@@ -150,8 +150,8 @@ def sync_directory(path: Path) -> None:
 def read_text(path: Path) -> str | None:
     """The text of a small file, or None if it is missing or not text."""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        return file_text(path)
+    except UnreadableError:
         return None
 
 
@@ -159,8 +159,8 @@ def read_json(path: Path) -> Any:
     """The value in a JSON file, or None if it is missing or not JSON."""
     text = read_text(path)
     try:
-        return None if text is None else json.loads(text)
-    except ValueError:
+        return None if text is None else json_value(text, constants=True)
+    except UnreadableError:
         return None
 
 

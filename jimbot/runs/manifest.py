@@ -6,7 +6,6 @@ size and digest of every other file, so damage is found before anything is used.
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -17,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 import jimbot
-from jimbot.errors import CheckpointError
+from jimbot.errors import CheckpointError, UnreadableError
+from jimbot.reading.plain import json_value
 
 if TYPE_CHECKING:
     from jimbot.games.spec import GameSpec
@@ -122,8 +122,8 @@ class Manifest(MadeForGame):
 def parse_manifest(text: str | bytes, where: str | Path) -> Manifest:
     """A manifest from its JSON text, whatever released format it has; `where` is for the error sentence."""
     try:
-        raw = json.loads(text)
-    except ValueError as problem:
+        raw = json_value(text)
+    except UnreadableError as problem:
         raise CheckpointError(f"{where} is damaged: its manifest is not JSON ({problem}).") from problem
     version = raw.get("format_version") if isinstance(raw, dict) else None
     if not isinstance(version, int) or isinstance(version, bool):

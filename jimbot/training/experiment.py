@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.errors import SettingsError, UnknownNameError, UsageError
+from jimbot.errors import SettingsError, UnknownNameError, UnreadableError, UsageError
+from jimbot.reading.plain import file_text, json_value
 from jimbot.runs.files import make_directory, write_atomically
+from jimbot.runs.sinks.jsonl import read_rows
 from jimbot.training.framework import create_trainer
 from jimbot.training.metrics import print_comparison_table
 from jimbot.training.settings.record import read_yaml
@@ -190,7 +192,7 @@ class MultiAlgorithmBenchmark:
         if not path.is_file():
             return None
         try:
-            stored = json.loads(path.read_text())
+            stored = json_value(file_text(path), constants=True)
             if stored["experiment"] != _plain(experiment):
                 raise SettingsError(
                     f"Experiment '{experiment.name}' under {self.root} was finished with other settings. "
@@ -199,7 +201,7 @@ class MultiAlgorithmBenchmark:
             values = stored["result"] | {"seconds": 0.0}
             values["curve"] = [(int(step), float(value)) for step, value in values["curve"]]
             return ExperimentResult(**values)
-        except (KeyError, TypeError, ValueError) as problem:
+        except (UnreadableError, KeyError, TypeError, ValueError) as problem:
             raise SettingsError(f"{path} is damaged: {problem}. Remove it to run the experiment again.") from problem
 
 
@@ -243,8 +245,7 @@ def _plain(experiment: ExperimentConfig) -> Any:
 
 
 def _curve(path: Path) -> list[tuple[int, float]]:
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
-    return [(row["step"], row[CURVE]) for row in rows if CURVE in row]
+    return [(row["step"], row[CURVE]) for row in read_rows(path) if CURVE in row]
 
 
 __all__ = [

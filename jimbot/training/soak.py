@@ -25,6 +25,7 @@ from jimbot.errors import TrainingError
 from jimbot.runs.checkpoint import CheckpointStore, load_checkpoint
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.files import write_atomically
+from jimbot.runs.sinks.jsonl import last_row
 from jimbot.training.memory.relief import tree_bytes
 
 POLL_SECONDS = 0.5
@@ -136,7 +137,7 @@ def soak(
         lost_steps=lost,
         memory_mb=max((sample.megabytes for sample in samples), default=0.0),
         memory_slope_mb_per_hour=memory_slope(samples),
-        illegal_actions=int(_last_row(run).get("health/illegal_actions", 0)),
+        illegal_actions=int((last_row(run.metrics_path) or {}).get("health/illegal_actions", 0)),
         worker_kills=worker_kills,
         workers_lost=workers_lost,
     )
@@ -156,7 +157,7 @@ def _kill_worker(training: int) -> int:
 
 def _workers_lost(run: RunDirectory) -> int:
     """How many of the game's processes the present training process has lost by its own count."""
-    return int(_last_row(run).get("health/worker_died", 0))
+    return int((last_row(run.metrics_path) or {}).get("health/worker_died", 0))
 
 
 def _wait_until_counted(process: subprocess.Popen[bytes], run: RunDirectory, killed: int) -> None:
@@ -212,23 +213,4 @@ def _checkpoint_step(run: RunDirectory) -> int:
 
 
 def _logged_step(run: RunDirectory) -> int:
-    return int(_last_row(run).get("step", 0))
-
-
-def _last_row(run: RunDirectory) -> dict[str, Any]:
-    """The newest complete row of the metrics."""
-    import json
-
-    try:
-        with open(run.metrics_path, "rb") as file:
-            file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - 65536))
-            lines = file.read().split(b"\n")[:-1]
-    except OSError:
-        return {}
-    for line in reversed(lines):
-        try:
-            return json.loads(line)
-        except ValueError:
-            continue
-    return {}
+    return int((last_row(run.metrics_path) or {}).get("step", 0))

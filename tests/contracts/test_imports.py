@@ -24,6 +24,7 @@ LAYERS = (
     ("services", "viewer", "advisor", "knowledge", "evaluation", "training", "planning"),
     ("runs", "policies", "envs", "proto", "clients"),
     ("games",),
+    ("reading",),
 )
 EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.moved")  # version, door, errors: in no room
 
@@ -36,6 +37,10 @@ GAME_COMMONS = (
 # (files, libraries they may import at the top, libraries they may import only inside a function). Rows add up.
 LIBRARIES = (
     ("*", {"numpy"}, set()),
+    # reading: a format's library is imported by the reader of that format
+    ("reading/yaml_values.py", {"yaml"}, set()),
+    ("reading/models.py", set(), {"onnx", "google"}),  # google: the errors of the messages ONNX is made of
+    ("reading/tensors.py", set(), {"torch"}),
     # games: rules with their own engine library; rich only where a board is drawn
     ("games/pure_game.py", set(), {"jax"}),  # default whole-batch forms; a NumPy game must not pay for them
     ("games/functional*.py", {"jax"}, set()),
@@ -118,9 +123,9 @@ OWN_EXTRA = (
 )
 # Generated, so they name the missing library in Python's own words; the rooms that use them say which extra it is.
 GENERATED = ("jimbot.proto.*_pb2_grpc",)
-WITHOUT_JAX = ("jimbot.errors", "jimbot.games.contract", "jimbot.games.checker", "jimbot.games.balatro",
-               "jimbot.policies", "jimbot.runs", "jimbot.evaluation", "jimbot.envs", "jimbot.cli",
-               "jimbot.proto", "jimbot.clients", "jimbot.services")  # fmt: skip
+WITHOUT_JAX = ("jimbot.errors", "jimbot.reading", "jimbot.games.contract", "jimbot.games.checker",
+               "jimbot.games.balatro", "jimbot.policies", "jimbot.runs", "jimbot.evaluation", "jimbot.envs",
+               "jimbot.cli", "jimbot.proto", "jimbot.clients", "jimbot.services")  # fmt: skip
 WITHOUT_JAX_EXCEPT = "jimbot.policies.jax"  # prefix of modules that are jax's own
 
 

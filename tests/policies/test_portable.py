@@ -140,7 +140,7 @@ def test_files_that_are_no_policies_are_one_sentence(tmp_path: Path) -> None:
     other = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     (tmp_path / "other.onnx").write_bytes(other.SerializeToString())
     for name, words in {
-        "text.onnx": "damaged or not ONNX",
+        "text.onnx": "damaged, or no policy of JimBot",
         "missing.onnx": "cannot be read",
         "other.onnx": "a JimBot policy has observation and legal_mask in",
         "text.npz": "damaged or not an npz",

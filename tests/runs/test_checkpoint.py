@@ -245,7 +245,7 @@ def test_an_npz_cannot_ask_for_more_memory_than_its_size(tmp_path: Path) -> None
         archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
     np.savez_compressed(tmp_path / "bomb.npz", x=np.zeros(10_000_000))
     for name in ("huge.npz", "bomb.npz"):
-        with pytest.raises(CheckpointError, match=r"entry 'x\.npy'"):
+        with pytest.raises(CheckpointError, match=r"'x\.npy'"):
             read_npz(tmp_path / name)
 
 

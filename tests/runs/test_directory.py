@@ -44,7 +44,7 @@ def test_the_same_command_continues_the_same_run(tmp_path: Path) -> None:
 def test_a_new_run_has_no_settings_and_broken_settings_are_named(tmp_path: Path) -> None:
     with RunDirectory(tmp_path, "mine").open_or_create() as run:
         assert run.read_config() is None
-        for text, words in (("a: [", "not YAML"), ("just text", "holds no settings")):
+        for text, words in (("a: [", "cannot be read: line 1"), ("just text", "holds no settings")):
             run.config_path.write_text(text)
             with pytest.raises(SettingsError, match=words):
                 run.read_config()

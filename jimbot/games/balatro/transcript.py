@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.errors import IllegalActionError, TranscriptError, UsageError
+from jimbot.errors import IllegalActionError, TranscriptError, UnreadableError, UsageError
 from jimbot.games.balatro.encoding import action_table
 from jimbot.games.balatro.rules import decisions
 from jimbot.games.balatro.rules.content import BLINDS, CHALLENGES, DECKS, HANDS, STAKES, TAGS, VOUCHERS
@@ -34,6 +34,7 @@ from jimbot.games.balatro.view import describe as words
 from jimbot.games.balatro.view.move_text import Move, read_move, write_move
 from jimbot.games.balatro.view.names import find_deck, find_id, find_stake
 from jimbot.games.contract import BatchGame
+from jimbot.reading.plain import LARGEST_TEXT, file_text, json_value
 
 FORMAT = "jimbot-balatro-transcript"
 FORMAT_VERSION = 1
@@ -75,11 +76,9 @@ class Transcript:
     def from_json(cls, text: str, name: str = "The transcript") -> Transcript:
         """Reads a recording; `name` is what a complaint calls it."""
         try:
-            document = json.loads(text)
-        except json.JSONDecodeError as problem:
-            raise TranscriptError(
-                f"{name} is damaged: line {problem.lineno}: {problem.msg}; expected JSON."
-            ) from problem
+            document = json_value(text)
+        except UnreadableError as problem:
+            raise TranscriptError(f"{name} is damaged: {problem}; expected JSON.") from problem
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise TranscriptError(f"{name} is no transcript of a Balatro game; expected the format '{FORMAT}'.")
         for what, known in (("format_version", FORMAT_VERSION), ("game_version", VERSION)):
@@ -110,8 +109,8 @@ class Transcript:
     def load(cls, path: Path) -> Transcript:
         """Reads a recording from a file."""
         try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as problem:
+            text = file_text(path, LARGEST_TEXT)
+        except UnreadableError as problem:
             raise TranscriptError(f"'{path}' cannot be read ({problem}); expected a transcript in JSON.") from problem
         return cls.from_json(text, f"'{path}'")
 

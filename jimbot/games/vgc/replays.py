@@ -6,16 +6,16 @@ node/spectator.js for what can be known from it; unknown choices are sets of lab
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from jimbot.errors import SimulatorError, UsageError
+from jimbot.errors import SimulatorError, UnreadableError, UsageError
 from jimbot.games.vgc import fields, orders, rewards
 from jimbot.games.vgc.reader import Reader
+from jimbot.reading.plain import file_text, json_value
 
 SUFFIXES = (".json", ".log", ".txt")
 LARGEST = 16 * 2**20  # bytes of one replay
@@ -59,14 +59,13 @@ def replay_files(path: Path) -> list[Path]:
 def replay_log(path: Path) -> str:
     """The protocol text of a replay file."""
     try:
-        if path.stat().st_size > LARGEST:
-            raise ReplayError(f"{path.name} is larger than any replay ({path.stat().st_size:,} bytes).")
-        text = path.read_text(encoding="utf-8")
+        text = file_text(path, LARGEST)
         if path.suffix != ".json":
             return text
-        log = json.loads(text).get("log")
-    except (OSError, UnicodeDecodeError, ValueError, AttributeError) as problem:
-        raise ReplayError(f"{path.name} cannot be read: {problem}") from problem
+        document = json_value(text)
+    except UnreadableError as problem:
+        raise ReplayError(f"{path.name} cannot be read: {problem}.") from problem
+    log = document.get("log") if isinstance(document, dict) else None
     if isinstance(log, list):
         log = "\n".join(str(line) for line in log)
     if not isinstance(log, str):

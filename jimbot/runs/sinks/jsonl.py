@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
+from jimbot.errors import UnreadableError
+from jimbot.reading.plain import json_value
 from jimbot.runs.files import write_atomically
 from jimbot.runs.sinks.contract import Sink
 
@@ -91,7 +93,7 @@ class EventLogSink(Sink):
 
 def _parse(line: bytes) -> dict[str, Any] | None:
     try:
-        row = json.loads(line)
-    except ValueError:
+        row = json_value(line)
+    except UnreadableError:
         return None
     return row if isinstance(row, dict) and isinstance(row.get("step"), int) else None

@@ -18,10 +18,7 @@ Rewards are kept instead of returns, so discount and reward transform are chosen
 
 from __future__ import annotations
 
-import io
-import json
 import zipfile
-import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,8 +28,10 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 import jimbot
-from jimbot.errors import DatasetError
+from jimbot.errors import DatasetError, UnreadableError
 from jimbot.games.spec import GameSpec
+from jimbot.reading.arrays import HEADER, entry_bytes, entry_of, npy_array, open_archive
+from jimbot.reading.plain import json_value
 from jimbot.runs.files import file_in_progress, storing
 from jimbot.runs.manifest import MadeForGame
 
@@ -45,7 +44,7 @@ _DEFLATE_LEVEL = 6
 _LARGEST_CHUNK = 1 << 20  # rows; a file that announces more is not ours
 _LARGEST_INFO = 1 << 26  # bytes
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
-_DAMAGE = (OSError, ValueError, EOFError, KeyError, SyntaxError, NotImplementedError, zlib.error, zipfile.BadZipFile)
+_MOST_ROWS_PER_BYTE = 16  # of the whole file; no row is ever packed into a sixteenth of a byte
 
 
 class DatasetInfo(MadeForGame):
@@ -176,11 +175,11 @@ class Dataset:
 
         path = Path(path)
         try:
-            archive = zipfile.ZipFile(path)
+            archive = open_archive(path)
         except FileNotFoundError as problem:
             raise DatasetError(f"There is no dataset {path}. Make one with: jimbot record GAME.") from problem
-        except (OSError, zipfile.BadZipFile) as problem:
-            raise DatasetError(f"{path} is damaged or not a dataset of JimBot: {problem}") from problem
+        except UnreadableError as problem:
+            raise DatasetError(f"{path} is damaged or not a dataset of JimBot: {problem}.") from problem
         try:
             info = read_info(archive, path)
             if spec is None:
@@ -262,13 +261,10 @@ class Dataset:
         """One array, which must be exactly what is expected: a file cannot ask for more memory than that."""
         expected = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         try:
-            entry = self._archive.getinfo(f"{name}.npy")
-            if not 0 <= entry.file_size - expected <= 4096:  # 4096: more than any header
-                raise ValueError(f"{name} has {entry.file_size} bytes, expected {expected}")
-            file = io.BytesIO(self._archive.read(entry))
-            array = np.lib.format.read_array(file, allow_pickle=False)
-        except _DAMAGE as problem:
-            raise self._damaged(str(problem).strip("'\"")) from problem
+            entry = entry_of(self._archive, f"{name}.npy")
+            array = npy_array(entry_bytes(self._archive, entry, expected + HEADER), name)
+        except UnreadableError as problem:
+            raise self._damaged(str(problem)) from problem
         if array.shape != shape or array.dtype != dtype:
             raise self._damaged(f"{name} is {array.dtype}{array.shape}, expected {np.dtype(dtype)}{shape}")
         return array
@@ -280,12 +276,9 @@ class Dataset:
 def read_info(archive: zipfile.ZipFile, path: Path) -> DatasetInfo:
     """What the dataset says about itself, in any released format."""
     try:
-        if archive.getinfo(INFO).file_size > _LARGEST_INFO:
-            raise ValueError(f"{INFO} is too large")
-        raw = json.loads(archive.read(INFO))
-    except _DAMAGE as problem:
-        reason = str(problem).strip("'\"")
-        raise DatasetError(f"{path} is damaged or not a dataset of JimBot: {reason}") from problem
+        raw = json_value(entry_bytes(archive, entry_of(archive, INFO), _LARGEST_INFO))
+    except UnreadableError as problem:
+        raise DatasetError(f"{path} is damaged or not a dataset of JimBot: {problem}.") from problem
     version = raw.get("format_version") if isinstance(raw, dict) else None
     if version != FORMAT_VERSION:
         raise DatasetError(
@@ -300,6 +293,8 @@ def read_info(archive: zipfile.ZipFile, path: Path) -> DatasetInfo:
         raise DatasetError(f"Dataset {path} is damaged: field '{field}': {first['msg']}.") from problem
     if any(not 0 < rows <= _LARGEST_CHUNK for rows in info.chunks):
         raise DatasetError(f"Dataset {path} is damaged: a chunk of {max(info.chunks)} rows. Record it again.")
+    if sum(info.chunks) > _MOST_ROWS_PER_BYTE * path.stat().st_size:
+        raise DatasetError(f"Dataset {path} is damaged: {sum(info.chunks):,} rows in so small a file. Record it again.")
     return info
 
 

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from jimbot.errors import CheckpointError, SettingsError
+from jimbot.errors import CheckpointError, SettingsError, UnreadableError
 from jimbot.games.contract import game_entry
 from jimbot.policies.contract import Policy
 from jimbot.policies.portable import OnnxPolicy
 from jimbot.policies.scripted import scripted_names, scripted_policy
+from jimbot.reading.plain import json_value
 from jimbot.runs.checkpoint import check_matches, find_checkpoint, load_checkpoint
 from jimbot.training.league.opponents import SELF, League, Member, Seats
 from jimbot.training.settings.record import TrainSettings
@@ -105,9 +106,9 @@ def league_state(seats: Seats, games: int | None = None) -> dict[str, np.ndarray
 def restore_league(seats: Seats, state: Mapping[str, np.ndarray], game: str) -> None:
     """Puts the league and its seats back to what `league_state` saw."""
     try:
-        table = json.loads(str(state[_TABLE]))
-        luck, sitting = json.loads(str(state[_LUCK])), state[_SEATS]
-    except (KeyError, ValueError) as problem:
+        table = json_value(str(state[_TABLE]))
+        luck, sitting = json_value(str(state[_LUCK])), state[_SEATS]
+    except (KeyError, UnreadableError) as problem:
         raise CheckpointError("The checkpoint holds no league; it is of a run without one.") from problem
     if len(sitting) != seats.game.num_envs:
         raise CheckpointError(f"The checkpoint seats {len(sitting)} games; this run plays {seats.game.num_envs}.")

@@ -11,14 +11,14 @@ at the next start: lines of a generation that did not end are dropped, and takin
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from jimbot.errors import CheckpointError, SettingsError
+from jimbot.errors import CheckpointError, SettingsError, UnreadableError
+from jimbot.reading.plain import json_value
 from jimbot.runs.checkpoint import CheckpointStore, load_checkpoint
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.files import make_directory, read_text, write_atomically
@@ -192,8 +192,8 @@ def read_lineage(folder: Path) -> list[Line]:
     """Every line of a population's history, by generation and member."""
     path = folder / LINEAGE
     try:
-        return [Line(**json.loads(line)) for line in (read_text(path) or "").splitlines()]
-    except (ValueError, ValidationError) as problem:
+        return [Line(**json_value(line)) for line in (read_text(path) or "").splitlines()]
+    except (UnreadableError, TypeError, ValidationError) as problem:
         raise CheckpointError(f"{path} is damaged: {problem}. Use --fresh to start over.") from problem
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from jimbot.errors import CheckpointError
+from jimbot.errors import CheckpointError, UnreadableError
+from jimbot.reading.plain import json_value
 
 TREE = "tree"
 # Kinds of nodes in the JSON tree: [kind, content]; numbers and text stand for themselves.
@@ -32,8 +33,8 @@ def from_arrays(arrays: Mapping[str, np.ndarray]) -> Any:
     if TREE not in arrays:
         raise CheckpointError("The checkpoint holds no state of RLlib; it was not made by learner ray.")
     try:
-        return _decode(json.loads(str(arrays[TREE])), arrays)
-    except (json.JSONDecodeError, KeyError, TypeError, ValueError) as problem:
+        return _decode(json_value(str(arrays[TREE])), arrays)
+    except (UnreadableError, KeyError, TypeError, ValueError) as problem:
         raise CheckpointError(f"The checkpoint's state of RLlib is damaged: {problem}.") from problem
 
 

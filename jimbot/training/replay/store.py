@@ -220,6 +220,7 @@ class ReplayStore:
         self.head = self.frame_bytes = self.steps = 0
         for number, serial in enumerate(range(first, newest)):
             frame = arrays["frames"][starts[number] : starts[number + 1]]
+            check_frame(frame.data, SEGMENT_STEPS * self.row_bytes)
             if same:
                 self._write(frame, int(arrays["offset"][number]))
             else:
@@ -380,6 +381,19 @@ def _table_bytes(segments: int) -> int:
     per_segment = sum(np.dtype(dtype).itemsize for dtype in _SEGMENT_DTYPES.values())
     tree = SumTree.bytes_needed(segments * SEGMENT_STEPS) if segments > 1 else 16 * SEGMENT_STEPS
     return segments * (SEGMENT_STEPS * per_row + per_segment) + tree
+
+
+def check_frame(frame: memoryview, size: int) -> None:
+    """Refuses a stored segment that would unpack to anything but its rows."""
+    try:
+        announced = zstandard.get_frame_parameters(frame).content_size
+    except zstandard.ZstdError as problem:
+        raise CheckpointError(f"The stored replay is damaged: {problem}. Use another checkpoint.") from problem
+    if announced != size:
+        raise CheckpointError(
+            f"The stored replay is damaged: a segment unpacks to {announced:,} bytes instead of {size:,}. Use another "
+            "checkpoint."
+        )
 
 
 def check_arrays(arrays: dict[str, np.ndarray], row_bytes: int) -> None:

@@ -16,10 +16,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from jimbot.errors import SettingsError
+from jimbot.errors import SettingsError, UnreadableError
+from jimbot.reading.plain import file_text
+from jimbot.reading.yaml_values import yaml_value
 from jimbot.training.settings.batch import LARGE_BATCH_GAMES, fit_batch
 from jimbot.training.settings.groups import (
     CurriculumSettings,
@@ -207,6 +208,7 @@ def checked_settings(values: Mapping[str, Any]) -> TrainSettings:
     return settings
 
 
+LARGEST_SETTINGS = 2**20  # bytes of a settings file
 DEFAULTS = TrainSettings().flat("python")
 Record = TypeVar("Record", bound=RunSettings)
 
@@ -240,16 +242,19 @@ def check_start(settings: TrainSettings) -> None:
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """A settings file as plain values."""
+    if not path.exists():
+        raise SettingsError(f"There is no settings file '{path}'. Check the path.")
     try:
-        values = yaml.safe_load(path.read_text())
-    except FileNotFoundError as problem:
-        raise SettingsError(f"There is no settings file '{path}'. Check the path.") from problem
-    except (yaml.YAMLError, UnicodeDecodeError, OSError) as problem:
-        raise SettingsError(f"Settings file '{path}' cannot be read: {' '.join(str(problem).split())}") from problem
+        values = yaml_value(file_text(path, LARGEST_SETTINGS))
+    except UnreadableError as problem:
+        raise SettingsError(f"Settings file '{path}' cannot be read: {problem}.") from problem
     if values is None:
         return {}
     if not isinstance(values, dict):
         raise SettingsError(f"Settings file '{path}' holds a {type(values).__name__}; expected `name: value` lines.")
+    for name in values:
+        if not isinstance(name, str):
+            raise SettingsError(f"Settings file '{path}' has the name {name!r}; expected `name: value` lines.")
     return values
 
 
@@ -268,5 +273,16 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
         place = values
         for parent in parents:
             place = place.setdefault(parent, {})
-        place[last] = yaml.safe_load(text) if text else None
+            if not isinstance(place, dict):
+                raise SettingsError(f"--set gives {parent} a value and {path} one inside it; leave out one of the two.")
+        if isinstance(place.get(last), dict):
+            raise SettingsError(f"--set gives {path} a value and names inside it others; leave out one of the two.")
+        place[last] = _assigned(path, text)
     return values
+
+
+def _assigned(path: str, text: str) -> Any:
+    try:
+        return yaml_value(text)
+    except UnreadableError as problem:
+        raise SettingsError(f"The value of --set {path} cannot be read: {problem}.") from problem

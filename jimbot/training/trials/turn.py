@@ -14,8 +14,9 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from jimbot.errors import TrainingError
+from jimbot.errors import TrainingError, UnreadableError
 from jimbot.games.contract import game_entry
+from jimbot.reading.plain import json_value
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.files import make_directory, read_text, write_atomically
 from jimbot.training.framework import learner_class
@@ -92,8 +93,8 @@ def turns_of(folder: Path) -> list[Turn]:
     turns = []
     for line in (read_text(folder / TURNS) or "").splitlines():
         try:
-            turns.append(Turn(**json.loads(line)))
-        except (ValueError, TypeError):
+            turns.append(Turn(**json_value(line, constants=True)))
+        except (UnreadableError, TypeError):
             continue
     return turns
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import zstandard
 
 from jimbot.errors import CheckpointError, SettingsError, TrainingError
 from jimbot.training.replay.files import load_store, save_store
@@ -186,6 +187,18 @@ def test_parts_that_do_not_fit_together_are_refused() -> None:
         wrong = {**arrays, name: np.full_like(arrays[name], value)}
         with pytest.raises(CheckpointError, match="do not fit together"):
             filled(0)[0].load_arrays(wrong)
+
+
+def test_a_segment_that_would_unpack_to_more_than_its_rows_is_refused() -> None:
+    arrays = filled(16)[0].arrays()
+    bomb = zstandard.ZstdCompressor().compress(b"\0" * 10_000_000)
+    first, rest = int(arrays["size"][0]), arrays["frames"]
+    grown = len(bomb) - first
+    arrays["frames"] = np.concatenate([np.frombuffer(bomb, np.uint8), rest[first:]])
+    arrays["size"] = np.concatenate([[len(bomb)], arrays["size"][1:]]).astype(arrays["size"].dtype)
+    arrays["offset"] = arrays["offset"] + np.where(np.arange(len(arrays["offset"])) > 0, grown, 0)
+    with pytest.raises(CheckpointError, match="unpacks to 10,000,000 bytes"):
+        filled(0)[0].load_arrays(arrays)
 
 
 def test_an_empty_store_and_a_limit_too_small_say_so() -> None:

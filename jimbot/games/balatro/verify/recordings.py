@@ -6,15 +6,12 @@ like the files they stand beside.
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jimbot.errors import UsageError
+from jimbot.errors import UnreadableError, UsageError
 from jimbot.games.balatro.verify.pools import check_pools
 from jimbot.games.balatro.verify.real_game import check_real_game
 from jimbot.games.balatro.verify.rng_units import check_rng_units
@@ -22,6 +19,7 @@ from jimbot.games.balatro.verify.scoring import check_scoring
 from jimbot.games.balatro.verify.seeds import check_seeds
 from jimbot.games.balatro.verify.traces import check_traces
 from jimbot.games.verification import FileReport
+from jimbot.reading.plain import LARGEST_TEXT, as_text, file_bytes, gunzipped, json_value
 
 
 @dataclass(frozen=True)
@@ -76,9 +74,9 @@ def read_recording(path: Path) -> Any:
     if kind is None:
         raise UsageError(f"'{path.name}' is no recording by its name; see the names in tests/golden/balatro/README.md.")
     try:
-        raw = path.read_bytes()
-        text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as problem:
+        raw = file_bytes(path, LARGEST_TEXT)
+        text = as_text(gunzipped(raw) if path.suffix == ".gz" else raw)
+    except UnreadableError as problem:
         raise UsageError(f"'{path}' cannot be read ({problem}); expected JSON in UTF-8.") from problem
     if kind.lines:
         document: Any = [_parse(path, line, number) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
@@ -95,10 +93,10 @@ def read_recording(path: Path) -> Any:
 
 def _parse(path: Path, text: str, line: int | None) -> Any:
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError as problem:
-        where = f"line {line}" if line is not None else f"line {problem.lineno}"
-        raise UsageError(f"'{path}' is not JSON: {where}, column {problem.colno}: {problem.msg}.") from problem
+        value = json_value(text)
+    except UnreadableError as problem:
+        where = str(problem) if line is None else f"line {line}, {str(problem).removeprefix('line 1, ')}"
+        raise UsageError(f"'{path}' is not JSON: {where}.") from problem
     if line is not None and not isinstance(value, dict):
         raise UsageError(f"'{path}' has something else than a JSON object in line {line}.")
     return value

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.errors import SimulatorError, UsageError
+from jimbot.errors import SimulatorError, UnreadableError, UsageError
 from jimbot.games import seeds as seedbank
 from jimbot.games.vgc import simulator
+from jimbot.reading.plain import file_text
 
 FOLDER = Path(__file__).resolve().parent
 BY_SEED = "by-seed"
@@ -48,12 +49,15 @@ def generate(count: int, seed: int, format_id: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+LARGEST = 16 * 2**20  # bytes of a file of teams
+
+
 def read_texts(path: Path) -> list[str]:
     """The teams of a file, each as text: packed ones one per line, exported ones apart by `===` lines."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise UsageError(f"The team file {path} cannot be read: {problem}") from problem
+        text = file_text(path, LARGEST)
+    except UnreadableError as problem:
+        raise UsageError(f"The team file {path} cannot be read: {problem}.") from problem
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     packed = [line for line in lines if line.count("|") >= 11]
     if packed:

@@ -1,0 +1,39 @@
+"""`.pt` files of torch, read as plain arrays by name.
+
+A `.pt` file is a zip archive around a pickle, and loading a pickle runs what it says. torch's `weights_only` reads it
+with an interpreter that knows tensors and nothing else; the archive is checked before, as every archive is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jimbot.errors import MissingExtraError, UnreadableError
+from jimbot.reading.arrays import open_archive
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def read_tensors(path: str | Path) -> dict[str, np.ndarray]:
+    """The named tensors of a `.pt` file: what `torch.save` wrote of a state dict."""
+    try:
+        import torch
+    except ModuleNotFoundError as problem:
+        raise MissingExtraError("'torch', which .pt files need,", "sb3") from problem
+    open_archive(path).close()
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as problem:  # torch, pickle and zip readers have a dozen exception types between them
+        reason = " ".join(str(problem).split())[:160] or type(problem).__name__
+        raise UnreadableError(f"it holds something else than plain tensors, or is damaged ({reason})") from problem
+    if not isinstance(found, Mapping) or not found:
+        raise UnreadableError(f"it holds a {type(found).__name__}; expected tensors by name")
+    for name, value in found.items():
+        if not isinstance(name, str) or not isinstance(value, torch.Tensor):
+            raise UnreadableError(f"its entry {name!r:.60} is a {type(value).__name__}; expected tensors by name")
+        if value.layout != torch.strided or value.numel() * value.element_size() > value.untyped_storage().nbytes():
+            raise UnreadableError(f"its tensor '{name}' is more than the file holds")
+    return {name: value.detach().numpy() for name, value in found.items()}
