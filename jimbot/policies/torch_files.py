@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from jimbot.errors import CheckpointError, MissingExtraError
+from jimbot.errors import CheckpointError, MissingExtraError, UnreadableError
+from jimbot.reading.tensors import read_tensors
 from jimbot.runs.checkpoint import MANIFEST_ENTRY
 from jimbot.runs.manifest import Manifest, parse_manifest
 
@@ -34,17 +35,14 @@ def tensor_file(manifest: Manifest, params: Mapping[str, np.ndarray]) -> bytes:
 def manifest_in_tensor_file(path: Path) -> tuple[Manifest, dict[str, np.ndarray]]:
     """The manifest and parameters inside a `.pt` file of ours."""
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
-    except OSError as problem:
-        raise CheckpointError(f"{path} cannot be read: {problem.strerror}. Give an existing .pt file.") from problem
-    except Exception as problem:  # damaged archives raise whatever their first broken part raises
-        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise CheckpointError(f"{path} is not a file of plain tensors: {reason}") from problem
-    if not isinstance(found, dict) or not isinstance(found.get(MANIFEST_ENTRY), torch.Tensor):
+        found = read_tensors(path)
+    except FileNotFoundError as problem:
+        raise CheckpointError(f"{path} does not exist. Give an existing .pt file.") from problem
+    except UnreadableError as problem:
+        raise CheckpointError(f"{path} is not a file of plain tensors: {problem}.") from problem
+    if MANIFEST_ENTRY not in found:
         raise CheckpointError(
             f"{path} has no '{MANIFEST_ENTRY}' entry, so it does not say which game and network it is of; expected a "
             ".pt file written by `jimbot export`."
         )
-    text = found.pop(MANIFEST_ENTRY).to(torch.uint8).numpy().tobytes()
-    params = {name: value.numpy() for name, value in found.items() if isinstance(value, torch.Tensor)}
-    return parse_manifest(text, path), params
+    return parse_manifest(found.pop(MANIFEST_ENTRY).astype(np.uint8).tobytes(), path), found
