@@ -106,7 +106,7 @@ class RLTrainer(ABC):
         return ""
 
     @abstractmethod
-    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> TrainResult:
+    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> TrainResult | None:
         """Learns until `total_timesteps` (default: the settings') are done or the session says stop; then saves."""
 
     def _play_own(self, policy: Any, n_episodes: int, deterministic: bool) -> list[float]:
