@@ -10,7 +10,7 @@ import typer
 
 from jimbot.cli import terminal
 from jimbot.cli.flags import SET_HELP, with_settings_flags
-from jimbot.cli.options import RUNS, RunsDirOption
+from jimbot.cli.options import RUNS, LogLevelOption, RunsDirOption
 from jimbot.cli.settings_help import SettingsCommand
 from jimbot.training.imitation.settings import CloneSettings
 from jimbot.training.settings.record import parse_assignments
@@ -37,6 +37,7 @@ OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
     "assignments": (Annotated[list[str], typer.Option("--set", help=SET_HELP)], []),
     "run": (Annotated[str | None, typer.Option("--run", help="The same as --run-name.")], None),
     "fresh": (Annotated[bool, typer.Option("--fresh", help="Start over; the old run is kept aside.")], False),
+    "log_level": (LogLevelOption, None),
     "runs_dir": (RunsDirOption, RUNS),
     "as_json": (Annotated[bool, typer.Option("--json", help="Print the result as JSON.")], False),
 }

@@ -23,6 +23,8 @@ APART = (
 """Panels of settings that are in no group."""
 GROUPS = ("ppo", "network", "saving", "judging", "start", "tracking", "memory", "curriculum", "league", "population")
 """Groups people need often come first; the others follow as the record has them."""
+OTHER_NAMES = {"total_timesteps": "--timesteps", "save_interval": "--save-freq"}
+"""Spellings that scripts of other trainers have."""
 METAVARS = {int: "INT", float: "FLOAT", bool: "BOOL", Path: "PATH"}
 
 
@@ -66,7 +68,7 @@ def _option(record: type[RunSettings], name: str) -> Any:
     # Values arrive as text and are checked by the settings record, whose sentences name value and expectation.
     read_as: Any = Optional[bool] if kind is bool else Optional[str]  # noqa: UP045 - Typer reads it at run time
     option = typer.Option(
-        spelling,
+        *(spelling, OTHER_NAMES[name]) if name in OTHER_NAMES else (spelling,),
         help=f"{field.description}{default_text(field.get_default(call_default_factory=True))}",
         show_default=False,
         metavar=METAVARS.get(kind, "TEXT"),

@@ -14,6 +14,7 @@ import typer
 
 import jimbot
 from jimbot.cli import terminal
+from jimbot.cli.options import LogLevelOption
 from jimbot.errors import JimbotError
 
 COMMANDS = (
@@ -45,6 +46,7 @@ def jimbot_command(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=show_version, help="Show the version and leave.")
     ] = False,
+    log_level: LogLevelOption = None,
 ) -> None:
     """Train, judge, watch and deploy agents for games with deep rules and huge masked action spaces."""
 

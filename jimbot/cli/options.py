@@ -12,6 +12,7 @@ import typer
 
 from jimbot.cli import terminal
 from jimbot.errors import UsageError
+from jimbot.logs import setup_logging
 
 RUNS = Path("runs")
 
@@ -37,6 +38,24 @@ AgainstOption = Annotated[
 NumEnvsOption = Annotated[int, typer.Option(help="Games played at the same time.")]
 BestOption = Annotated[bool, typer.Option("--best", help="Of a run, the best checkpoint instead of the newest.")]
 RunsDirOption = Annotated[Path, typer.Option("--runs-dir", help="Where runs live.")]
+
+
+def show_log(level: str | None) -> None:
+    """Takes effect where `--log-level` is read: no command has to do anything about it."""
+    if level is not None:
+        setup_logging(level)
+
+
+LogLevelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--log-level",
+        help="Also show log lines: debug, info, warning or error.",
+        metavar="LEVEL",
+        callback=show_log,
+        expose_value=False,
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 
 

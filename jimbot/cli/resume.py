@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from jimbot.cli import terminal
-from jimbot.cli.options import RUNS, RunsDirOption
+from jimbot.cli.options import RUNS, LogLevelOption, RunsDirOption
 from jimbot.cli.train import report
 
 EPILOG = """Examples:
@@ -27,6 +27,7 @@ def resume(
     total_timesteps: Annotated[int | None, typer.Option(help="New end of the run.")] = None,
     checkpoint: Annotated[str | None, typer.Option(help="Continue from this one instead of the newest.")] = None,
     rewind: Annotated[bool, typer.Option("--rewind", help="Also rewind W&B's history to the checkpoint.")] = False,
+    log_level: LogLevelOption = None,
     runs_dir: RunsDirOption = RUNS,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:

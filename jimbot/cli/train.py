@@ -11,7 +11,7 @@ import typer
 
 from jimbot.cli import terminal
 from jimbot.cli.flags import SET_HELP, with_settings_flags
-from jimbot.cli.options import RUNS, RunsDirOption
+from jimbot.cli.options import RUNS, LogLevelOption, RunsDirOption
 from jimbot.cli.settings_help import SettingsCommand
 from jimbot.errors import UsageError
 from jimbot.training.settings.record import TrainSettings, parse_assignments
@@ -52,6 +52,11 @@ OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
         None,
     ),
     "battle_format": (Annotated[str | None, typer.Option(help="vgc: the same as --option format=….")], None),
+    "cluster": (
+        Annotated[bool, typer.Option("--cluster", help="The Ray cluster here: --learner ray --address auto.")],
+        False,
+    ),
+    "log_level": (LogLevelOption, None),
     "run": (Annotated[str | None, typer.Option("--run", help="The same as --run-name.")], None),
     "fresh": (Annotated[bool, typer.Option("--fresh", help="Start over; the old run is kept aside.")], False),
     "runs_dir": (RunsDirOption, RUNS),
@@ -74,6 +79,7 @@ def train(
     options: list[str],
     num_workers: str | None,
     battle_format: str | None,
+    cluster: bool,
     run: str | None,
     fresh: bool,
     runs_dir: Path,
@@ -82,22 +88,28 @@ def train(
     **flags: Any,
 ) -> None:
     """Train an agent for a game, then judge it on held-out seeds."""
+    from jimbot.training.continuing import continued
     from jimbot.training.memory.restart import restart_command
-    from jimbot.training.run import run_training
-    from jimbot.training.settings.layers import resolve
-    from jimbot.training.settings.record import read_yaml
+    from jimbot.training.run import CLUSTER, run_training
+    from jimbot.training.settings.layers import Resolved, resolve
+    from jimbot.training.settings.record import merged, read_yaml
 
     given: dict[str, Any] = {"game": game}
     if options:
         given["game_options"] = terminal.pairs(options)
-    given |= {name: value for name, value in flags.items() if value is not None}
+    given |= {name: value for name, value in flags.items() if value is not None} | (CLUSTER if cluster else {})
     if run is not None:
         given["run_name"] = run
     for flag, value in (("num_workers", num_workers), ("battle_format", battle_format)):
         if value is not None:
             _other_name(flag, value, given)
     file = read_yaml(config) if config else {}
-    resolved = resolve(file, parse_assignments(assignments), given)
+    layers = file, parse_assignments(assignments), given
+    if given.get("resume") and "run_name" not in given:
+        settings, runs_dir = continued(given.pop("resume"), merged(*layers), runs_dir)
+        resolved = Resolved(settings, {}, [])
+    else:
+        resolved = resolve(*layers)
     settings = resolved.settings
     if explain_config:
         show_mapping(file, resolved, as_json)

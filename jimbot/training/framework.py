@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from jimbot.errors import MissingExtraError, SettingsError, UnknownNameError, UsageError
 from jimbot.games.contract import BatchGame, available_games, game_entry
 from jimbot.runs.checkpoint import CheckpointStore as CheckpointManager
-from jimbot.runs.checkpoint import Manifest, find_checkpoint
+from jimbot.runs.checkpoint import Manifest
+from jimbot.training.init_policy import find_start
 from jimbot.training.league.store import check_league
 from jimbot.training.settings.record import RunSettings, TrainSettings
 from jimbot.training.settings.trainer_config import (
@@ -29,6 +30,7 @@ from jimbot.training.settings.trainer_config import (
 )
 
 if TYPE_CHECKING:
+    from jimbot.training.curriculum.rule import Curriculum
     from jimbot.training.session.log_rows import Measures
     from jimbot.training.session.session import Session, TrainResult
 
@@ -67,6 +69,9 @@ class RLTrainer(ABC):
         self.session = session
         self.given = game
         self.spec = game.spec if game is not None else game_entry(settings.game).spec
+        self.curriculum: Curriculum | None = None
+        """What makes the games harder, where the settings ask for it; its level is part of every log row."""
+        self._level: int | None = None
         self.games_kept: int | None = None
         """How many of the running games the next checkpoint holds, where not all: the run goes on with fewer."""
 
@@ -98,9 +103,9 @@ class RLTrainer(ABC):
     def begin(self, root: str | Path) -> str:
         """A new run's first parameters, where the settings name another policy; says what was taken over."""
         if self.settings.start.bc_model:
-            return self.start_from_clone(find_checkpoint(self.settings.start.bc_model, runs_root=root))
+            return self.start_from_clone(find_start(self.settings.start.bc_model, root))
         if self.settings.start.init_from:
-            start = find_checkpoint(self.settings.start.init_from, runs_root=root)
+            start = find_start(self.settings.start.init_from, root)
             self.start_from(start)
             return f"Starting from the parameters of {start}."
         return ""
@@ -178,7 +183,9 @@ class RLTrainer(ABC):
         `seconds` answers how the time since the last log row was spent.
         """
         session, step = self.session, self.step
+        _log.debug("%s: update %d is done, step %d", session.run.name, update, step)
         session.updated(step, measures.look)
+        self._look_at_level(step)
         if session.evaluation_due(step):
             with session.aside("judge"):
                 session.evaluated(step, *self.evaluate(VALIDATION_GAMES, bank="validation"))
@@ -186,13 +193,25 @@ class RLTrainer(ABC):
             learning = session.learning_seconds
             with session.aside("measure"):
                 spent = seconds(learning)
-            metrics = session.log(step, measures.take() | self.more_metrics(), spent)
+            metrics = session.log(step, measures.take() | self.more_metrics() | self._level_metrics(), spent)
             if callback and callback(step, metrics) is False:
                 session.end("the callback asked to stop")
         session.keep_memory(self.relieve, step)
         if session.checkpoint_due(step):
             with session.aside("save"):
                 self.save_model()
+
+    def _look_at_level(self, step: int) -> None:
+        """A new level of the curriculum is told."""
+        if self.curriculum is None or self.curriculum.goal == self._level:
+            return
+        before, self._level = self._level, self.curriculum.goal
+        rose = "" if before is None else f" instead of {before}"
+        self.session.recorder.event(step, f"curriculum: games are played up to level {self._level}{rose}")
+
+    def _level_metrics(self) -> dict[str, float]:
+        rule = self.curriculum
+        return {} if rule is None else {"curriculum/level": rule.goal, "curriculum/success_rate": rule.success_rate}
 
     def more_metrics(self) -> dict[str, float]:
         """Figures of this learner's own for a log row."""

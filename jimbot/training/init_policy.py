@@ -23,7 +23,7 @@ import numpy as np
 from jimbot.errors import CheckpointError
 from jimbot.games.spec import GameSpec
 from jimbot.policies.networks import check_params, param_shapes, part_of
-from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
+from jimbot.runs.checkpoint import Manifest, check_matches, find_checkpoint, load_checkpoint, manifest_in_npz
 from jimbot.training.settings.record import TrainSettings
 
 
@@ -34,14 +34,43 @@ class Start(NamedTuple):
     step: int  # environment steps behind it
 
 
+POLICY_FILES = (".npz", ".pt")
+"""Exported files that hold parameters."""
+
+
+class StoredPolicy(NamedTuple):
+    """The parameters of a policy, and what they say about themselves."""
+
+    manifest: Manifest
+    params: dict[str, np.ndarray]
+
+
+def read_policy(path: str | Path) -> StoredPolicy:
+    """Of a checkpoint directory, or of an exported file."""
+    path = Path(path)
+    if path.suffix == ".npz" and path.is_file():
+        return StoredPolicy(*manifest_in_npz(path))
+    if path.suffix == ".pt" and path.is_file():
+        from jimbot.policies.torch_files import manifest_in_tensor_file
+
+        return StoredPolicy(*manifest_in_tensor_file(path))
+    checkpoint = load_checkpoint(path)
+    return StoredPolicy(checkpoint.manifest, checkpoint.params())
+
+
+def find_start(reference: str, runs_root: str | Path) -> Path:
+    """What a run is to begin from: an exported file, or a checkpoint by any of its names."""
+    path = Path(reference)
+    return path if path.suffix in POLICY_FILES and path.is_file() else find_checkpoint(reference, runs_root)
+
+
 def start_of(path: str | Path, spec: GameSpec, network: Mapping[str, Any]) -> Start:
     """The parameters of a checkpoint; one of another game or network is one clear sentence."""
-    checkpoint = load_checkpoint(path)
-    check_matches(checkpoint.manifest, spec, where=path)
-    check_network(checkpoint.manifest, network, path)
-    found = checkpoint.params()
+    manifest, found = read_policy(path)
+    check_matches(manifest, spec, where=path)
+    check_network(manifest, network, path)
     check_params(network, found)
-    return Start({name: found[name] for name in param_shapes(network)}, checkpoint.manifest.step)
+    return Start({name: found[name] for name in param_shapes(network)}, manifest.step)
 
 
 class Fitting(NamedTuple):

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.console import Console
 
 from jimbot.errors import CheckpointError, JimbotError, SettingsError
+from jimbot.logs import setup_logging
 from jimbot.runs.checkpoint import run_names
 from jimbot.runs.directory import RunDirectory
+from jimbot.training.continuing import continued
 from jimbot.training.framework import learner_class
 from jimbot.training.memory.restart import restart_command
 from jimbot.training.session.session import Session, run_name
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 STANDARD = Path("configs/default_ppo.yaml")
 """What `python -m jimbot.training.run` trains from when nobody says otherwise."""
+CLUSTER = {"learner": "ray", "address": "auto"}
+"""`--cluster`, in one word."""
 
 
 class Outcome(NamedTuple):
@@ -139,9 +143,11 @@ def main(arguments: list[str] | None = None) -> int:
     """`python -m jimbot.training.run`: a run from a settings file, without flags for every setting."""
     parser = argparse.ArgumentParser("python -m jimbot.training.run", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--config", type=Path, help=f"settings file, RLlib-style names are understood ({STANDARD})")
-    parser.add_argument("--checkpoint", help="start from this checkpoint")
+    parser.add_argument("--checkpoint", help="go on from this checkpoint, or begin from this exported file (.pt, .npz)")
     parser.add_argument("--experiment", help="name of the run")
     parser.add_argument("--track", action="store_true", help="record the run with W&B, under the experiment's name")
+    parser.add_argument("--cluster", action="store_true", help="join the Ray cluster that runs on this machine")
+    parser.add_argument("--log-level", help="debug, info, warning or error: what is told beside the run's own lines")
     parser.add_argument("--set", dest="assignments", action="append", default=[], help="name=value; any setting")
     parser.add_argument(
         "--explain-config", action="store_true", help="show what each line of the file became, and stop"
@@ -149,20 +155,27 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--runs-dir", type=Path, default=Path("runs"), help="where runs live")
     given = parser.parse_args(arguments)
     values = parse_assignments(given.assignments)
-    chosen = {"resume": given.checkpoint, "run_name": given.experiment}
-    chosen = {name: value for name, value in chosen.items() if value is not None}
+    chosen: dict[str, Any] = CLUSTER if given.cluster else {}
+    if given.experiment is not None:
+        chosen |= {"run_name": given.experiment}
     if given.track:
-        chosen["project"] = given.experiment or "jimbot"
+        chosen |= {"project": given.experiment or "jimbot"}
     try:
-        file = read_yaml(given.config) if given.config else standard_file(values)
-        settings, _, notes = resolve(file, values, chosen)
+        if given.log_level is not None:
+            setup_logging(given.log_level)
+        file, notes, root = read_yaml(given.config) if given.config else {}, [], given.runs_dir
+        if given.checkpoint is not None:
+            settings, root = continued(given.checkpoint, merged(file, values, chosen), root)
+        else:
+            file = file or standard_file(values)
+            settings, _, notes = resolve(file, values, chosen)
         if given.explain_config:
             Console().print(mapping_table(explain(file, settings)))
         for note in notes:
             Console(stderr=True).print(note, style="dim", highlight=False)
         if given.explain_config:
             return 0
-        outcome = run_training(settings, given.runs_dir, restart=restart_command)
+        outcome = run_training(settings, root, restart=restart_command)
     except JimbotError as problem:
         print(problem, file=sys.stderr)
         return problem.exit_code

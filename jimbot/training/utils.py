@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -13,11 +12,10 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from jimbot.envs import make_env, make_vector_env
 from jimbot.envs.gymnasium_env import GameEnv
 from jimbot.errors import UsageError
+from jimbot.logs import setup_logging
 from jimbot.training.environments.validation import validate_environment
 
 __all__ = ["create_balatro_env", "make_vectorized_env", "setup_logging", "validate_environment"]
-
-LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 def create_balatro_env(seed: int | None = None, **options: Any) -> GameEnv:
@@ -52,24 +50,3 @@ def make_vectorized_env(fn: Callable[[], gymnasium.Env], n_envs: int = 8) -> Vec
     )
     makers = [lambda: first, *[fn] * (n_envs - 1)]
     return SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
-
-
-def setup_logging(level: int | str = "INFO", path: str | Path | None = None) -> logging.Logger:
-    """Log lines of JimBot on the terminal and, with `path`, in a file too. Calling it again replaces the settings."""
-    logger = logging.getLogger("jimbot")
-    try:
-        logger.setLevel(level.upper() if isinstance(level, str) else level)
-    except (TypeError, ValueError) as problem:
-        raise UsageError(f"level is {level!r}; expected DEBUG, INFO, WARNING, ERROR or CRITICAL.") from problem
-    for handler in list(logger.handlers):
-        logger.removeHandler(handler)
-        handler.close()
-    handlers: list[logging.Handler] = [logging.StreamHandler()]
-    if path is not None:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        handlers.append(logging.FileHandler(path, encoding="utf-8"))
-    for handler in handlers:
-        handler.setFormatter(logging.Formatter(LOG_FORMAT))
-        logger.addHandler(handler)
-    logger.propagate = False  # otherwise a host program with its own root logger prints every line twice
-    return logger

@@ -26,7 +26,13 @@ LAYERS = (
     ("games",),
     ("reading",),
 )
-EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.moved")  # version, door, errors: in no room
+EVERYWHERE = (
+    "jimbot",
+    "jimbot.__main__",
+    "jimbot.errors",
+    "jimbot.logs",
+    "jimbot.moved",
+)  # version, door, errors: in no room
 
 # Inside games/, these are shared by all games; any other module or folder is one game, alone with its own rules.
 GAME_COMMONS = (

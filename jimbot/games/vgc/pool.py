@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import selectors
 import time
 import weakref
@@ -23,6 +24,8 @@ from jimbot.errors import SimulatorError, UsageError
 from jimbot.games.vgc import fields, wire
 from jimbot.games.vgc.wire import Kind
 from jimbot.games.vgc.worker import LOT, WorkerProcess, check_greeting
+
+_log = logging.getLogger("jimbot.games.vgc")
 
 START_SECONDS = 60.0
 """A process loads the game's data in a few seconds; a busy machine gets its time."""
@@ -148,6 +151,9 @@ class Pool:
         if not self._finalizer.alive or seat.process is None:
             raise UsageError("The simulator was closed, so it cannot be asked any more. Make the game anew.")
         ticket = Ticket(next(self._tickets), number, battles, time.monotonic() + self.deadline)
+        _log.debug(
+            "ticket %d: %s for %d battles of process %d", ticket.number, kind.name, len(battles), seat.process.pid
+        )
         seat.waiting.append(ticket)
         if kind in MAKES_BATTLES:
             seat.holds.update(battles)
@@ -157,6 +163,7 @@ class Pool:
     def _fill(self, seat: Seat) -> None:
         seat.process = LOT.take(self.settings)
         self._processes.append(seat.process)
+        _log.debug("simulator process %d has a seat", seat.process.pid)
 
     def _until(self, done: Any) -> None:
         """Reads and writes until `done()`, replacing whoever dies or is late."""
@@ -216,6 +223,7 @@ class Pool:
                 raise SimulatorError(f"The simulator could not be set up: {json.loads(payload).get('error')}")
             return  # an answer nobody waits for any more
         ticket = seat.waiting.popleft()
+        _log.debug("ticket %d: answered with %d bytes", ticket.number, len(payload))
         if kind == Kind.FAILED:
             ticket.refusal = str(json.loads(payload).get("error"))
         else:
@@ -232,6 +240,7 @@ class Pool:
         self._processes.remove(process)
         seat.process = None
         self.events[reason] += 1
+        _log.warning("simulator process %d: %s; %d battles are lost", process.pid, reason, len(seat.holds))
         self._lose(seat)
         if not ready:
             self._failed_starts += 1

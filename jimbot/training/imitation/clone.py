@@ -11,6 +11,7 @@ start from), and in its state where learning stands, so that the same command co
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -36,6 +37,8 @@ from jimbot.training.jax_ppo.update import make_optimiser
 from jimbot.training.session.compile_cache import use_compile_cache
 from jimbot.training.session.session import Session
 from jimbot.training.settings.record import checked_record
+
+_log = logging.getLogger("jimbot.training.clone")
 
 Array = jax.Array
 ROWS_PER_EPOCH = 4  # log rows
@@ -150,6 +153,7 @@ class Cloner:
     def _epoch(self, total: int) -> None:
         """One pass, or the rest of one; ends early when the session says stop."""
         session, state = self.session, self.state
+        _log.debug("epoch %d begins at decision %d", int(state.epoch) + 1, self.step)
         log_every = max(1, self.epoch_batches // ROWS_PER_EPOCH)
         sums = NOTHING
         source = self.batches.train(int(state.epoch), self.batch_size, skip=int(state.batch))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -42,6 +43,7 @@ from jimbot.training.session.session import Session, TrainResult
 from jimbot.training.settings.record import TrainSettings
 
 LEARNER, ALGORITHM = "jax", "PPO"
+_log = logging.getLogger("jimbot.training.jax")
 EXPERIENCE = "experience"  # folder of a run with `share: file_system`
 PER_ROW = ("tally", "rows")  # parts of TrainState with one entry per row of the game
 _GAME_PREFIX = "game/"  # of a host-stepped game's snapshot inside a checkpoint's state
@@ -59,6 +61,7 @@ class JaxPPOTrainer(RLTrainer):
         self.network = network_for(settings, self.spec)
         league = open_league(settings, session.run.root) if plays_league(settings) else None
         self.game: FunctionalGame | BatchGame = game if game is not None else self._build_game()
+        self.curriculum = getattr(self.game, "curriculum", None)
         self.spec = self.game.spec  # with as many players as the options make it
         self.seats: Seats | None = None
         if league is not None and isinstance(self.game, BatchGame) and self.spec.players > 1:
@@ -121,6 +124,7 @@ class JaxPPOTrainer(RLTrainer):
         with session.running(self.step, total, first_phase="compile"):
             while not (reason := session.stop_reason(self.step, total)):
                 with session.turn():
+                    _log.debug("%s: collecting and learning update %d", session.run.name, int(self._live().update) + 1)
                     result = self._update(self._live(), self._learning_rate(total))
                     self.state = jax.block_until_ready(result.state)
                 update = int(self.state.update)

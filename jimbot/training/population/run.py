@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jimbot.errors import TrainingError
-from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
+from jimbot.runs.checkpoint import load_checkpoint
+from jimbot.training.init_policy import find_start
 from jimbot.training.population.picture import PICTURE, draw_lineage
 from jimbot.training.population.record import Line, Population, check_population
 from jimbot.training.session.session import Session
@@ -38,7 +39,7 @@ def run_population(
     from jimbot.training.ray.tune_trials import local_ray
 
     if settings.start.init_from:
-        start = find_checkpoint(settings.start.init_from, runs_root=root).resolve()
+        start = find_start(settings.start.init_from, root).resolve()
         settings = settings.model_copy(update={"init_from": str(start)})
     with Session.open(settings, root, fresh=fresh, quiet=quiet) as session:
         population = Population.open(session.run.path, settings, ranges)

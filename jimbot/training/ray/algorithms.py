@@ -20,6 +20,7 @@ from ray.rllib.algorithms.marwil import MARWILConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from jimbot.games.spec import GameSpec
+from jimbot.logs import log_level
 from jimbot.training.curriculum.rule import Curriculum
 from jimbot.training.environments.given import has_curriculum, training_options
 from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
@@ -68,6 +69,7 @@ def _common(
                 "start": start,
                 "reward_transform": settings.reward_transform,
                 "curriculum": has_curriculum(settings),
+                "log_level": log_level(),
             },
             disable_env_checking=True,
         )

@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 
 from jimbot.errors import SettingsError, TrainingError
+from jimbot.logs import log_level
 from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
 from jimbot.training.ray import ray
 from jimbot.training.settings.record import TrainSettings
@@ -49,7 +50,7 @@ class Cluster:
                 num_cpus=max(settings.ray.num_env_runners, psutil.cpu_count() or 1),
                 object_store_memory=object_store(settings),
                 include_dashboard=False,
-                log_to_driver=False,
+                log_to_driver=shows_details(),
                 configure_logging=False,
                 _system_config={
                     "object_spilling_config": json.dumps(
@@ -68,6 +69,11 @@ class Cluster:
         self.started = False
 
 
+def shows_details() -> bool:
+    """Whether lines of other processes are wanted on this one's terminal."""
+    return log_level() < logging.WARNING
+
+
 def object_store(settings: TrainSettings) -> int:
     """Bytes of shared memory: its part of the run's limit, and no more than half of what is free."""
     half = psutil.virtual_memory().available // 2
@@ -84,7 +90,7 @@ def join(address: str) -> None:
     """Connects to a cluster that runs; one sentence if there is none."""
     try:
         _knock(address)
-        ray.init(address=address, log_to_driver=False, configure_logging=False)
+        ray.init(address=address, log_to_driver=shows_details(), configure_logging=False)
     except (ConnectionError, RuntimeError, ValueError, OSError) as problem:
         raise SettingsError(
             f"There is no Ray cluster at address '{address}'. Start one with `ray start --head` on one machine and "

@@ -9,6 +9,7 @@ What happened in the games is measured here, under our names, and handed over by
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -23,6 +24,7 @@ from jimbot.errors import UsageError
 from jimbot.games.contract import BatchGame, make
 from jimbot.games.seeds import train_seeds
 from jimbot.games.spec import GameSpec
+from jimbot.logs import setup_logging
 from jimbot.policies.reward_transform import transform_reward
 from jimbot.training.curriculum.rule import Level
 from jimbot.training.ray import torch
@@ -31,6 +33,8 @@ from jimbot.training.session.log_rows import GameTally, Measured
 
 ENVIRONMENT = "jimbot"
 """The name under which RLlib knows our games; which one is said by `env_config["game"]`."""
+
+_log = logging.getLogger("jimbot.training.ray")
 
 OBSERVATION, MASK = "observations", "action_mask"
 
@@ -89,7 +93,9 @@ class RunnerGames(VectorEnv):
 
     def take(self) -> Measured:
         """What happened since the last call."""
-        return self.tally.take()
+        measured = self.tally.take()
+        _log.debug("%d decisions, %d games ended", measured.decisions, measured.episodes)
+        return measured
 
     def close_extras(self, **kwargs: Any) -> None:
         self.game.close()
@@ -101,8 +107,11 @@ class RunnerGames(VectorEnv):
 
 def make_games(config: Mapping[str, Any]) -> RunnerGames:
     """What RLlib calls in every runner. `config`: game, options, seed, start (steps of the run so far),
-    reward_transform, curriculum; RLlib adds num_envs and, as attributes, which runner it is."""
+    reward_transform, curriculum, log_level; RLlib adds num_envs and, as attributes, which runner it is."""
     runner = getattr(config, "worker_index", 0) or 0
+    if runner and config.get("log_level", logging.WARNING) < logging.WARNING:
+        setup_logging(config["log_level"])  # another process, whose lines Ray brings to ours
+    _log.debug("runner %d makes %d games of %s", runner, config.get("num_envs", 1), config["game"])
     seed = int(np.random.SeedSequence([config.get("seed", 0), config.get("start", 0), runner]).generate_state(1)[0])
     torch.set_num_threads(1)  # small nets on shared cores: more threads were up to ten times slower
     game = make(config["game"], config.get("num_envs", 1), seed, config.get("options") or {})

@@ -8,6 +8,7 @@ had, DQN its replay, too; RLlib stores no running games, so those begin anew.
 
 from __future__ import annotations
 
+import logging
 import time
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,7 @@ from jimbot.training.session.session import Session, TrainResult
 from jimbot.training.settings.record import TrainSettings, network_choice
 
 LEARNER = "ray"
+_log = logging.getLogger("jimbot.training.ray")
 SPILL = "spill"
 """In the run directory: where Ray's shared memory overflows to."""
 OFFLINE = ("BC", "MARWIL")
@@ -130,6 +132,7 @@ class RayTrainer(RLTrainer):
             result = self._live().train()
         self._steps = max(before, steps_of(result, self.settings.algorithm not in OFFLINE))
         losses = losses_of(result)
+        _log.debug("iteration of RLlib up to step %d: %s", self.step, losses)
         self._check_alive(losses)
         self._count_restarts()
         self.session.check_finite(losses, self.updates, self.step)

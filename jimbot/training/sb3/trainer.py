@@ -10,6 +10,7 @@ statistics and replay are all stored. What is not: SB3's own window of recent ep
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,7 @@ from jimbot.training.session.session import Session, TrainResult
 from jimbot.training.settings.record import TrainSettings, network_choice
 
 LEARNER = "sb3"
+_log = logging.getLogger("jimbot.training.sb3")
 RMSPROP = {"alpha": 0.99, "eps": 1e-5, "weight_decay": 0}  # as SB3's own A2C
 
 
@@ -57,6 +59,7 @@ class SB3Trainer(RLTrainer):
         torch.set_num_threads(1)  # small nets on shared cores: more threads were up to ten times slower
         if game is None:
             game = training_game(settings)
+        self.curriculum = getattr(game, "curriculum", None)
         observe = settings.normalize_obs
         action_values = settings.algorithm == "DQN"
         self.games = TrainingGames(game, settings.reward_transform, settings.gamma, observe, remember=action_values)
@@ -285,6 +288,9 @@ class SB3Trainer(RLTrainer):
         if not collected:
             return None
         played = time.perf_counter()
+        _log.debug(
+            "update %d: collected up to step %d in %.3f s", self.updates + 1, model.num_timesteps, played - began
+        )
         model._update_current_progress_remaining(model.num_timesteps, total)
         model.guide = guide_of(self.settings, self.network, self._reference, self.updates)
         if not isinstance(model, MaskedDQN):

@@ -299,7 +299,7 @@ def _sinks(run: RunDirectory, settings: RunSettings) -> list[Sink]:
         return sinks
     wandb = WandbSink(
         run.path,
-        project=settings.tracking.project or "jimbot",
+        project=settings.tracking.project or settings.game,
         entity=settings.tracking.entity,
         run_name=run.name,
         config=settings.flat(),

@@ -93,7 +93,9 @@ class SavingSettings(Group):
 
     run_name: str | None = Field(None, description="Name of the run directory; default: from game and learner.")
     run_suffix: str | None = Field(None, description="Appended to the run name.")
-    resume: str | None = Field(None, description="Start from this checkpoint (directory, run, or run name).")
+    resume: str | None = Field(
+        None, description="Continue the run that this checkpoint lies in from there, with the settings it has."
+    )
     save_interval_minutes: float = Field(10.0, gt=0, description="Minutes between two checkpoints.")
     save_interval: int | None = Field(None, ge=1, description="Steps between two checkpoints (overrides the minutes).")
     checkpoint_dir: Path | None = Field(None, description="Where checkpoints go; default: inside the run directory.")

@@ -1,0 +1,42 @@
+"""Log lines of JimBot: everything is said to `logging.getLogger("jimbot")` and its children.
+
+Programs that import JimBot decide for themselves (`logging.basicConfig(level=logging.DEBUG)` shows all of it); the
+command line's `--log-level` and `setup_logging` are for everybody else. Processes that JimBot starts elsewhere are told
+the level (`log_level`) and set themselves up with it.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from jimbot.errors import UsageError
+
+LOGGER = "jimbot"
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+def setup_logging(level: int | str = "INFO", path: str | Path | None = None) -> logging.Logger:
+    """Log lines of JimBot on the terminal and, with `path`, in a file too. Calling it again replaces the settings."""
+    logger = logging.getLogger(LOGGER)
+    try:
+        logger.setLevel(level.upper() if isinstance(level, str) else level)
+    except (TypeError, ValueError) as problem:
+        raise UsageError(f"level is {level!r}; expected DEBUG, INFO, WARNING, ERROR or CRITICAL.") from problem
+    for handler in list(logger.handlers):
+        logger.removeHandler(handler)
+        handler.close()
+    handlers: list[logging.Handler] = [logging.StreamHandler()]
+    if path is not None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        handlers.append(logging.FileHandler(path, encoding="utf-8"))
+    for handler in handlers:
+        handler.setFormatter(logging.Formatter(LOG_FORMAT))
+        logger.addHandler(handler)
+    logger.propagate = False  # otherwise a host program with its own root logger prints every line twice
+    return logger
+
+
+def log_level() -> int:
+    """What is shown in this process, for those it starts."""
+    return logging.getLogger(LOGGER).getEffectiveLevel()
