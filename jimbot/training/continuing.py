@@ -54,7 +54,7 @@ def _of_file(path: Path, given: Mapping[str, Any], root: Path) -> Continued:
     stored = run.read_config() if run.path.is_dir() else None
     if stored is not None and stored.get("init_from") != begun["init_from"]:
         raise CheckpointError(
-            f"{path} is of run '{run.name}' at step {manifest.step:,}, a checkpoint that run no longer has under {root}. "
+            f"{path} is of run '{run.name}' at step {manifest.step:,}, which that run under {root} no longer has. "
             "Give the run that begins from it a name of its own (--experiment, --run-name)."
         )
     return Continued(settings.model_copy(update=begun), root)
@@ -74,7 +74,7 @@ def _stored(manifest: Manifest, name: Mapping[str, Any], given: Mapping[str, Any
 
 
 def _home(checkpoint: Path, root: Path) -> tuple[Path, str]:
-    """(directory of runs, name of the run) that a checkpoint lies in, also where its run keeps checkpoints elsewhere."""
+    """(directory of runs, name of the run) that a checkpoint lies in; a run may keep its checkpoints elsewhere."""
     folder = checkpoint.parent
     if folder.name == CHECKPOINTS and (folder.parent / "config.yaml").is_file():
         return folder.parent.parent, folder.parent.name

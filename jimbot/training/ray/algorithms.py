@@ -25,6 +25,7 @@ from jimbot.training.curriculum.rule import Curriculum
 from jimbot.training.environments.given import has_curriculum, training_options
 from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
 from jimbot.training.ray.callbacks import BalatroCallbacks
+from jimbot.training.ray.cluster import Gpus
 from jimbot.training.ray.episode_replay import CompressedEpisodeReplay
 from jimbot.training.ray.games import ENVIRONMENT, register_games, runner_space
 from jimbot.training.ray.learners import EpisodesToSamples, MaskedDQNLearner, MaskedPPOLearner
@@ -42,7 +43,7 @@ def algorithm_config(
     settings: TrainSettings,
     spec: GameSpec,
     description: Mapping[str, Any],
-    gpus: Mapping[str, float],
+    gpus: Gpus,
     start: int = 0,
     curriculum: Curriculum | None = None,
 ) -> AlgorithmConfig:
@@ -54,7 +55,7 @@ def algorithm_config(
 def _common(
     config: Any,
     settings: TrainSettings,
-    gpus: Mapping[str, float],
+    gpus: Gpus,
     start: int,
     curriculum: Curriculum | None,
 ) -> Any:
@@ -79,11 +80,11 @@ def _common(
             gym_env_vectorize_mode="vector_entry_point",
             rollout_fragment_length=settings.num_steps,
             batch_mode="truncate_episodes",
-            num_gpus_per_env_runner=gpus["runner"],
+            num_gpus_per_env_runner=gpus.per_runner,
             sample_timeout_s=SAMPLE_SECONDS,
             episode_lookback_horizon=0,
         )
-        .learners(num_learners=0, num_gpus_per_learner=gpus["learner"])
+        .learners(num_learners=gpus.learners, num_gpus_per_learner=gpus.per_learner)
         .training(gamma=settings.gamma, lr=_learning_rate(settings), grad_clip=settings.ppo.max_grad_norm)
         .fault_tolerance(
             restart_failed_env_runners=True,
@@ -108,8 +109,9 @@ def _ppo(settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, s
         _common(PPOConfig(), settings, gpus, start, curriculum)
         .training(
             learner_class=MaskedPPOLearner,
-            train_batch_size=settings.batch_size,
-            minibatch_size=settings.minibatch_size,
+            # Each learner has its part of every batch and minibatch; together they make the steps that one would.
+            train_batch_size_per_learner=settings.batch_size // max(1, gpus.learners),
+            minibatch_size=max(1, settings.minibatch_size // max(1, gpus.learners)),
             num_epochs=settings.ppo.update_epochs,
             lambda_=gae_lambda,
             clip_param=settings.ppo.clip_eps,
@@ -135,7 +137,7 @@ def _asynchronous(
     return (
         _common(config, settings, gpus, start, curriculum)
         .training(
-            train_batch_size_per_learner=settings.batch_size,
+            train_batch_size_per_learner=settings.batch_size // max(1, gpus.learners),
             vf_loss_coeff=settings.ppo.vf_coef,
             entropy_coeff=settings.ppo.ent_coef,
         )

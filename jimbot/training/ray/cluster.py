@@ -8,7 +8,7 @@ import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import psutil
 
@@ -23,6 +23,15 @@ LEAST_STORE = 80 * 2**20
 KNOCK_SECONDS = 5.0
 MOST_OF_DISK = 0.95
 """Ray never fills a disk beyond this share, whatever a run allows."""
+
+
+class Gpus(NamedTuple):
+    """How GPUs are shared out."""
+
+    learners: int = 0
+    """Processes that learn, each a part of every minibatch; 0: the one that also drives the run."""
+    per_learner: float = 0
+    per_runner: float = 0
 
 
 class Cluster:
@@ -121,7 +130,7 @@ def check_runners(settings: TrainSettings, cpus: int) -> None:
         )
 
 
-def usable_gpus(settings: TrainSettings, there: float, note: Callable[[str], None]) -> dict[str, Any]:
+def usable_gpus(settings: TrainSettings, there: float, note: Callable[[str], None]) -> Gpus:
     """What RLlib is told about GPUs: what was asked for where it exists, else CPUs, and that is said."""
     per_runner = settings.ray.num_gpus_per_env_runner
     wanted = settings.ray.num_gpus + per_runner * settings.ray.num_env_runners
@@ -130,5 +139,8 @@ def usable_gpus(settings: TrainSettings, there: float, note: Callable[[str], Non
             f"{wanted:g} GPUs were asked for and {there:g} are there: learning and playing use the CPU instead "
             "(num_gpus, num_gpus_per_env_runner)."
         )
-        return {"learner": 0, "runner": 0}
-    return {"learner": settings.ray.num_gpus, "runner": per_runner}
+        return Gpus()
+    learners = int(settings.ray.num_gpus)
+    if learners < 2:
+        return Gpus(per_learner=settings.ray.num_gpus, per_runner=per_runner)
+    return Gpus(learners=learners, per_learner=1, per_runner=per_runner)

@@ -135,7 +135,7 @@ class MaskedPPOLearner(PPOTorchLearner):
         )
         entropy_weight: Any = self.entropy_coeff_schedulers_per_module[module_id].get_current_value()
         loss, parts = ppo_loss_of(look, Weights(config.clip_param, config.vf_loss_coeff, entropy_weight), samples)
-        minibatches = math.ceil(config.total_train_batch_size / (config.minibatch_size or len(legal)))
+        minibatches = math.ceil(config.train_batch_size_per_learner / (config.minibatch_size or len(legal)))
         self.metrics.log_dict(
             {theirs: parts[ours].detach() for ours, theirs in RLLIB_PARTS.items()},
             key=module_id,
