@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    checkpoint: Annotated[str, typer.Argument(help="A run, checkpoint directory or params_<step>.npz.")],
+    checkpoint: Annotated[str, typer.Argument(help="A run, checkpoint directory, .npz or .pt file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file (.onnx, .npz or .pt) or folder to write.")],
     best: BestOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from jimbot.reading.arrays import KINDS, entry_bytes, npy_array, open_archive
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # a fixed time stamp: equal arrays make equal files
 
 
-def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Writes named arrays to `path`; any name is fine. Not atomic by itself: checkpoints are, as a whole."""
+def write_npz(path: Path | IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
+    """Writes named arrays; any name is fine. Not atomic by itself: checkpoints are, as a whole."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
             value = np.asarray(array)

@@ -8,6 +8,7 @@ Every kind says inside which game and network it is of, and is accepted wherever
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,15 +27,15 @@ def exported(reference: str, kind: str, runs_dir: Path = Path("runs"), best: boo
     """The manifest of what `reference` means, and the bytes of the file to write."""
     from jimbot.policies.portable import OnnxPolicy, with_metadata
     from jimbot.runs import find_checkpoint, load_checkpoint
-    from jimbot.runs.checkpoint import manifest_in_npz
+    from jimbot.training.init_policy import POLICY_FILES, read_policy
 
     path = Path(reference)
     if path.suffix == ".onnx":
-        raise UsageError(f"{path} is exported already; give a run, a checkpoint directory or a params_<step>.npz.")
-    if path.suffix == ".npz" and not path.is_dir():
-        manifest, params = manifest_in_npz(path)
+        raise UsageError(f"{path} is exported already; give a run, a checkpoint directory, a .npz or a .pt file.")
+    if path.suffix in POLICY_FILES and not path.is_dir():
+        manifest, params = read_policy(path)
         if kind == ".npz":
-            return manifest, path.read_bytes()
+            return manifest, path.read_bytes() if path.suffix == kind else _arrays(manifest, params)
         if kind == ".pt":
             return manifest, _tensors(manifest, params)
         from jimbot.policies.onnx_form import onnx_from_params
@@ -53,6 +54,17 @@ def exported(reference: str, kind: str, runs_dir: Path = Path("runs"), best: boo
     data = with_metadata(model, manifest)
     OnnxPolicy.from_bytes(data, reference)  # what is handed out must load
     return manifest, data
+
+
+def _arrays(manifest: Manifest, params: dict[str, np.ndarray]) -> bytes:
+    import numpy as np
+
+    from jimbot.runs.arrays import write_npz
+    from jimbot.runs.checkpoint import MANIFEST_ENTRY
+
+    file = io.BytesIO()
+    write_npz(file, {**params, MANIFEST_ENTRY: np.array(manifest.portable_text())})
+    return file.getvalue()
 
 
 def _tensors(manifest: Manifest, params: dict[str, np.ndarray]) -> bytes:

@@ -26,13 +26,8 @@ LAYERS = (
     ("games",),
     ("reading",),
 )
-EVERYWHERE = (
-    "jimbot",
-    "jimbot.__main__",
-    "jimbot.errors",
-    "jimbot.logs",
-    "jimbot.moved",
-)  # version, door, errors: in no room
+# Version, door, errors, log lines: in no room.
+EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.logs", "jimbot.moved")
 
 # Inside games/, these are shared by all games; any other module or folder is one game, alone with its own rules.
 GAME_COMMONS = (
@@ -202,7 +197,8 @@ def inside_house() -> list[Import]:
     known = modules()
 
     def roomless(dotted: str) -> bool:
-        return dotted in EVERYWHERE or (dotted.count(".") == 1 and dotted not in known) or ".errors." in dotted
+        named = dotted in EVERYWHERE or dotted.rpartition(".")[0] in EVERYWHERE[1:]  # the module, or a name in it
+        return named or (dotted.count(".") == 1 and dotted not in known)
 
     return [
         found

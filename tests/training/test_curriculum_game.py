@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.checker import random_legal
 from jimbot.training.curriculum.game import CurriculumGame
 from jimbot.training.curriculum.rule import AnteCurriculum, DifficultySchedule
+from jimbot.training.framework import create_trainer
 
 
 def build(**settings: int | float) -> CurriculumGame:
@@ -121,3 +123,19 @@ def test_a_restored_batch_continues_at_its_level_and_identically() -> None:
 def test_a_game_without_antes_is_refused() -> None:
     with pytest.raises(UsageError, match="'probe' has no antes"):
         CurriculumGame(make("probe", 2))
+
+
+def test_the_level_is_a_metric_and_its_rise_an_event(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    values: dict[str, Any] = {"learner": "sb3", "num_envs": 4, "num_steps": 16, "num_minibatches": 1, "update_epochs": 1}
+    values |= {"total_timesteps": 192, "network": "towers", "policy_layers": [8], "value_layers": [8]}
+    schedule = {"difficulty_schedule": {0: "easy", 100: "medium"}, "log_interval": 1}
+    trainer = create_trainer("balatro", values | schedule, root=tmp_path)
+    rows: list[dict[str, float]] = []
+    trainer.train(callback=lambda step, metrics: rows.append(metrics))
+    events = trainer.session.run.events_path.read_text()
+    trainer.close()
+    assert [row["curriculum/level"] for row in rows] == [2, 4, 4]
+    assert all(0 <= row["curriculum/success_rate"] <= 1 for row in rows)
+    assert "curriculum: games are played up to level 2" in events
+    assert "curriculum: games are played up to level 4 instead of 2" in events

@@ -55,9 +55,7 @@ def test_games_go_on_under_another_discount() -> None:
 def test_every_learner_tells_its_games(learner: str, tmp_path: Path) -> None:
     if learner == "ray":
         algorithms = pytest.importorskip("jimbot.training.ray.algorithms")
-        config = algorithms._common(
-            algorithms.PPOConfig(), settings("balatro", gamma=0.95), {"learner": 0, "runner": 0}, 0, None
-        )
+        config = algorithms._common(algorithms.PPOConfig(), settings("balatro", gamma=0.95), algorithms.Gpus(), 0, None)
         assert config.env_config["options"]["discount"] == 0.95
         return
     trainer: Any = create_trainer("balatro", settings("balatro", learner=learner, gamma=0.95), root=tmp_path)

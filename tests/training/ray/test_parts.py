@@ -37,7 +37,7 @@ from jimbot.training.settings.record import TrainSettings, load_settings, networ
 
 MODULE = "default_policy"
 PROBE = game_entry("probe").spec
-NO_GPUS = {"learner": 0, "runner": 0}
+NO_GPUS = cluster.Gpus()
 
 
 def settings_of(**changes: Any) -> TrainSettings:
@@ -393,7 +393,20 @@ def test_gpus_that_are_not_there_are_said_and_replaced() -> None:
         "1 GPUs were asked for and 0 are there: learning and playing use the CPU instead "
         "(num_gpus, num_gpus_per_env_runner)."
     ]
-    assert cluster.usable_gpus(settings_of(num_gpus=1), 2.0, told.append) == {"learner": 1, "runner": 0}
+    assert cluster.usable_gpus(settings_of(num_gpus=1), 2.0, told.append) == (0, 1, 0)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "APPO", "IMPALA"])
+def test_two_gpus_are_two_learners_that_share_every_batch(algorithm: str) -> None:
+    chosen = {"num_gpus": 2, "num_gpus_per_env_runner": 0.5, "num_env_runners": 2, "num_steps": 32}
+    settings = settings_of(algorithm=algorithm, num_minibatches=4, **chosen)
+    gpus = cluster.usable_gpus(settings, 3.0, pytest.fail)
+    config = algorithm_config(settings, PROBE, describe_network(PROBE, "mlp", hidden_dim=16), gpus)
+    assert (config.num_learners, config.num_gpus_per_learner, config.num_gpus_per_env_runner) == (2, 1, 0.5)
+    assert (config.train_batch_size_per_learner, config.total_train_batch_size) == (64, 128)
+    if algorithm == "PPO":
+        assert config.minibatch_size == settings.minibatch_size // 2 == 16
 
 
 def test_spilling_may_use_so_much_of_the_disk_and_never_all(tmp_path: Any) -> None:
