@@ -134,7 +134,7 @@ def test_the_level_is_a_metric_and_its_rise_an_event(tmp_path: Path) -> None:
         "num_minibatches": 1,
         "update_epochs": 1,
     }
-    values |= {"update_epochs": 1, "total_timesteps": 192, "network": "towers", "policy_layers": [8], "value_layers": [8]}
+    values |= {"total_timesteps": 192, "network": "towers", "policy_layers": [8], "value_layers": [8]}
     schedule = {"difficulty_schedule": {0: "easy", 100: "medium"}, "log_interval": 1}
     trainer = create_trainer("balatro", values | schedule, root=tmp_path)
     rows: list[dict[str, float]] = []
