@@ -64,7 +64,8 @@ def test_jax_and_sb3_agree_on_loss_and_gradients(game_id: str, kind: str) -> Non
 
     @jax.jit
     def loss_and_gradients(params: dict, batch: dict) -> tuple:
-        samples = jax_update.Samples(**{**batch, "features": pure.prepare(batch["features"])})
+        prepared = {"features": pure.prepare(batch["features"]), "advantage": normalised(batch["advantage"])}
+        samples = Samples(**{**batch, **prepared})
         return jax.value_and_grad(lambda p: jax_update.ppo_loss(pure, settings, p, samples), has_aux=True)(params)
 
     (ours, our_parts), gradients = loss_and_gradients(params, batch)

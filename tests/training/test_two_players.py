@@ -1,13 +1,17 @@
-"""Rows that have nothing to decide: what they are given belongs to their last decision; they teach nothing."""
+"""Rows that wait: what they are given belongs to their last decision; they teach their value and nothing else."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jimbot.training.jax_ppo.gradients import gradient_of
 from jimbot.training.jax_ppo.program import HostUpdate, initial_state, loss_settings, network_for
-from jimbot.training.jax_ppo.update import Samples, advantages, learn, make_optimiser, ppo_loss
+from jimbot.training.jax_ppo.samples import Samples
+from jimbot.training.jax_ppo.update import advantages, learn, make_optimiser, ppo_loss
 from jimbot.training.session.log_rows import Measures
 from tests.envs.duel import HANDS, SPEC, Duel
 from tests.training.small import probe_parts, small_settings
@@ -20,10 +24,26 @@ def test_advantages_of_a_row_that_waits_are_those_of_its_decisions_alone() -> No
     acting = rng.random((STEPS, ROWS)) < 0.6
     acting[0] = True
     found = np.asarray(advantages(jax.tree.map(jnp.asarray, rollout._replace(acting=acting)), 0.97, 0.9))
-    assert not found[~acting].any()
     for row in range(ROWS):
         expected = advantages_by_decision(rollout, acting, row)
         np.testing.assert_allclose(found[acting[:, row], row], expected, atol=1e-5)
+
+
+def test_a_row_that_waits_is_worth_what_makes_the_decision_before_it_right() -> None:
+    """Cut the rollout where a row waits and value it there by its own target: the decision before it, which is valued
+    from there, finds the very advantage it has in the whole rollout."""
+    rollout = made_up_rollout(np.random.default_rng(7))
+    nothing = np.zeros((STEPS, ROWS), bool)
+    acting = np.ones((STEPS, ROWS), bool)
+    acting[4:6] = False
+    whole = rollout._replace(acting=acting, terminated=nothing, truncated=nothing, final_value=0 * rollout.final_value)
+    found = np.asarray(advantages(jax.tree.map(jnp.asarray, whole), 0.9, 0.8))
+    target = found + whole.value
+    for cut in (4, 5):
+        parts = {name: value[:cut] for name, value in whole._asdict().items() if value is not None and len(value) == STEPS}
+        part = whole._replace(**parts, last_value=target[cut])
+        again = np.asarray(advantages(jax.tree.map(jnp.asarray, part), 0.9, 0.8))
+        np.testing.assert_allclose(again[3], found[3], atol=1e-5)
 
 
 def advantages_by_decision(rollout, acting, row) -> list[float]:
@@ -70,30 +90,40 @@ def test_the_loss_is_that_of_the_samples_that_count() -> None:
         target=rng.normal(size=size).astype(np.float32),
     )
     weight = rng.random(size) < 0.7
-    counted = jax.tree.map(lambda values: values[weight], batch)
-    params = network.init(0)
-    gradient = jax.grad(lambda params, batch: ppo_loss(network, losses, params, batch), has_aux=True)
-    few, few_parts = gradient(params, counted)
-    all_, all_parts = gradient(params, batch._replace(weight=weight))
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), few, all_)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), few_parts, all_parts)
+    counted = jax.tree.map(lambda values: jnp.asarray(values[weight]), batch)
+    batch = jax.tree.map(jnp.asarray, batch)
+    weighted = batch._replace(acts=jnp.asarray(weight), counts=jnp.asarray(weight))
+    params, every, loss = network.init(0), jnp.arange, partial(ppo_loss, network, losses)
+    few, few_parts = gradient_of(loss, counted, 1)(params, every(weight.sum()))
+    for pieces in (1, 4):
+        all_, all_parts = gradient_of(loss, weighted, pieces)(params, every(size))
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), few, all_)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), few_parts, all_parts)
 
 
-def test_what_a_waiting_row_sees_changes_no_parameter() -> None:
+def test_a_row_that_waits_teaches_its_value_and_one_that_others_play_teaches_nothing() -> None:
     settings = small_settings(num_envs=4, num_steps=8)
     network = network_for(settings, SPEC)
     collector = HostUpdate(settings, network, started(Duel(4, seed=3))).collector
     state = initial_state(settings, network, collector.game)
     _, rollout, _ = collector.collect(state.params, state.tally, jax.random.key(0))
     assert not rollout.acting.all()
-    blurred = np.where(rollout.acting[..., None], rollout.features, 7.0)
+    waiting = ~rollout.acting
+    others = np.zeros_like(waiting)
+    others[:, 1::4] = True  # the second seat of every other game
 
-    def learned(features):
+    def learned(blurred=()):
         optimiser = make_optimiser(settings.ppo.max_grad_norm).init(state.params)
-        rolled = jax.tree.map(jnp.array, rollout._replace(features=features))
+        features = np.where(blurred[..., None], 7.0, rollout.features) if len(blurred) else rollout.features
+        played = rollout._replace(features=features, counts=~others, acting=rollout.acting & ~others)
+        rolled = jax.tree.map(jnp.array, played)
         return learn(network, loss_settings(settings), state.params, optimiser, rolled, 1e-3, jax.random.key(1))[0]
 
-    jax.tree.map(np.testing.assert_array_equal, learned(rollout.features), learned(blurred))
+    plain = learned()
+    jax.tree.map(np.testing.assert_array_equal, plain, learned(others))
+    assert (waiting & ~others).any()
+    moved = learned(waiting & ~others)
+    assert (np.asarray(moved["value.weight"]) != np.asarray(plain["value.weight"])).any()
 
 
 def test_two_halves_keep_the_players_of_a_game_together() -> None:

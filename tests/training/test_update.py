@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +13,9 @@ import pytest
 from jimbot.policies import masking
 from jimbot.training.jax_ppo.program import loss_settings
 from jimbot.training.jax_ppo.rollout import Rollout
-from jimbot.training.jax_ppo.update import Samples, advantages, learn, make_optimiser, ppo_loss
+from jimbot.training.jax_ppo.gradients import NOISE, SIGNAL, signal_and_noise
+from jimbot.training.jax_ppo.samples import Samples, leave_out_forced, normalised
+from jimbot.training.jax_ppo.update import advantages, learn, make_optimiser, ppo_loss, value_error
 from tests.training.small import probe_parts
 
 STEPS, ROWS = 12, 5
@@ -91,7 +96,8 @@ def test_loss_equals_a_float64_reference() -> None:
         target=rng.normal(size=size).astype(np.float32),
     )
     params = network.init(0)
-    loss, parts = jax.jit(lambda params, batch: ppo_loss(network, losses, params, batch))(params, batch)
+    levelled = batch._replace(advantage=np.asarray(normalised(batch.advantage)))
+    loss, parts = jax.jit(lambda params, batch: ppo_loss(network, losses, params, batch))(params, levelled)
 
     logits, value = (np.asarray(x, np.float64) for x in network.apply(params, batch.features))
     logits = np.where(legal_mask, logits, -np.inf)
@@ -116,29 +122,40 @@ def test_entropy_in_the_loss_counts_legal_actions_only() -> None:
     assert float(masking.entropy(log_probability, mask)[0]) == pytest.approx(np.log(4))
 
 
-def learned(rollout: Rollout, **changes: float) -> dict[str, np.ndarray]:
-    """The parameters after one update of a small network."""
+@lru_cache
+def learning(**changes: float) -> Callable[[Rollout], dict[str, np.ndarray]]:
+    """One update of a small network, compiled."""
     settings, network, _ = probe_parts()
     params = network.init(0)
     optimiser = make_optimiser(settings.ppo.max_grad_norm).init(params)
     losses = loss_settings(settings)._replace(**changes)
-    rollout = jax.tree.map(jnp.asarray, rollout)
-    found = learn(network, losses, params, optimiser, rollout, jnp.float32(1e-2), jax.random.key(1))[0]
-    return {name: np.asarray(value) for name, value in found.items()}
+    return jax.jit(
+        lambda rollout: learn(network, losses, params, optimiser, rollout, jnp.float32(1e-2), jax.random.key(1))[0]
+    )
 
 
-def test_passes_end_once_the_policy_has_moved_too_far() -> None:
-    """With a bound nothing reaches an update is what it is without one; with one that everything passes, a step."""
+def learned(rollout: Rollout, **changes: float) -> dict[str, np.ndarray]:
+    """The parameters after one update."""
+    return {name: np.asarray(value) for name, value in learning(**changes)(rollout).items()}
+
+
+def probe_rollout(rng: np.random.Generator) -> Rollout:
+    """Made up, in the shapes of the small probe."""
     _, _, game = probe_parts()
-    rng = np.random.default_rng(4)
     plain = made_up_rollout(rng)
     shape = plain.action.shape
-    rollout = plain._replace(
+    return plain._replace(
         features=rng.normal(size=(*shape, game.spec.observation.size)).astype(np.float32),
         legal_mask=np.ones((*shape, game.spec.actions.size), bool),
         action=rng.integers(0, game.spec.actions.size, shape).astype(np.int32),
     )
-    minibatches = {"num_minibatches": 1, "update_epochs": 3}
+
+
+def test_passes_end_once_the_policy_has_moved_too_far() -> None:
+    """With a bound nothing reaches an update is what it is without one; with one that everything passes it is a whole
+    pass, not the two minibatches after which one of them is too far."""
+    rollout = probe_rollout(np.random.default_rng(4))
+    minibatches = {"num_minibatches": 4, "update_epochs": 3}
     without, far, near, once = (
         learned(rollout, **{**minibatches, **changes})
         for changes in ({}, {"target_kl": 1e9}, {"target_kl": 1e-12}, {"update_epochs": 1})
@@ -147,3 +164,80 @@ def test_passes_end_once_the_policy_has_moved_too_far() -> None:
         np.testing.assert_allclose(far[name], value, atol=1e-6)
         np.testing.assert_allclose(near[name], once[name], atol=1e-6)
     assert any((near[name] != without[name]).any() for name in near)
+
+
+def with_forced(rollout: Rollout, forced: np.ndarray) -> Rollout:
+    """Where `forced` (T, N) only the action that was taken is legal."""
+    only = np.eye(rollout.legal_mask.shape[-1], dtype=bool)[rollout.action]
+    return rollout._replace(legal_mask=np.where(forced[..., None], only, rollout.legal_mask))
+
+
+def test_advantages_without_forced_positions_are_those_of_a_game_of_longer_steps() -> None:
+    """Time passes where there was no choice, and what follows counts instead of a value there."""
+    rng = np.random.default_rng(5)
+    forced = rng.random((STEPS, ROWS)) < 0.4
+    rollout = jax.tree.map(jnp.asarray, with_forced(made_up_rollout(rng), forced))
+    found = np.asarray(advantages(leave_out_forced(rollout, 8), 0.9, 0.8))
+    for row in range(ROWS):
+        following, later = float(rollout.last_value[row]), 0.0
+        for step in reversed(range(STEPS)):
+            if rollout.terminated[step, row] or rollout.truncated[step, row]:
+                following, later = float(rollout.final_value[step, row]), 0.0
+            target = float(rollout.reward[step, row]) + 0.9 * following
+            error = target + 0.9 * 0.8 * later - float(rollout.value[step, row])
+            assert found[step, row] == pytest.approx(error, abs=1e-4)
+            following, later = (target, 0.9 * later) if forced[step, row] else (float(rollout.value[step, row]), error)
+
+
+def test_forced_positions_are_learned_from_at_every_so_manieth_step_only() -> None:
+    rng = np.random.default_rng(6)
+    rollout = probe_rollout(rng)
+    forced = rng.random((STEPS, ROWS)) < 0.4
+    rollout = with_forced(rollout, forced)
+    taught = forced & (np.arange(STEPS)[:, None] % 4 == 0)
+    assert taught.any()
+
+    def blurred(where: np.ndarray) -> Rollout:
+        return rollout._replace(features=np.where(where[..., None], np.float32(7), rollout.features))
+
+    plain = learned(rollout, forced_every=4)
+    for name, value in learned(blurred(forced & ~taught), forced_every=4).items():
+        np.testing.assert_array_equal(value, plain[name])
+    assert (learned(blurred(taught), forced_every=4)["value.weight"] != plain["value.weight"]).any()
+    assert (learned(blurred(forced & ~taught))["value.weight"] != learned(rollout)["value.weight"]).any()
+
+
+def test_noise_of_gradients_is_found_from_minibatches() -> None:
+    """200 minibatches of 50 samples around a known gradient: (length 2)² of signal, 0.5² per entry of noise."""
+    rng = np.random.default_rng(8)
+    true = np.zeros(300)
+    true[0] = 2.0
+    found = true + 0.5 / np.sqrt(50) * rng.normal(size=(200, 300))
+    before = np.cumsum(found, axis=0) - found
+    squares, products = (found**2).sum(), (found * before).sum()
+    measured = signal_and_noise(jnp.float32(squares), jnp.float32(products), jnp.int32(200), 50)
+    assert float(measured[SIGNAL]) == pytest.approx(4.0, rel=0.02)
+    assert float(measured[NOISE]) == pytest.approx(300 * 0.25, rel=0.05)
+    alone = signal_and_noise(jnp.float32(9.0), jnp.float32(0.0), jnp.int32(1), 50)
+    assert float(alone[SIGNAL]) == float(alone[NOISE]) == 0
+
+
+def test_an_update_measures_the_noise_of_its_own_minibatches() -> None:
+    """With steps of length 0 the minibatches of the first pass are gradients of one policy: their mean is the batch's."""
+    settings, network, _ = probe_parts()
+    params = network.init(0)
+    losses = loss_settings(settings)._replace(num_minibatches=4, update_epochs=2)
+    rollout = jax.tree.map(jnp.asarray, probe_rollout(np.random.default_rng(9)))
+    optimiser = make_optimiser(settings.ppo.max_grad_norm).init(params)
+    metrics = learn(network, losses, params, optimiser, rollout, jnp.float32(0), jax.random.key(1))[2]
+    assert float(metrics[NOISE]) > float(metrics[SIGNAL])
+
+
+def test_a_value_that_ran_further_than_the_clip_range_is_not_pushed_on() -> None:
+    nothing = jnp.zeros(3)
+    batch = Samples(nothing, nothing, nothing, nothing, nothing, target=jnp.array([1.0, 1.0, -1.0]), value=nothing)
+    value = jnp.array([0.5, 0.1, 0.5])
+    slope = jax.grad(lambda value: value_error(value, batch, 0.2).sum())(value)
+    np.testing.assert_allclose(slope, [0.0, 2 * (0.1 - 1.0), 2 * 1.5], atol=1e-6)
+    free = jax.grad(lambda value: value_error(value, batch._replace(value=None), 0.2).sum())(value)
+    np.testing.assert_allclose(free, 2 * (value - batch.target), atol=1e-6)

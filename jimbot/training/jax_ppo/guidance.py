@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
 from jimbot.training.init_policy import frozen_updates, pull_weight
+from jimbot.training.jax_ppo.samples import Samples
 from jimbot.training.settings.record import TrainSettings
 
 Array = jax.Array
@@ -33,26 +34,34 @@ def guidance(settings: TrainSettings, params: Params, reference: Any, update: Ar
     return None if pull is None and learns is None else Guidance(pull, reference, learns)
 
 
-def reference_log_probabilities(
-    network: JaxNetwork, guide: Guidance, features: Array, legal_mask: Array, pieces: int
-) -> Array:
-    """(B, A) log-probabilities of the policy pulled to; not computed once the pull has decayed to 0.
+def with_reference(network: JaxNetwork, guide: Guidance | None, batch: Samples, pieces: int) -> Samples:
+    """The batch with the log-probabilities of the policy pulled to; not computed once the pull has decayed to 0.
 
     In pieces: what a network computes on its way takes several times the memory of its answer.
     """
-    assert guide.pull is not None
+    if guide is None or guide.pull is None:
+        return batch
 
     def piece(rows: tuple[Array, Array]) -> Array:
         return masking.log_probabilities(network.apply(guide.reference, rows[0])[0], rows[1])
 
     def all_of_them() -> Array:
-        parts = tuple(values.reshape(pieces, -1, values.shape[-1]) for values in (features, legal_mask))
-        return jax.lax.map(piece, parts).reshape(legal_mask.shape)
+        parts = tuple(values.reshape(pieces, -1, values.shape[-1]) for values in (batch.features, batch.legal_mask))
+        return jax.lax.map(piece, parts).reshape(batch.legal_mask.shape)
 
-    return jax.lax.cond(guide.pull > 0, all_of_them, lambda: jnp.zeros(legal_mask.shape, jnp.float32))
+    nothing = jnp.zeros(batch.legal_mask.shape, jnp.float32)
+    return batch._replace(reference=jax.lax.cond(guide.pull > 0, all_of_them, lambda: nothing))
 
 
 def divergence(reference: Array, log_probability: Array, legal_mask: Array) -> Array:
     """(B,) Kullback-Leibler divergence of the reference from the policy, over legal actions."""
     difference = jnp.where(legal_mask, reference - log_probability, 0.0)
     return jnp.sum(masking.probabilities(reference, legal_mask) * difference, axis=-1)
+
+
+def only_what_learns(guide: Guidance | None, params: Params, moved: Params) -> Params:
+    """Frozen parameters stay bit for bit, while the optimiser goes on measuring their gradients: once they may move,
+    their step size is a settled one."""
+    if guide is None or guide.learns is None:
+        return moved
+    return {name: jnp.where(guide.learns[name], moved[name], params[name]) for name in moved}

@@ -28,6 +28,7 @@ from jimbot.training.jax_ppo.rollout import (
     COLLECT,
     SHUFFLE,
     HostCollector,
+    Rollout,
     Tally,
     collect_fused,
     phase_key,
@@ -92,15 +93,6 @@ def fused_update(
     return lambda state, lr: program(state, lr, numbers)
 
 
-class Rest(NamedTuple):
-    """What of the state the learning half of an update reads but does not consume."""
-
-    key: Array
-    update: Array
-    reference: Any
-    statistics: Statistics
-
-
 class HostUpdate:
     """The same update over a game stepped from Python."""
 
@@ -122,12 +114,23 @@ class HostUpdate:
     def __call__(self, state: TrainState, lr: float) -> UpdateResult:
         key = phase_key(state.key, state.update, COLLECT)
         tally, rollout, measured = self.collector.collect(state.params, state.tally, key)
-        rest = Rest(state.key, state.update, state.reference, state.statistics)
-        params, optimiser, metrics, statistics = self._learn(
-            state.params, state.optimiser, rollout, lr, self._numbers, rest
-        )
-        following = TrainState(params, optimiser, state.key, state.update + 1, tally, (), state.reference, statistics)
-        return UpdateResult(following, metrics, measured)
+        state, losses = self._learn(state._replace(tally=tally), rollout, lr, self._numbers)
+        return UpdateResult(state, losses, measured)
+
+
+def learned(
+    settings: TrainSettings, network: JaxNetwork, spec: GameSpec, state: TrainState, rollout: Rollout, lr: Array
+) -> tuple[TrainState, dict[str, Array]]:
+    """The learning half of an update, the same for every game: the state after `update.learn`, and its metrics."""
+    statistics, rollout = with_rewards(settings, state.statistics, rollout)
+    guide = guidance(settings, state.params, state.reference, state.update)
+    key = phase_key(state.key, state.update, SHUFFLE)
+    params, optimiser, metrics = learn(
+        network, loss_settings(settings), state.params, state.optimiser, rollout, lr, key, guide
+    )
+    statistics, params = with_observations(settings, spec, statistics, rollout, state.update, params)
+    following = state._replace(params=params, optimiser=optimiser, statistics=statistics, update=state.update + 1)
+    return following, metrics
 
 
 def _start_program(
@@ -160,7 +163,6 @@ def _fused(described: str, game: FunctionalGame, key: str) -> Callable[..., Upda
 
     def update(state: TrainState, lr: Array, numbers: dict[str, Any]) -> UpdateResult:
         settings = fixed.model_copy(update=numbers)
-        losses = loss_settings(settings)
         rows, tally, rollout, measured = collect_fused(
             game,
             network,
@@ -171,13 +173,9 @@ def _fused(described: str, game: FunctionalGame, key: str) -> Callable[..., Upda
             state.tally,
             phase_key(state.key, state.update, COLLECT),
         )
-        shuffle = phase_key(state.key, state.update, SHUFFLE)
-        guide = guidance(settings, state.params, state.reference, state.update)
-        statistics, rollout = with_rewards(settings, state.statistics, rollout)
-        params, optimiser, metrics = learn(network, losses, state.params, state.optimiser, rollout, lr, shuffle, guide)
-        statistics, params = with_observations(settings, game.spec, statistics, rollout, state.update, params)
-        following = TrainState(params, optimiser, state.key, state.update + 1, tally, rows, state.reference, statistics)
-        return UpdateResult(following, metrics, measured)
+        played = state._replace(rows=rows, tally=tally)
+        state, losses = learned(settings, network, game.spec, played, rollout, lr)
+        return UpdateResult(state, losses, measured)
 
     return jax.jit(update, donate_argnums=0)
 
@@ -186,16 +184,10 @@ def _fused(described: str, game: FunctionalGame, key: str) -> Callable[..., Upda
 def _learning(described: str, spec: GameSpec, key: str) -> Callable[..., Any]:
     network, fixed = make_network(json.loads(described)), settings_of(key)
 
-    def learn_raw(params: Params, optimiser: Any, rollout: Any, lr: Array, numbers: dict[str, Any], rest: Rest) -> Any:
-        settings = fixed.model_copy(update=numbers)
-        losses = loss_settings(settings)
+    def learn_raw(state: TrainState, rollout: Rollout, lr: Array, numbers: dict[str, Any]) -> Any:
+        """From a rollout of raw observations."""
         seen = jax.vmap(lambda observation: seen_of(network, observation))(rollout.features)
-        rollout = rollout._replace(features=network.prepare(rollout.features, params), seen=seen)
-        statistics, rollout = with_rewards(settings, rest.statistics, rollout)
-        guide = guidance(settings, params, rest.reference, rest.update)
-        shuffle = phase_key(rest.key, rest.update, SHUFFLE)
-        params, optimiser, metrics = learn(network, losses, params, optimiser, rollout, lr, shuffle, guide)
-        statistics, params = with_observations(settings, spec, statistics, rollout, rest.update, params)
-        return params, optimiser, metrics, statistics
+        rollout = rollout._replace(features=network.prepare(rollout.features, state.params), seen=seen)
+        return learned(fixed.model_copy(update=numbers), network, spec, state, rollout, lr)
 
-    return jax.jit(learn_raw, donate_argnums=(0, 1))
+    return jax.jit(learn_raw, donate_argnums=0)

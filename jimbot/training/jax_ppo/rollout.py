@@ -41,6 +41,8 @@ class Rollout(NamedTuple):
     final_value: Array  # (T, N) float32, value of the last observation where truncated, else 0
     last_value: Array  # (N,) float32, value of the observation after the last step
     acting: Array | None = None  # (T, N) bool, whether there was anything to decide; None: always
+    counts: Array | None = None  # (T, N) bool, whether the value is learned: rows that others play are not; None: all
+    forced: Array | None = None  # (T, N) bool, whether one legal action made it no decision; None: that is not asked
     seen: Any = ()  # (T, D) mean and variance of every step's observations, where they are normalised
 
 
@@ -253,7 +255,7 @@ class HostCollector:
             self.truncated,
             self.final_value,
             np.asarray(self._value(params, self.game.observation)),
-            self.acting if self.game.spec.players > 1 or self.game.may_refuse else None,
+            *((self.acting, self.ours) if self.game.spec.players > 1 or self.game.may_refuse else ()),
         )
         return tally, rollout, measured
 

@@ -35,6 +35,10 @@ class PPOSettings(Group):
     target_kl: float = Field(
         0.0, ge=0, description="End an update after a pass whose mean approx_kl is above 1.5 times this; 0: never."
     )
+    clip_value: float = Field(0.0, ge=0, description="Clip range of the value's step, as of the ratio's; 0: none.")
+    forced_every: int = Field(
+        1, ge=1, description="Learn from every so manieth of the positions with one legal action only; 1: from all."
+    )
 
 
 class NetworkSettings(Group):
