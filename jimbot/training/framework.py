@@ -20,6 +20,7 @@ from jimbot.runs.checkpoint import CheckpointStore as CheckpointManager
 from jimbot.runs.checkpoint import Manifest
 from jimbot.training.init_policy import find_start
 from jimbot.training.league.store import check_league
+from jimbot.training.settings.only import check_only
 from jimbot.training.settings.record import RunSettings, TrainSettings
 from jimbot.training.settings.trainer_config import (
     LEARNER_OF_ALGORITHM,
@@ -278,6 +279,7 @@ def learner_class(settings: TrainSettings) -> type[RLTrainer]:
             f"Learner '{name}' does not know algorithm '{settings.algorithm}'; it has {', '.join(trainer.algorithms)}."
         )
     check_league(settings, name)
+    check_only(settings, name)
     trainer.check(settings)
     return trainer
 

@@ -17,6 +17,7 @@ from jimbot.policies.portable import OnnxPolicy  # noqa: E402
 from jimbot.policies.torch_networks import TorchNetwork  # noqa: E402
 from jimbot.training import torch_losses as losses  # noqa: E402
 from jimbot.training.jax_ppo import update as jax_update  # noqa: E402
+from jimbot.training.jax_ppo.samples import Samples, normalised  # noqa: E402
 
 CLIP, VALUE, ENTROPY = 0.2, 0.7, 0.05
 

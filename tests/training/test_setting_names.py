@@ -105,7 +105,10 @@ def test_only_what_was_set_is_told_apart_also_when_it_was_assigned_later() -> No
 
 def test_a_config_of_the_flat_time_says_the_same_today() -> None:
     stored = yaml.safe_load((FLAT_RUN / "config.yaml").read_text())
-    assert load_settings(stored).flat() == stored
+    today = load_settings(stored).flat()
+    assert {name: today[name] for name in stored} == stored
+    added = {name: value for name, value in today.items() if name not in stored}
+    assert added == {name: load_settings({}).flat()[name] for name in added}, "what came later has its default"
 
 
 def test_a_run_of_the_flat_time_is_continued(tmp_path: Path) -> None:

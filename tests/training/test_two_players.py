@@ -40,7 +40,9 @@ def test_a_row_that_waits_is_worth_what_makes_the_decision_before_it_right() -> 
     found = np.asarray(advantages(jax.tree.map(jnp.asarray, whole), 0.9, 0.8))
     target = found + whole.value
     for cut in (4, 5):
-        parts = {name: value[:cut] for name, value in whole._asdict().items() if value is not None and len(value) == STEPS}
+        parts = {
+            name: value[:cut] for name, value in whole._asdict().items() if value is not None and len(value) == STEPS
+        }
         part = whole._replace(**parts, last_value=target[cut])
         again = np.asarray(advantages(jax.tree.map(jnp.asarray, part), 0.9, 0.8))
         np.testing.assert_allclose(again[3], found[3], atol=1e-5)
@@ -108,6 +110,7 @@ def test_a_row_that_waits_teaches_its_value_and_one_that_others_play_teaches_not
     state = initial_state(settings, network, collector.game)
     _, rollout, _ = collector.collect(state.params, state.tally, jax.random.key(0))
     assert not rollout.acting.all()
+    assert rollout.acting is not None
     waiting = ~rollout.acting
     others = np.zeros_like(waiting)
     others[:, 1::4] = True  # the second seat of every other game

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from jimbot.policies import masking
+from jimbot.training.jax_ppo.gradients import NOISE, SIGNAL, signal_and_noise
 from jimbot.training.jax_ppo.program import loss_settings
 from jimbot.training.jax_ppo.rollout import Rollout
-from jimbot.training.jax_ppo.gradients import NOISE, SIGNAL, signal_and_noise
 from jimbot.training.jax_ppo.samples import Samples, leave_out_forced, normalised
 from jimbot.training.jax_ppo.update import advantages, learn, make_optimiser, ppo_loss, value_error
 from tests.training.small import probe_parts
@@ -223,7 +223,7 @@ def test_noise_of_gradients_is_found_from_minibatches() -> None:
 
 
 def test_an_update_measures_the_noise_of_its_own_minibatches() -> None:
-    """With steps of length 0 the minibatches of the first pass are gradients of one policy: their mean is the batch's."""
+    """Made-up rewards that nothing seen explains: what minibatches agree on is little beside what they do not."""
     settings, network, _ = probe_parts()
     params = network.init(0)
     losses = loss_settings(settings)._replace(num_minibatches=4, update_epochs=2)

@@ -2,8 +2,8 @@
 
 Not every position teaches everything. A row of a game of two may wait for the other (`Rollout.acting`): there is no
 action to learn from, but its value is learned, because a rollout that ends while it waits is valued there. Rows that
-others play (`Rollout.counts`) teach nothing. And where only one action is legal there is nothing to choose: the policy's
-gradient is exactly 0, so most of such positions can be left out (`leave_out_forced`).
+others play (`Rollout.counts`) teach nothing. And where only one action is legal there is nothing to choose: the
+policy's gradient is exactly 0, so most of such positions can be left out (`leave_out_forced`).
 """
 
 from __future__ import annotations

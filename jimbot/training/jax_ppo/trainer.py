@@ -24,6 +24,8 @@ from jimbot.runs.files import remove_directory
 from jimbot.training.environments.given import has_curriculum, training_game, training_options
 from jimbot.training.framework import Callback, RLTrainer, plain_callback
 from jimbot.training.init_policy import check_network, fitting_params, start_of
+from jimbot.training.jax_ppo.gradients import NOISE, SIGNAL
+from jimbot.training.jax_ppo.growth import Growth, grown, growth_from
 from jimbot.training.jax_ppo.phases import fused_phase_seconds
 from jimbot.training.jax_ppo.program import (
     HostUpdate,
@@ -48,6 +50,7 @@ EXPERIENCE = "experience"  # folder of a run with `share: file_system`
 PER_ROW = ("tally", "rows")  # parts of TrainState with one entry per row of the game
 _GAME_PREFIX = "game/"  # of a host-stepped game's snapshot inside a checkpoint's state
 _LEAGUE_PREFIX = "league/"
+_GROWTH_PREFIX = "growth/"
 
 
 class JaxPPOTrainer(RLTrainer):
@@ -67,13 +70,15 @@ class JaxPPOTrainer(RLTrainer):
         if league is not None and isinstance(self.game, BatchGame) and self.spec.players > 1:
             self.seats = Seats(self.game, league, settings.seed)
         self.state: TrainState | None = None
+        self.growth = Growth()
         self._update: Any
         self._compile()
         self._fused_seconds: dict[str, float] | None = None
 
     @property
     def step(self) -> int:
-        return int(self._live().update) * self.settings.batch_size
+        updates = int(self._live().update) - self.growth.update
+        return self.growth.step + updates * self._grown().batch_size
 
     def create_model(self) -> None:
         self.state = initial_state(self.settings, self.network, self.game)
@@ -120,7 +125,7 @@ class JaxPPOTrainer(RLTrainer):
         callback = plain_callback(callback)
         total = total_timesteps or self.settings.total_timesteps
         measures = Measures(self.spec)
-        session, batch = self.session, self.settings.batch_size
+        session = self.session
         with session.running(self.step, total, first_phase="compile"):
             while not (reason := session.stop_reason(self.step, total)):
                 with session.turn():
@@ -129,7 +134,10 @@ class JaxPPOTrainer(RLTrainer):
                     self.state = jax.block_until_ready(result.state)
                 update = int(self.state.update)
                 session.check_finite(result.losses, update, self.step)
-                measures.add(result.losses, result.measured, batch)
+                self.growth.add(result.losses)
+                losses = {name: value for name, value in result.losses.items() if name not in (SIGNAL, NOISE)}
+                measures.add(losses, result.measured, self._grown().batch_size)
+                self._grow(update)
                 if self.seats is not None and update % self.settings.league.past_interval == 0:
                     self.seats.league.add(past_self(update, self.policy_onnx()))
                 self.after_update(update, measures, self._phase_seconds, callback)
@@ -140,7 +148,7 @@ class JaxPPOTrainer(RLTrainer):
 
     def more_metrics(self) -> dict[str, float]:
         figures = self.game.health() if isinstance(self.game, BatchGame) else {}
-        found = {f"health/{name}": value for name, value in figures.items()}
+        found = {f"health/{name}": value for name, value in figures.items()} | self.growth.metrics()
         return found | (self.seats.league.metrics() if self.seats is not None else {})
 
     def policy_onnx(self) -> bytes:
@@ -164,6 +172,7 @@ class JaxPPOTrainer(RLTrainer):
         if self.seats is not None:
             parts = league_state(self.seats, self.games_kept)
             state |= {_LEAGUE_PREFIX + name: value for name, value in parts.items()}
+        state |= {_GROWTH_PREFIX + name: value for name, value in self.growth.arrays().items()}
         path = self.session.store.save(self._manifest(), self.policy_onnx(), self._params(), state)
         self.session.saved(self.step, path)
         return path
@@ -177,6 +186,10 @@ class JaxPPOTrainer(RLTrainer):
             self.create_model()
         stored = checkpoint.state()
         self.state = from_named_leaves(self._live(), stored, f"checkpoint {path}")
+        factor = self.growth.factor
+        self.growth = growth_from(_under(_GROWTH_PREFIX, stored), manifest.step, manifest.update)
+        if self.growth.factor != factor:
+            self._compile()
         if isinstance(self.game, BatchGame):
             self.game.restore(_under(_GAME_PREFIX, stored))
         if self.seats is not None:
@@ -202,11 +215,30 @@ class JaxPPOTrainer(RLTrainer):
 
     def _compile(self) -> None:
         """The update for the settings as they are; XLA compiles when it is first called."""
+        settings, self._update = self._grown(), None  # room for the new one's experience
         if isinstance(self.game, BatchGame):
-            folder = self.session.run.path / EXPERIENCE if self.settings.memory.share == "file_system" else None
-            self._update = HostUpdate(self.settings, self.network, self.game, seats=self.seats, folder=folder)
+            folder = self.session.run.path / EXPERIENCE if settings.memory.share == "file_system" else None
+            self._update = HostUpdate(settings, self.network, self.game, seats=self.seats, folder=folder)
         else:
-            self._update = fused_update(self.settings, self.network, self.game)
+            self._update = fused_update(settings, self.network, self.game)
+
+    def _grown(self) -> TrainSettings:
+        """The settings with the batch as large as it has become."""
+        return grown(self.settings, self.growth.factor)
+
+    def _grow(self, update: int) -> None:
+        """Doubles the batch where gradients have become too noisy for it."""
+        batch = self._grown().batch_size
+        if not self.growth.due(batch, update, self.settings.ppo.grow_batch):
+            return
+        scale = self.growth.noise_scale
+        self.growth.grow(self.step, update)
+        self._compile()
+        self._fused_seconds = None
+        known = "cannot be told from their mean" if scale is None else f"has a scale of {scale:,.0f} samples"
+        sentence = f"the noise of gradients {known}: updates of {2 * batch:,} steps instead of {batch:,}"
+        self.session.view.note(f"step {self.step:,}: {sentence}")
+        self.session.recorder.event(self.step, sentence)
 
     def _build_game(self) -> FunctionalGame | BatchGame:
         settings = self.settings
@@ -232,7 +264,7 @@ class JaxPPOTrainer(RLTrainer):
             self._update.collector.seconds = dict.fromkeys(spent, 0.0)
         else:
             if self._fused_seconds is None:
-                self._fused_seconds = fused_phase_seconds(self.settings, self.network, self.game, self._live())
+                self._fused_seconds = fused_phase_seconds(self._grown(), self.network, self.game, self._live())
             updates = self.settings.log_interval
             spent = {phase: seconds * updates for phase, seconds in self._fused_seconds.items()}
         return {**spent, "learn": max(0.0, elapsed - sum(spent.values()))}

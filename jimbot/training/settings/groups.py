@@ -39,6 +39,12 @@ class PPOSettings(Group):
     forced_every: int = Field(
         1, ge=1, description="Learn from every so manieth of the positions with one legal action only; 1: from all."
     )
+    grow_batch: int = Field(
+        1,
+        ge=1,
+        le=1024,
+        description="Let the batch grow (doubling num-steps) up to so many times as gradients get noisy.",
+    )
 
 
 class NetworkSettings(Group):

@@ -46,7 +46,7 @@ from jimbot.training.settings.rllib_names import from_rllib
 CHANGEABLE = frozenset(
     {
         *("total_timesteps", "minutes", "log_interval", "eval_interval", "eval_games", "stop_on_collapse"),
-        *("auto_tune", "autoscale", "memory_limit_gb", "buffer_gb", "gradient_pieces"),
+        *("auto_tune", "autoscale", "memory_limit_gb", "buffer_gb", "gradient_pieces", "grow_batch"),
         *("population_games", "population_quantile"),
         *("address", "num_env_runners", "num_gpus", "num_gpus_per_env_runner", "spill_gb"),
         *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),

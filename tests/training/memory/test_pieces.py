@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -12,7 +13,9 @@ import pytest
 from jimbot.games.contract import game_entry
 from jimbot.policies.jax_networks import make_network
 from jimbot.policies.networks import describe_network
-from jimbot.training.jax_ppo.update import LossSettings, Samples, _gradient
+from jimbot.training.jax_ppo.gradients import gradient_of
+from jimbot.training.jax_ppo.samples import Samples
+from jimbot.training.jax_ppo.update import LossSettings, ppo_loss
 
 SPEC = game_entry("probe").spec
 ROWS = 24
@@ -38,14 +41,10 @@ def test_jax_gradients_of_pieces_add_up_to_the_whole(weighted: bool) -> None:
     network = make_network(describe_network(SPEC, "mlp", hidden_dim=8))
     params = network.init(0)
     data = minibatch()
-    weight = jnp.asarray(np.arange(ROWS) % 3 > 0) if weighted else None
-    batch = Samples(*(jnp.asarray(data[name]) for name in list(data)), weight=weight)
-    found: list[Any] = [
-        _gradient(network, LossSettings(0.99, 0.95, 0.2, 0.5, 0.01, 0.5, 1, 1, count), batch, None)(
-            params, jnp.arange(ROWS)
-        )
-        for count in (1, 4)
-    ]
+    acts, counts = (jnp.asarray(np.arange(ROWS) % 3 > least) if weighted else None for least in (1, 0))
+    batch = Samples(*(jnp.asarray(data[name]) for name in list(data)), acts=acts, counts=counts)
+    loss = partial(ppo_loss, network, LossSettings(0.99, 0.95, 0.2, 0.5, 0.01, 0.5, 1, 1))
+    found: list[Any] = [gradient_of(loss, batch, count)(params, jnp.arange(ROWS)) for count in (1, 4)]
     jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6), *found)
 
 

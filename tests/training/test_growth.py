@@ -1,0 +1,100 @@
+"""A batch that grows with the noise of its gradients: when, by how much, and over a restart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jimbot.errors import SettingsError
+from jimbot.training.framework import create_trainer, learner_class
+from jimbot.training.jax_ppo import growth
+from jimbot.training.jax_ppo.gradients import NOISE, SIGNAL
+from jimbot.training.jax_ppo.growth import Growth, grown, growth_from
+from jimbot.training.jax_ppo.trainer import JaxPPOTrainer
+from tests.training.small import SMALL, small_settings
+
+BATCH = 16 * 32
+
+
+def measured(signal: float, noise: float, updates: int = 40) -> Growth:
+    found = Growth()
+    for _ in range(updates):
+        found.add({SIGNAL: signal, NOISE: noise})
+    return found
+
+
+@pytest.mark.parametrize(
+    ("signal", "noise", "update", "most", "due"),
+    [
+        (1.0, 3 * BATCH, 40, 2, True),  # less than half the noise scale
+        (1.0, 1.5 * BATCH, 40, 2, False),
+        (-0.1, 3 * BATCH, 40, 2, True),  # nothing but noise
+        (0.0, 0.0, 40, 2, False),  # nothing was measured: there is one minibatch only
+        (1.0, 3 * BATCH, growth.PATIENCE - 1, 2, False),
+        (1.0, 3 * BATCH, 40, 1, False),
+        (1.0, 3 * BATCH, 40, 3, True),
+    ],
+)
+def test_a_batch_grows_where_it_is_small_beside_the_noise(
+    signal: float, noise: float, update: int, most: int, due: bool
+) -> None:
+    assert measured(signal, noise).due(BATCH, update, most) is due
+
+
+def test_the_noise_scale_is_that_of_the_last_updates() -> None:
+    found = measured(1.0, 100.0)
+    assert found.noise_scale == pytest.approx(100)
+    for _ in range(100):
+        found.add({SIGNAL: 1.0, NOISE: 5000.0})
+    assert found.noise_scale == pytest.approx(5000, rel=0.02)
+    assert found.metrics()["train/gradient_noise_scale"] == found.noise_scale
+    assert "train/gradient_noise_scale" not in measured(-1.0, 100.0).metrics()
+
+
+def test_a_grown_batch_has_the_minibatches_and_pieces_it_had() -> None:
+    settings = small_settings(gradient_pieces=2)
+    large = grown(settings, 4)
+    assert large.batch_size == 4 * settings.batch_size
+    assert large.gradient_steps == settings.gradient_steps
+    pieces = (large, settings)
+    assert len({one.minibatch_size // one.memory.gradient_pieces for one in pieces}) == 1
+
+
+def test_what_a_checkpoint_knows_of_it_comes_back() -> None:
+    known = Growth(0.25, 7.5, 4, 33, 99_999)
+    assert growth_from(known.arrays(), 5, 6) == known
+    assert growth_from({}, 512, 3) == Growth(step=512, update=3)
+
+
+def test_a_run_that_grows_is_the_same_over_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It grows after its second and its fourth update: 2 × 512, 2 × 1,024 and then 2,048 steps at a time."""
+    monkeypatch.setattr(growth, "PATIENCE", 2)
+    monkeypatch.setattr(growth, "ENOUGH", 1e9)
+    whole = 2 * BATCH + 2 * 2 * BATCH + 4 * BATCH
+
+    def trained(name: str, *ends: int) -> dict[str, np.ndarray]:
+        for end in ends:
+            values = SMALL | {"grow_batch": 4, "log_interval": 1, "run_name": name}
+            trainer = create_trainer("probe", values, root=tmp_path)
+            assert isinstance(trainer, JaxPPOTrainer)
+            trainer.train(end)
+            assert trainer.step == end
+            found = trainer._params()
+            trainer.close()
+        return found
+
+    straight = trained("straight", whole)
+    for name, value in trained("stopped", 2 * BATCH, 4 * BATCH, whole).items():
+        np.testing.assert_array_equal(value, straight[name])
+    rows = [json.loads(line) for line in (tmp_path / "straight/metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows if "train/loss" in row] == [BATCH * steps for steps in (1, 2, 4, 6, 10)]
+    assert [row["train/batch_growth"] for row in rows if "train/loss" in row] == [1, 2, 2, 4, 4]
+
+
+def test_other_learners_refuse_what_only_this_one_does() -> None:
+    for name, value in (("grow_batch", 4), ("forced_every", 8), ("clip_value", 0.2)):
+        with pytest.raises(SettingsError, match=f"{name} is {value}, which only learner jax does"):
+            learner_class(small_settings(learner="sb3", **{name: value}))
