@@ -35,7 +35,10 @@ The same command continues a clone that was stopped; --fresh starts over. Then: 
 OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
     "data": (Annotated[Path, typer.Argument(help="Dataset made by jimbot record.")], inspect.Parameter.empty),
     "assignments": (Annotated[list[str], typer.Option("--set", help=SET_HELP)], []),
-    "run": (Annotated[str | None, typer.Option("--run", help="The same as --run-name.")], None),
+    "run": (
+        Annotated[str | None, typer.Option("--run", help="Name of the run; default: from game and dataset.")],
+        None,
+    ),
     "fresh": (Annotated[bool, typer.Option("--fresh", help="Start over; the old run is kept aside.")], False),
     "log_level": (LogLevelOption, None),
     "runs_dir": (RunsDirOption, RUNS),
@@ -44,7 +47,7 @@ OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
 
 
 def register(app: typer.Typer) -> None:
-    command = with_settings_flags(clone, CloneSettings, OWN_FLAGS, (*FROM_DATA, *UNUSED))
+    command = with_settings_flags(clone, CloneSettings, OWN_FLAGS, (*FROM_DATA, *UNUSED, "run_name"))
     app.command(cls=SettingsCommand, epilog=EPILOG)(command)
 
 

@@ -15,6 +15,7 @@ from jimbot.cli.options import (
     NumEnvsOption,
     OptionOption,
     RunsDirOption,
+    SeedListOption,
     SeedsFileOption,
     SeedsOption,
     StochasticOption,
@@ -31,7 +32,7 @@ jimbot compare runs/a/checkpoints/000000032768 runs/a/checkpoints/000000065536 -
 
 jimbot compare hackmatrix my-run --metric stage   (against the policy that comes with JimBot)
 
-jimbot compare my-run random --games 1000 --metric blinds_cleared --option stake=gold
+jimbot compare my-run random --games 1000 --metric blinds_cleared --stake gold
 
 jimbot compare my-run other-run --picture table.png   (two players: everybody meets everybody)"""
 
@@ -47,6 +48,7 @@ def compare(
     game: Annotated[str | None, typer.Option(help="The game, if none of the policies says it.")] = None,
     games: Annotated[int | None, typer.Option(help="Games per policy; 256, or all seeds of the file.")] = None,
     metric: Annotated[str, typer.Option(help="return, length, win_rate or a statistic of the game.")] = "return",
+    seed: SeedListOption = None,
     seeds: SeedsOption = "held-out",
     seeds_file: SeedsFileOption = None,
     stochastic: StochasticOption = False,
@@ -86,7 +88,7 @@ def compare(
                 game,
                 games,
                 scripted=scripted,
-                bank=seeds,
+                bank=seed or seeds,
                 seeds_file=seeds_file,
                 options=terminal.pairs(option or []),
                 deterministic=not stochastic,
@@ -111,7 +113,7 @@ def compare(
             game,
             games,
             metric=metric,
-            bank=seeds,
+            bank=seed or seeds,
             seeds_file=seeds_file,
             options=terminal.pairs(option) if option else None,
             deterministic=not stochastic,

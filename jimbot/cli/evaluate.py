@@ -19,6 +19,7 @@ from jimbot.cli.options import (
     OptionOption,
     PolicyArgument,
     RunsDirOption,
+    SeedListOption,
     SeedsFileOption,
     SeedsOption,
     StochasticOption,
@@ -42,7 +43,7 @@ jimbot evaluate random --game hackmatrix --seeds validation
 
 jimbot evaluate policy.onnx --seeds-file seeds.txt   (one seed per line)
 
-jimbot evaluate random --game balatro --option deck=blue --option stake=gold
+jimbot evaluate balatro --seed 7LB2WVPK --deck blue --stake gold
 
 jimbot evaluate my-run --games 1000 --against 2.35%   (is it better than that?)
 
@@ -60,6 +61,7 @@ def evaluate(
     second: Annotated[str | None, typer.Argument(metavar="", help="The policy, if a game was named first.")] = None,
     game: GameOption = None,
     opponent: OpponentOption = None,
+    seed: SeedListOption = None,
     seeds: SeedsOption = "held-out",
     seeds_file: SeedsFileOption = None,
     games: GamesOption = None,
@@ -85,10 +87,11 @@ def evaluate(
     from jimbot.policies.players import find_player
 
     claimed = None if against is None else share(against)
-    choose_seeds(seeds, games, seeds_file)  # wrong seeds are told before anything is loaded
     reference, game = game_first(policy, second, game)
     which, options = "best" if best else "latest", terminal.pairs(option or [])
     choice = find_player(reference, game, options, runs_dir, which)
+    bank = seed or seeds
+    choose_seeds(bank, games, seeds_file, game_id=choice.game)  # wrong seeds are told before anything is played
     if choice.entry.two_sides is not None:
         with showing_progress(f"Playing {choice.name}", quiet=as_json) as progress:
             duels = evaluate_duels(
@@ -96,7 +99,7 @@ def evaluate(
                 choice.game,
                 opponent or (),
                 games,
-                bank=seeds,
+                bank=bank,
                 seeds_file=seeds_file,
                 options=options,
                 against=claimed,
@@ -117,7 +120,7 @@ def evaluate(
             choice.policy,
             choice.game,
             games,
-            bank=seeds,
+            bank=bank,
             seeds_file=seeds_file,
             options=choice.options,
             deterministic=not stochastic,

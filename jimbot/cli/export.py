@@ -17,7 +17,7 @@ jimbot export my-run --output policy.onnx
 
 jimbot export my-run --best --output policy.npz
 
-jimbot export runs/my-run/checkpoints/000000032768 --output policy.onnx --force
+jimbot export runs/my-run/checkpoints/000000032768 --output policy.onnx --overwrite
 
 jimbot export my-run --best --output my-policy
 
@@ -36,7 +36,7 @@ def export(
     checkpoint: Annotated[str, typer.Argument(help="A run, checkpoint directory, .npz or .pt file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file (.onnx, .npz or .pt) or folder to write.")],
     best: BestOption = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
     runs_dir: RunsDirOption = RUNS,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
@@ -44,7 +44,7 @@ def export(
     from jimbot.runs.files import write_atomically
     from jimbot.training.export import exported
 
-    _check_output(output, force)
+    _check_output(output, overwrite)
     if not output.suffix:
         _export_folder(checkpoint, output, runs_dir, best, as_json)
         return
@@ -68,7 +68,7 @@ def _check_output(output: Path, force: bool) -> None:
     if output.suffix and output.is_dir():
         raise UsageError(f"--output {output} is a folder; give the name of a file.")
     if output.exists() and not force:
-        raise UsageError(f"{output} exists already; add --force to replace it, or choose another --output.")
+        raise UsageError(f"{output} exists already; add --overwrite to replace it, or choose another --output.")
 
 
 def _export_folder(reference: str, output: Path, runs_dir: Path, best: bool, as_json: bool) -> None:

@@ -8,27 +8,33 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import jimbot
 from jimbot.cli import terminal
+from jimbot.cli.command import set_up
 from jimbot.cli.options import LogLevelOption
 from jimbot.errors import JimbotError
 
-COMMANDS = (
-    "train", "resume", "experiment", "tune", "record", "clone", "evaluate", "compare", "analyze", "watch", "play",
-    "seed", "replay", "verify", "export", "bench", "soak", "setup", "doctor",
-)  # fmt: skip
-"""Modules of jimbot.cli, in the order `--help` shows them."""
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Learn": ("train", "resume", "tune", "experiment", "record", "clone"),
+    "Judge": ("evaluate", "compare", "analyze", "verify"),
+    "Look": ("watch", "play", "replay", "seed"),
+    "Serve": ("export",),
+    "Operate": ("runs", "doctor", "setup", "bench", "soak", "help"),
+}
+"""Modules of jimbot.cli by the panel of `--help` that shows their command, in its order."""
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
+SUBCOMMANDS = ("runs",)
+"""Those of them that are a family of commands."""
 INTERRUPTED = 130
 
 app = typer.Typer(
     name="jimbot",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -44,15 +50,19 @@ def show_version(wanted: bool) -> None:
 @app.callback(epilog="First steps:  [bold]jimbot watch hackmatrix[/]   [bold]jimbot train hackmatrix --minutes 10[/]")
 def jimbot_command(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=show_version, help="Show the version and leave.")
+        bool, typer.Option("--version", "-V", is_eager=True, callback=show_version, help="Show the version and leave.")
     ] = False,
     log_level: LogLevelOption = None,
 ) -> None:
     """Train, judge, watch and deploy agents for games with deep rules and huge masked action spaces."""
 
 
-for _name in COMMANDS:
-    importlib.import_module(f"jimbot.cli.{_name}").register(app)
+for _group, _names in GROUPS.items():
+    for _name in _names:
+        importlib.import_module(f"jimbot.cli.{_name}").register(app)
+        registered: Any = app.registered_groups[-1] if _name in SUBCOMMANDS else app.registered_commands[-1]
+        registered.rich_help_panel = _group
+set_up(app)
 
 
 def run(arguments: list[str]) -> int:

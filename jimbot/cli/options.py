@@ -11,20 +11,32 @@ from typing import Annotated
 import typer
 
 from jimbot.cli import terminal
+from jimbot.cli.completion import complete_game, complete_policy
 from jimbot.errors import UsageError
 from jimbot.logs import setup_logging
 
 RUNS = Path("runs")
 
 PolicyArgument = Annotated[
-    str, typer.Argument(help="A run, checkpoint, .npz, .onnx, scripted player, or a game for its shipped policy.")
+    str,
+    typer.Argument(
+        help="A run, checkpoint, .npz, .onnx, scripted player, or a game for its shipped policy.",
+        autocompletion=complete_policy,
+    ),
 ]
-GameOption = Annotated[str | None, typer.Option(help="The game, for random and scripted players.")]
+GameOption = Annotated[
+    str | None, typer.Option(help="The game, for random and scripted players.", autocompletion=complete_game)
+]
 GamesOption = Annotated[int | None, typer.Option(help="Games to play; 256, or all seeds of the file.")]
 SeedsOption = Annotated[str, typer.Option(help="Seed bank: held-out (never trained on), validation or train.")]
-SeedsFileOption = Annotated[Path | None, typer.Option(help="Play the seeds in this file instead.")]
+SeedsFileOption = Annotated[Path | None, typer.Option(help="Play the seeds in this file instead, one per line.")]
+SeedOption = Annotated[str | None, typer.Option("--seed", help="The seed to play, a number or as the game writes it.")]
+SeedListOption = Annotated[
+    list[str] | None, typer.Option("--seed", help="Play this seed instead of a bank; may be given several times.")
+]
 StochasticOption = Annotated[bool, typer.Option("--stochastic", help="Draw actions instead of taking the best.")]
-OptionOption = Annotated[list[str] | None, typer.Option(help="name=value; an option of the game.")]
+OPTION_HELP = "name=value; an option of the game. --name value does the same."
+OptionOption = Annotated[list[str] | None, typer.Option(help=OPTION_HELP)]
 OpponentOption = Annotated[
     list[str] | None,
     typer.Option(

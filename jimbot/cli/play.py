@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jimbot.cli import screen, terminal
+from jimbot.cli.completion import complete_game
 from jimbot.cli.keys import Keyboard
-from jimbot.cli.options import RUNS, OptionOption, RunsDirOption, StochasticOption
+from jimbot.cli.options import RUNS, OptionOption, RunsDirOption, SeedOption, StochasticOption
 from jimbot.cli.recording import RECORD_HELP, GameFile, check_place
 from jimbot.cli.start import start_game
 
@@ -29,7 +30,9 @@ EPILOG = """Examples:
 
 jimbot play hackmatrix
 
-jimbot play hackmatrix --seed 42 --option profile=reference
+jimbot play hackmatrix --seed 42 --profile reference
+
+jimbot play balatro --seed 7LB2WVPK --deck blue --stake gold
 
 jimbot play balatro --record game.json   (then: jimbot replay game.json)
 
@@ -45,8 +48,8 @@ def register(app: typer.Typer) -> None:
 
 
 def play(
-    game: Annotated[str, typer.Argument(help="The game, for instance hackmatrix.")],
-    seed: Annotated[int | None, typer.Option(help="Play this seed; without it a fresh one is drawn.")] = None,
+    game: Annotated[str, typer.Argument(help="The game, for instance hackmatrix.", autocompletion=complete_game)],
+    seed: SeedOption = None,
     option: OptionOption = None,
     record: Annotated[Path | None, typer.Option(help=RECORD_HELP)] = None,
     server: Annotated[
@@ -59,13 +62,17 @@ def play(
         str | None, typer.Option(help="On a server: who plays; a run, checkpoint, file or scripted player.")
     ] = None,
     challenge: Annotated[
-        str | None, typer.Option(help="On a server: whom to challenge; without it challenges are accepted.")
+        str | None,
+        typer.Option(
+            help="On a server: whom to challenge; without it challenges are accepted. Elsewhere: which challenge of "
+            "the game to play."
+        ),
     ] = None,
     name: Annotated[str, typer.Option(help="On a server: our name.")] = "JimBot",
     team: Annotated[
         Path | None, typer.Option(help="On a server: a file of teams; without it held-out teams of the default format.")
     ] = None,
-    battles: Annotated[int, typer.Option(help="On a server: how many battles.")] = 1,
+    games: Annotated[int, typer.Option(help="On a server: how many games.")] = 1,
     patience: Annotated[float, typer.Option(help="On a server: seconds of silence before we give up.")] = 300.0,
     stochastic: StochasticOption = False,
     runs_dir: RunsDirOption = RUNS,
@@ -74,21 +81,22 @@ def play(
 
     Arrows or w a s d move, the shown keys do everything else, ? helps, q leaves.
     """
+    from jimbot.games import game_entry
+
+    entry, options = game_entry(game), terminal.pairs(option or [])
+    if challenge is not None and server is None and policy is None and entry.spec.has_option("challenge"):
+        options["challenge"], challenge = challenge, None
     if server is not None or challenge is not None or policy is not None:
         from jimbot.cli.play_server import play_on_server
         from jimbot.games.hooks import Visit
 
-        terminal.require_positive(battles=battles, patience=patience)
-        visit = Visit(server or "", challenge, name, team, battles, patience)
-        play_on_server(game, policy or game, visit, terminal.pairs(option or []), stochastic, runs_dir)
+        terminal.require_positive(games=games, patience=patience)
+        visit = Visit(server or "", challenge, name, team, games, patience)
+        play_on_server(game, policy or game, visit, options, stochastic, runs_dir)
         return
-    from jimbot.games import game_entry
-
-    terminal.require_seed(seed)
     check_place(record)
-    entry = game_entry(game)
-    chosen = secrets.randbelow(2**32) if seed is None else seed
-    options = terminal.pairs(option or [])
+    number = terminal.seed_of(entry, seed)
+    chosen = secrets.randbelow(2**32) if number is None else number
     with closing(start_game(entry, chosen, options)) as batch:
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         file = None if record is None else GameFile(record, batch, chosen, options)

@@ -48,7 +48,7 @@ def record(
     ] = "heuristic",
     games: Annotated[int, typer.Option(help="Games to record.")] = 1000,
     output: Annotated[Path | None, typer.Option(help="File to write; default: GAME-POLICY.npz.")] = None,
-    seed: Annotated[int, typer.Option(help="Fixes which games of the train bank are played.")] = 0,
+    seed: Annotated[str, typer.Option(help="Fixes which games of the train bank are played.")] = "0",
     stochastic: Annotated[bool, typer.Option("--stochastic", help="Draw the teacher's actions.")] = False,
     noise: Annotated[
         float, typer.Option(help="Share of moves played at random; the teacher's own choice is what is kept.")
@@ -72,7 +72,6 @@ def record(
     Only seeds of the train bank are played. The file appears when it is complete.
     """
     terminal.require_positive(games=games, num_envs=num_envs)
-    terminal.require_seed(seed)
     if replays is not None:
         from jimbot.cli.record_replays import record_replays
 
@@ -85,6 +84,7 @@ def record(
     if path.exists() and not overwrite:
         raise UsageError(f"{path} exists already. Give another --output, or --overwrite to replace it.")
     keep_compiled(choice.entry)
+    number = terminal.seed_of(choice.entry, seed)
     with showing_progress(f"Recording {choice.name}", quiet=as_json) as progress:
         info = play_and_write(
             choice.policy,
@@ -92,7 +92,7 @@ def record(
             games,
             path,
             options=choice.options,
-            seed=seed,
+            seed=number or 0,
             num_envs=num_envs,
             deterministic=not stochastic,
             noise=noise,
@@ -133,4 +133,4 @@ def _report(info: DatasetInfo, path: Path) -> None:
     stats = "".join(f", {name} {value:.2f}" for name, value in info.stats.items())
     console.print(f"Mean return {info.mean_return:.2f}, length {info.mean_length:.1f}{stats}.")
     console.print(f"{info.games / info.seconds:.1f} games/s, {info.rows / info.seconds:,.0f} decisions/s. Next:")
-    console.print(f"  [cyan]jimbot clone {path}[/]")
+    console.print(f"  [cyan]jimbot clone {terminal.quoted(path)}[/]")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from jimbot.cli import terminal
+from jimbot.cli.completion import complete_run
 from jimbot.cli.options import RUNS, LogLevelOption, RunsDirOption
 from jimbot.cli.train import report
 
@@ -22,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def resume(
-    run: Annotated[str, typer.Argument(help="Name of the run.")],
+    run: Annotated[str, typer.Argument(help="Name of the run.", autocompletion=complete_run)],
     minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
     total_timesteps: Annotated[int | None, typer.Option(help="New end of the run.")] = None,
     checkpoint: Annotated[str | None, typer.Option(help="Continue from this one instead of the newest.")] = None,

@@ -7,25 +7,18 @@ from copy import copy
 from itertools import pairwise
 from typing import Any
 
-from typer.core import TyperCommand
-
+from jimbot.cli.command import Command, given
 from jimbot.cli.flags import DEFAULT, default_text
 
-_GIVEN = "jimbot.given"
 
-
-class SettingsCommand(TyperCommand):
+class SettingsCommand(Command):
     """`jimbot train hackmatrix --help` shows the defaults of HackMatrix's preset."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        ctx.meta[_GIVEN] = list(args)  # --help is answered before arguments are read
-        return super().parse_args(ctx, args)
-
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        game, values = _preset_of(ctx.meta.get(_GIVEN, ()))
+        game, values = _preset_of(given(ctx))
         shown = copy(self)
         shown.params = [_shown(parameter, game, values) for parameter in self.params]
-        TyperCommand.format_help(shown, ctx, formatter)
+        Command.format_help(shown, ctx, formatter)
 
 
 def _preset_of(given: Sequence[str]) -> tuple[str, Mapping[str, Any]]:

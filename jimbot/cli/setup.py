@@ -13,7 +13,7 @@ EPILOG = """Examples:
 
 jimbot setup vgc
 
-jimbot setup vgc --force   (install again, over what is there)"""
+jimbot setup vgc --overwrite   (install again, over what is there)"""
 
 
 def register(app: typer.Typer) -> None:
@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 def setup(
     game: Annotated[str, typer.Argument(help="The game; vgc takes the Showdown simulator from npm, about 150 MB.")],
-    force: Annotated[bool, typer.Option("--force", help="Install again even if it is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Install again even if it is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print where it is as JSON.")] = False,
 ) -> None:
     """Install what a game needs beside Python; once per machine, then everything runs offline."""
@@ -31,10 +31,10 @@ def setup(
     needed = game_entry(game).installation if game in available_games() else None
     if needed is None:
         raise UnknownNameError("game to set up", game, games_with("installation"), "Other games need nothing.")
-    known = needed.is_installed() and not force
+    known = needed.is_installed() and not overwrite
     if not known:
         terminal.note(f"Installing {needed.name} {needed.version} {needed.how}…")
-    folder = needed.install(force)
+    folder = needed.install(overwrite)
     if as_json:
         terminal.print_json({"package": needed.name, "version": needed.version, "folder": str(folder)})
         return

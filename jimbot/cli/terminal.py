@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -19,6 +20,8 @@ from jimbot.errors import SettingsError, UnreadableError, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+
+    from jimbot.games.contract import GameEntry
 
 PAGE = 120  # columns
 
@@ -78,6 +81,15 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
+def quoted(word: object) -> str:
+    """A word as a shell needs it, for commands that are printed to be typed.
+
+    >>> quoted("my-run"), quoted("it's mine")
+    ('my-run', '\'it\'"\'"\'s mine\'')
+    """
+    return shlex.quote(str(word))
+
+
 def pairs(values: list[str], flag: str = "--option") -> dict[str, Any]:
     """`["horizon=4"]` → `{"horizon": 4}`; values are read as YAML, so numbers and true/false come out as such.
 
@@ -110,7 +122,26 @@ def require_positive(**values: int | float | None) -> None:
             raise UsageError(f"{flag} is {value}; expected a number above 0. Leave it out for the default.")
 
 
-def require_seed(seed: int | None) -> None:
-    """Refuses what is not an unsigned 64-bit number; None means not given."""
-    if seed is not None and not 0 <= seed < 2**64:
-        raise UsageError(f"--seed is {seed}; expected a whole number from 0 to 2^64 - 1 (18446744073709551615).")
+def seed_of(entry: GameEntry, text: str | None) -> int | None:
+    """The seed that --seed means for a game; None means not given."""
+    from jimbot.games.seed_names import seed_number
+
+    try:
+        return None if text is None else seed_number(entry, text)
+    except UsageError as problem:
+        raise UsageError(f"--seed: {problem}") from problem
+
+
+def game_flags(options: Mapping[str, Any]) -> str:
+    """Options of a game as they are typed.
+
+    >>> game_flags({"deck": "blue", "endless": True, "own_team": "my team.txt"})
+    " --deck blue --endless --own-team 'my team.txt'"
+    """
+    flags = []
+    for name, value in options.items():
+        flag = name.replace("_", "-")
+        flags.append(
+            f" --{flag}" if value is True else f" --no-{flag}" if value is False else f" --{flag} {quoted(value)}"
+        )
+    return "".join(flags)

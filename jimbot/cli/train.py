@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jimbot.cli import terminal
+from jimbot.cli.completion import complete_game
 from jimbot.cli.flags import SET_HELP, with_settings_flags
-from jimbot.cli.options import RUNS, LogLevelOption, RunsDirOption
+from jimbot.cli.options import OPTION_HELP, RUNS, LogLevelOption, RunsDirOption
 from jimbot.cli.settings_help import SettingsCommand
 from jimbot.errors import UsageError
 from jimbot.training.settings.record import TrainSettings, parse_assignments
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
     from jimbot.training.run import Outcome
     from jimbot.training.settings.layers import Resolved
 
-NOT_FLAGS = ("game", "game_options", "difficulty_schedule", "mutations", "league")  # the argument, --option, tables
+NOT_FLAGS = ("game", "game_options", "run_name", "difficulty_schedule", "mutations", "league")
+"""They have the argument, --option and --run, or are tables."""
 EPILOG = """Examples:
 
 jimbot train hackmatrix --minutes 10
 
-jimbot train hackmatrix --num-envs 2048 --run-name big --total-timesteps 50000000
+jimbot train hackmatrix --num-envs 2048 --run big --total-timesteps 50000000
 
-jimbot train hackmatrix --config mine.yaml --set ent_coef=0.05 --option profile=reference
+jimbot train hackmatrix --config mine.yaml --set ent_coef=0.05 --profile reference
 
 jimbot train hackmatrix --init-from hackmatrix-jax-bc --init-kl 0.1 --value-warmup-updates 10   (after jimbot clone)
 
@@ -40,11 +42,14 @@ The same command continues a run that was stopped; --fresh starts over. Flags th
 
 
 OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
-    "game": (Annotated[str, typer.Argument(help="Game to learn (see: jimbot doctor).")], inspect.Parameter.empty),
+    "game": (
+        Annotated[str, typer.Argument(help="Game to learn (see: jimbot doctor).", autocompletion=complete_game)],
+        inspect.Parameter.empty,
+    ),
     "config": (Annotated[Path | None, typer.Option("--config", metavar="PATH", help="YAML file with settings.")], None),
     "assignments": (Annotated[list[str], typer.Option("--set", metavar="SETTING", help=SET_HELP)], []),
     "options": (
-        Annotated[list[str], typer.Option("--option", metavar="OPTION", help="name=value; an option of the game.")],
+        Annotated[list[str], typer.Option("--option", metavar="OPTION", help=OPTION_HELP)],
         [],
     ),
     "num_workers": (
@@ -57,7 +62,10 @@ OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
         False,
     ),
     "log_level": (LogLevelOption, None),
-    "run": (Annotated[str | None, typer.Option("--run", help="The same as --run-name.")], None),
+    "run": (
+        Annotated[str | None, typer.Option("--run", help="Name of the run; default: from game and learner.")],
+        None,
+    ),
     "fresh": (Annotated[bool, typer.Option("--fresh", help="Start over; the old run is kept aside.")], False),
     "runs_dir": (RunsDirOption, RUNS),
     "explain_config": (
@@ -172,13 +180,13 @@ def report(outcome: Outcome, game: str, runs_dir: Path, as_json: bool) -> None:
     console = terminal.console()
     if outcome.evaluation:
         console.print(outcome.evaluation)
-    where = outcome.run if runs_dir == RUNS else runs_dir / outcome.run
-    elsewhere = "" if runs_dir == RUNS else f" --runs-dir {runs_dir}"
+    where = terminal.quoted(outcome.run if runs_dir == RUNS else runs_dir / outcome.run)
+    elsewhere = "" if runs_dir == RUNS else f" --runs-dir {terminal.quoted(runs_dir)}"
     console.print(f"\nRun [bold]{outcome.run}[/] is at step {outcome.step:,}. What to type next:")
     commands = [
         (f"jimbot watch {where}", "see it play"),
         (f"jimbot analyze {where}", "a page about it: curves, what it buys and plays, where it dies"),
-        (f"jimbot resume {outcome.run}{elsewhere} --minutes 30", "train it further"),
+        (f"jimbot resume {terminal.quoted(outcome.run)}{elsewhere} --minutes 30", "train it further"),
         (f"jimbot evaluate {where} --games 1000", "judge it more sharply"),
         (f"jimbot export {where} --output policy.onnx", "take the policy elsewhere"),
     ]

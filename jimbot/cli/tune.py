@@ -43,7 +43,7 @@ def tune(
     config: Annotated[Path | None, typer.Option(help="YAML file with the settings that are not searched.")] = None,
     assignments: Annotated[list[str], typer.Option("--set", help=SET_HELP)] = [],  # noqa: B006
     options: Annotated[list[str], typer.Option("--option", help="name=value; an option of the game.")] = [],  # noqa: B006
-    run_name: Annotated[str | None, typer.Option("--run-name", "--run", help="Name of the search.")] = None,
+    run_name: Annotated[str | None, typer.Option("--run", help="Name of the search.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over; the old search is kept aside.")] = False,
     runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,

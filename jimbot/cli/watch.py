@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jimbot.cli import screen, terminal
+from jimbot.cli.completion import complete_policy
 from jimbot.cli.keys import Keyboard
-from jimbot.cli.options import RUNS, OptionOption, RunsDirOption, StochasticOption
+from jimbot.cli.options import RUNS, OptionOption, RunsDirOption, SeedOption, StochasticOption
 from jimbot.cli.recording import RECORD_HELP, GameFile, check_place
 from jimbot.cli.start import start_game
 from jimbot.errors import UsageError
@@ -39,7 +40,9 @@ jimbot watch --latest   (the run that is training now, newest checkpoint for eac
 
 jimbot watch my-run --stochastic --speed 8 --seed 42
 
-jimbot watch heuristic --game hackmatrix --episodes 3
+jimbot watch heuristic --game hackmatrix --games 3
+
+jimbot watch balatro --seed 7LB2WVPK --deck blue
 
 jimbot watch vgc my-run --opponent max_damage   (both sides of a battle)
 
@@ -54,6 +57,7 @@ def watch(
     policy: Annotated[
         str | None,
         typer.Argument(
+            autocompletion=complete_policy,
             help="A run, checkpoint, params_<step>.npz, .onnx or scripted policy; or a game, for the policy shipped "
             f"with it. Without one: {DEFAULT_GAME}.",
         ),
@@ -65,16 +69,16 @@ def watch(
         typer.Option(help="In games of two players, the other side: a scripted player, run, checkpoint or file."),
     ] = None,
     latest: Annotated[bool, typer.Option("--latest", help="The newest checkpoint of the newest run.")] = False,
-    episodes: Annotated[
+    games: Annotated[
         int | None, typer.Option(help="How many games; without it until q (one, if not on a terminal).")
     ] = None,
     speed: Annotated[float, typer.Option(help="Steps per second, on a terminal.")] = 4.0,
-    seed: Annotated[int | None, typer.Option(help="Seed of the first game; without it held-out seeds.")] = None,
+    seed: SeedOption = None,
     stochastic: StochasticOption = False,
     pause: Annotated[bool, typer.Option("--pause", help="Start paused.")] = False,
     option: OptionOption = None,
     record: Annotated[
-        Path | None, typer.Option(help=f"{RECORD_HELP} One game, unless --episodes says more (FILE-2, …).")
+        Path | None, typer.Option(help=f"{RECORD_HELP} One game, unless --games says more (FILE-2, …).")
     ] = None,
     runs_dir: RunsDirOption = RUNS,
 ) -> None:
@@ -86,8 +90,7 @@ def watch(
     from jimbot.cli.choice import game_first, newest_checkpoint
     from jimbot.policies.players import find_player
 
-    terminal.require_positive(episodes=episodes, speed=speed)
-    terminal.require_seed(seed)
+    terminal.require_positive(games=games, speed=speed)
     check_place(record)
     if latest and policy is not None:
         raise UsageError(f"Both --latest and '{policy}' say what to watch; give one of them.")
@@ -102,7 +105,7 @@ def watch(
     on_terminal = sys.stdout.isatty()
     endless = on_terminal and record is None
     watcher = _watcher(load, latest, Pace(speed, pause, on_terminal), stochastic, record, opponent, options, runs_dir)
-    watcher.watch(_seeds(seed), episodes or (None if endless else 1))
+    watcher.watch(_seeds(terminal.seed_of(watcher.choice.entry, seed)), games or (None if endless else 1))
 
 
 def _watcher(
@@ -200,7 +203,7 @@ class Watcher:
         self.last: RenderableType = ""
         self.returns: list[float] = []
 
-    def watch(self, seeds: Iterator[int], episodes: int | None) -> None:
+    def watch(self, seeds: Iterator[int], games: int | None) -> None:
         from rich.live import Live
 
         start_game(self.choice.entry, 0, self.choice.options).close()  # compiles, before the picture is on the screen
@@ -212,7 +215,7 @@ class Watcher:
             try:
                 for seed in seeds:
                     self._game(seed, keys)
-                    if episodes is not None and self.episode >= episodes:
+                    if games is not None and self.episode >= games:
                         break
                     if self.reload:
                         self.choice = self.load()
@@ -244,7 +247,12 @@ class Watcher:
             self.returns.append(self.total)
             spec, stats = self.choice.entry.spec, game.final_stats[0]
             result = screen.outcome(spec, stats, self.total, self.turns, bool(game.truncated[0]))
-            self.console.print(f"Game {self.episode} (seed {seed}) was {result}.", soft_wrap=True)
+            self.console.print(f"Game {self.episode} (seed {self._named(seed)}) was {result}.", soft_wrap=True)
+
+    def _named(self, seed: int) -> str:
+        from jimbot.games.seed_names import seed_name
+
+        return seed_name(self.choice.entry, seed)
 
     def _file(self, game: BatchGame, seed: int) -> GameFile | None:
         """Where this game is recorded: the file asked for, and numbered ones beside it for the games that follow."""
@@ -272,7 +280,7 @@ class Watcher:
 
         head = Text.assemble(
             (self.choice.name, "bold"),
-            (f"  {self.choice.game}  seed {seed}  game {self.episode}  turn {self.turns}  ", "dim"),
+            (f"  {self.choice.game}  seed {self._named(seed)}  game {self.episode}  turn {self.turns}  ", "dim"),
             (f"return {self.total:+.2f}", "bold"),
         )
         has_value = self.choice.manifest is not None  # scripted policies have no opinion

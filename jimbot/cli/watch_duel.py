@@ -95,7 +95,7 @@ class DuelWatcher(Watcher):
         names = (self.choice.name, self.rival.name)
         head = Text.assemble(
             (f"{names[0]} (one) against {names[1]} (two)", "bold"),
-            (f"  {self.choice.game}  seed {seed}  game {self.episode}  decision {self.turns + 1}", "dim"),
+            (f"  {self.choice.game}  seed {self._named(seed)}  game {self.episode}  decision {self.turns + 1}", "dim"),
         )
         one, two = (self._chances(game, row, decisions[row], names[row]) for row in range(len(SIDES)))
         board = screen.board(self.choice.entry, game)
@@ -133,7 +133,9 @@ class DuelWatcher(Watcher):
         result = f"{names[won.index(True)]} ({SIDES[won.index(True)]}) won" if any(won) else "nobody won"
         standing = f" It stands {self.wins[0]} to {self.wins[1]}." if self.episode > 1 else ""
         self.console.print(
-            f"Game {self.episode} (seed {seed}): {result} after {turns} turns.{standing}", soft_wrap=True, markup=False
+            f"Game {self.episode} (seed {self._named(seed)}): {result} after {turns} turns.{standing}",
+            soft_wrap=True,
+            markup=False,
         )
 
 

@@ -25,6 +25,7 @@ from jimbot.evaluation.intervals import (
 )
 from jimbot.evaluation.judge import HowToPlay, evaluate
 from jimbot.evaluation.play import Progress
+from jimbot.evaluation.seeds import Bank
 from jimbot.evaluation.summary import LENGTH, RETURN, WIN_RATE, WON, Evaluation, renamed
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import HELD_OUT
@@ -139,7 +140,7 @@ def compare(
     games: int | None = None,
     *,
     metric: str = RETURN,
-    bank: str = HELD_OUT,
+    bank: Bank = HELD_OUT,
     seeds_file: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,

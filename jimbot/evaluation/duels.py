@@ -23,7 +23,7 @@ from jimbot.evaluation.matches import MOST_AT_ONCE, SIDES, Matches, both_seats, 
 from jimbot.evaluation.needed import Claim
 from jimbot.evaluation.play import Progress
 from jimbot.evaluation.ratings import Rating, ratings
-from jimbot.evaluation.seeds import choose_seeds
+from jimbot.evaluation.seeds import Bank, choose_seeds
 from jimbot.games.contract import GameEntry, game_entry
 from jimbot.games.seeds import HELD_OUT
 from jimbot.policies.players import Named, Player, Which, find_player
@@ -202,7 +202,7 @@ def evaluate_duels(
     opponents: Sequence[Named] = (),
     games: int | None = None,
     *,
-    bank: str = HELD_OUT,
+    bank: Bank = HELD_OUT,
     seeds_file: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
     against: float | None = None,
@@ -227,7 +227,7 @@ def evaluate_duels(
     ]
     players = distinct([hero, *rivals])
     together = agreed_options(entry, players, options)
-    seeds, called = _seeds(bank, games, seeds_file)
+    seeds, called = _seeds(bank, games, seeds_file, game_id)
     matches = both_seats(seeds, [(0, other) for other in range(1, len(players))])
     played = _play(game_id, players, matches, together, deterministic, num_envs, luck_seed, progress)
     return DuelEvaluation(played, called, deterministic, together, against)
@@ -239,7 +239,7 @@ def cross_play(
     games: int | None = None,
     *,
     scripted: bool = True,
-    bank: str = HELD_OUT,
+    bank: Bank = HELD_OUT,
     seeds_file: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
     deterministic: bool = True,
@@ -259,7 +259,7 @@ def cross_play(
         raise UsageError(f"Got {len(players)} policies to compare; give at least two.")
     players = distinct(players)
     together = agreed_options(entry, players, options)
-    seeds, called = _seeds(bank, games, seeds_file)
+    seeds, called = _seeds(bank, games, seeds_file, game_id)
     matches = both_seats(seeds, list(combinations(range(len(players)), SIDES)))
     played = _play(game_id, players, matches, together, deterministic, num_envs, luck_seed, progress)
     return CrossPlay(played, called, deterministic, together)
@@ -314,9 +314,9 @@ def agreed_options(
     return found
 
 
-def _seeds(bank: str, games: int | None, seeds_file: str | Path | None) -> tuple[np.ndarray, str]:
+def _seeds(bank: Bank, games: int | None, seeds_file: str | Path | None, game_id: str) -> tuple[np.ndarray, str]:
     """Half as many seeds as games."""
-    return choose_seeds(bank, None if games is None else -(-games // SIDES), seeds_file, default_games=128)
+    return choose_seeds(bank, None if games is None else -(-games // SIDES), seeds_file, 128, game_id)
 
 
 def _play(

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from jimbot.errors import UsageError
 from jimbot.evaluation.play import Progress, Witness, play_games
-from jimbot.evaluation.seeds import choose_seeds
+from jimbot.evaluation.seeds import Bank, choose_seeds
 from jimbot.evaluation.summary import Evaluation
 from jimbot.games.seeds import HELD_OUT
 from jimbot.policies.players import Named, find_player
@@ -28,7 +28,7 @@ def evaluate(
     game_id: str | None = None,
     games: int | None = None,
     *,
-    bank: str = HELD_OUT,
+    bank: Bank = HELD_OUT,
     seeds_file: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
     against: float | None = None,
@@ -46,6 +46,6 @@ def evaluate(
     if against is not None and not 0 < against < 1:
         raise UsageError(f"A win rate of {against} cannot be compared with; expected one between 0 and 1.")
     player = find_player(policy, game_id, None, runs_root, which, threads).under(options)
-    seeds, called = choose_seeds(bank, games, seeds_file)
+    seeds, called = choose_seeds(bank, games, seeds_file, game_id=player.game)
     played = play_games(player.policy, player.game, seeds, options=player.options, progress=progress, **how)
     return Evaluation(played, called, how.get("deterministic", True), player.options, against)

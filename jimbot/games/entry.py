@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jimbot.games.batch_game import BatchGame
-from jimbot.games.hooks import Figure, Installation, Milestones, Online, RareEvent, ReadReplays, RecordingForm
+from jimbot.games.hooks import Figure, Installation, Milestones, Online, RareEvent, ReadReplays, RecordingForm, SeedForm
 from jimbot.games.pure_game import FunctionalGame
 from jimbot.games.spec import GameSpec
 from jimbot.games.telling import Diary, Line
@@ -48,6 +48,8 @@ class GameEntry:
     """(a batch of one game at its first move, the actions) → the game in words."""
     recording: RecordingForm | None = None
     """Its own form of a recorded game; without it a list of actions."""
+    seed_form: SeedForm | None = None
+    """Its own way to write seeds; without it they are numbers."""
 
     # --- for learning ---
     milestones: Milestones | None = None

@@ -7,6 +7,7 @@ for its name, so a new game gets whatever it brings along.
 | `RareEvent` | prioritised replay |
 | `Figure` | `info` of wrapped environments |
 | `RecordingForm` | `--record` of play and watch, `jimbot replay` |
+| `SeedForm` | `--seed` and seed files; whatever names a seed |
 | `Installation` | `jimbot setup` |
 | `Online` | `jimbot play --server` |
 | `PublicReplays` | `jimbot record --replays` |
@@ -133,6 +134,20 @@ class RecordingForm:
     """A batch of one game at its first move → what writes it down."""
     read: Callable[[str, str], RecordedGame]
     """(the file's text, what a complaint calls it) → the game."""
+
+
+# --- its own way with seeds ---
+
+
+@dataclass(frozen=True)
+class SeedForm:
+    """How the game itself writes its seeds."""
+
+    example: str
+    read: Callable[[str], int]
+    """A text → the seed that means it here; refuses what is none in a sentence."""
+    write: Callable[[int], str]
+    """A seed → the game's text of it."""
 
 
 # --- what lies outside Python ---

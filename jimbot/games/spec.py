@@ -6,11 +6,15 @@ checkpoint to the exact observation and action tables it was trained on.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import hashlib
+import inspect
 import json
+import textwrap
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -156,6 +160,30 @@ class ActionSpec:
 
 
 @dataclass(frozen=True)
+class GameOption:
+    """One thing that can be chosen about a game from outside."""
+
+    name: str
+    default: Any
+    meaning: str
+    internal: bool = False
+    """Set by programs, of no use to people (declared with repr=False)."""
+
+    @property
+    def flag(self) -> str:
+        """As it is typed, without its dashes."""
+        return self.name.replace("_", "-")
+
+    @property
+    def kind(self) -> str:
+        return "text" if isinstance(self.default, str) else type(self.default).__name__
+
+    @property
+    def shown_default(self) -> str:
+        return {True: "on", False: "off"}[self.default] if self.kind == "bool" else str(self.default) or "none"
+
+
+@dataclass(frozen=True)
 class GameSpec:
     """Everything about a game that does not change while it is played."""
 
@@ -184,6 +212,18 @@ class GameSpec:
         if self.shaping and DISCOUNT not in [field.name for field in dataclasses.fields(self.options)]:
             raise ValueError(f"Game '{self.id}' shapes rewards, so it needs the option '{DISCOUNT}'.")
 
+    @cached_property
+    def option_list(self) -> tuple[GameOption, ...]:
+        """What can be chosen about the game, with what its record says of each in the line below it."""
+        meanings = _attribute_docs(self.options)
+        return tuple(
+            GameOption(one.name, one.default, meanings.get(one.name, ""), internal=not one.repr)
+            for one in dataclasses.fields(self.options)
+        )
+
+    def has_option(self, name: str) -> bool:
+        return any(one.name == name for one in dataclasses.fields(self.options))
+
     def parse_options(self, values: dict | None) -> Any:
         """Options from plain values, checked by name and by the record's own validation."""
         values = values or {}
@@ -201,6 +241,21 @@ def check_discount(value: float) -> None:
     """Refuses what cannot discount, for options records."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
         raise ValueError(f"{DISCOUNT} is {value!r}; expected a number above 0, up to 1.")
+
+
+def _attribute_docs(record: Any) -> dict[str, str]:
+    """The texts below the fields of a record, which Python itself does not keep."""
+    try:
+        body = ast.parse(textwrap.dedent(inspect.getsource(record))).body[0]
+    except (OSError, TypeError, SyntaxError):  # made in a notebook, or shipped without its source
+        return {}
+    assert isinstance(body, ast.ClassDef)
+    found: dict[str, str] = {}
+    for one, after in pairwise(body.body):
+        match one, after:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                found[name] = " ".join(text.split())
+    return found
 
 
 def _fingerprint(value: object) -> str:

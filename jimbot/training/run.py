@@ -16,6 +16,7 @@ from rich.console import Console
 
 from jimbot.errors import CheckpointError, JimbotError, SettingsError
 from jimbot.logs import setup_logging
+from jimbot.runs.catalogue import store_evaluation
 from jimbot.runs.checkpoint import run_names
 from jimbot.runs.directory import RunDirectory
 from jimbot.training.continuing import continued
@@ -104,7 +105,10 @@ def run_training(
         checkpoint = session.store.latest()
         assert checkpoint is not None, "train() always saves"
         evaluation = judge(settings, checkpoint, session) if settings.judging.eval_games else None
-        return Outcome(session.run.name, load_step(checkpoint), checkpoint, session.latest_metrics, evaluation)
+        step = load_step(checkpoint)
+        if evaluation is not None:
+            store_evaluation(session.run, evaluation.to_dict(), step)
+        return Outcome(session.run.name, step, checkpoint, session.latest_metrics, evaluation)
 
 
 def judge(settings: TrainSettings, checkpoint: Path, session: Session) -> Evaluation:

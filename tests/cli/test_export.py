@@ -74,7 +74,7 @@ def test_a_file_is_replaced_only_by_force(jimbot, home: Path) -> None:
     (home / "policy.onnx").write_text("precious")
     code, _, err = jimbot("export", "perfect", "--output", "policy.onnx")
     assert code == 2
-    assert "--force" in err
+    assert "--overwrite" in err
     assert (home / "policy.onnx").read_text() == "precious"
     assert jimbot("export", "perfect", "--output", "policy.onnx", "--force")[0] == 0
     assert onnx.load(home / "policy.onnx").graph.name

@@ -60,7 +60,7 @@ def test_a_flag_that_is_no_number_is_wrong_use(jimbot) -> None:
     code, _, err = jimbot("play", "probe", "--seed", "seven")
     assert code == 2
     assert "--seed" in err
-    assert "integer" in err
+    assert "whole number" in err
 
 
 @pytest.mark.parametrize(("problem", "code"), [(UsageError("No such thing."), 2), (StorageError("Disk full."), 1)])

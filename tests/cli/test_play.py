@@ -63,7 +63,7 @@ def test_the_end_of_the_input_leaves_the_game(run_jimbot) -> None:
     ("arguments", "sentence"),
     [
         (("play", "hakmatrix"), "Did you mean 'hackmatrix'?"),
-        (("play", "probe", "--seed", "-1"), "--seed is -1; expected a whole number from 0"),
+        (("play", "probe", "--seed", "-1"), "--seed: '-1' is not a seed; expected a whole number from 0"),
         (("play", "probe", "--seed", str(2**64)), "expected a whole number from 0"),
         (("play", "probe", "--option", "horizn=3"), "Did you mean 'horizon'?"),
         (("play", "probe", "--option", "horizon=0"), "horizon is 0"),
@@ -137,7 +137,7 @@ def test_wrong_visits_to_a_server_are_one_sentence(jimbot) -> None:
         (("play", "vgc", "--policy", "nobody", *visit), "nobody"),
         (("play", "vgc", "--policy", "heuristic", "--challenge", "somebody"), "--server"),
         (("play", "probe", "--policy", "perfect", *visit), "vgc"),
-        (("play", "vgc", "--policy", "heuristic", *visit, "--battles", 0), "--battles"),
+        (("play", "vgc", "--policy", "heuristic", *visit, "--games", 0), "--games"),
     ):
         code, out, err = jimbot(*arguments)
         assert (code, out) == (2, "")

@@ -73,7 +73,7 @@ def test_the_card_table_is_watched_without_training(jimbot) -> None:
     assert "Blue, White" in out
     assert "▶ " in out
     assert "legal actions" in out
-    assert "Game 1 (seed 607) was over after" in out
+    assert "Game 1 (seed 111111ID) was over after" in out
 
 
 def test_options_of_the_game_can_be_changed(jimbot) -> None:
@@ -178,10 +178,10 @@ def test_a_policy_that_cannot_be_used_is_one_sentence(jimbot, home: Path, comman
         (("watch", "random"), "add --game"),
         (("watch", "perfect", "--game", "chess"), "Unknown game 'chess'"),
         (("watch", "perfect", "--latest"), "give one of them"),
-        (("watch", "probe", "--game", "hackmatrix"), "name two games"),
-        (("watch", "perfect", "--episodes", "0"), "--episodes is 0; expected a number above 0"),
+        (("watch", "balatro", "--game", "hackmatrix"), "are two games"),
+        (("watch", "perfect", "--games", "0"), "--games is 0; expected a number above 0"),
         (("watch", "perfect", "--speed", "-2"), "--speed is -2.0; expected a number above 0"),
-        (("watch", "perfect", "--seed", "-2"), "--seed is -2"),
+        (("watch", "perfect", "--seed", "-2"), "--seed: '-2' is not a seed"),
         (("watch", "perfect", "--option", "horizn=2"), "Did you mean 'horizon'?"),
         (("watch", "--latest", "--runs-dir", "elsewhere"), "There is no checkpoint under elsewhere yet"),
         (("watch", "broken.onnx"), "broken.onnx"),

@@ -17,6 +17,7 @@ from jimbot.evaluation.report.curves import training_section
 from jimbot.evaluation.report.page import page
 from jimbot.evaluation.report.sections import doing_section, figures_section, header, reach_section, topics_section
 from jimbot.evaluation.report.stories import choose_examples, stories_section, tell
+from jimbot.evaluation.seeds import Bank
 from jimbot.evaluation.summary import Evaluation
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import HELD_OUT
@@ -41,7 +42,7 @@ def analyze(
     *,
     output: str | Path | None = None,
     examples: int = 3,
-    bank: str = HELD_OUT,
+    bank: Bank = HELD_OUT,
     seeds_file: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
     deterministic: bool = True,

@@ -11,12 +11,14 @@ from typing import Any, cast
 
 import numpy as np
 
+from jimbot.errors import UsageError
 from jimbot.games.balatro.game import SPEC, BalatroGame
 from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules.content import RATES
+from jimbot.games.balatro.rules.streams import seed_number, seed_text
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry
-from jimbot.games.hooks import Figure, Milestones, RareEvent, RecordingForm
+from jimbot.games.hooks import Figure, Milestones, RareEvent, RecordingForm, SeedForm
 from jimbot.games.telling import Line
 from jimbot.games.verification import FileReport
 
@@ -77,6 +79,16 @@ def _read_recording(text: str, name: str) -> Any:
     return read(text, name)
 
 
+def _read_seed(text: str) -> int:
+    if len(text) < 8:
+        raise UsageError(
+            f"Seed '{text}' has {len(text)} characters; only seeds of 8 have a number here. Play it as an option: "
+            f"--seed-text {text}"
+        )
+    return seed_number(text)
+
+
+SEED_FORM = SeedForm("7LB2WVPK", _read_seed, seed_text)
 RECORDING = RecordingForm(_begin_recording, _read_recording)
 
 
@@ -120,6 +132,7 @@ GAME = GameEntry(
     diary=diary,
     narrate=narrate,
     recording=RECORDING,
+    seed_form=SEED_FORM,
     milestones=MILESTONES,
     rare_events=rare_events,
     figures=FIGURES,

@@ -149,7 +149,7 @@ class Population:
             state = State.model_validate_json(text)
         except ValidationError as problem:
             raise CheckpointError(
-                f"{path} is damaged ({problem.errors()[0]['msg']}); give another --run-name, or --fresh to start over."
+                f"{path} is damaged ({problem.errors()[0]['msg']}); give another --run, or --fresh to start over."
             ) from problem
         if state.format != FORMAT:
             raise CheckpointError(f"{path} is of format {state.format}; this version reads format {FORMAT}.")

@@ -90,7 +90,7 @@ class Tuning:
                 if getattr(search, name) != getattr(wanted, name):
                     raise SettingsError(
                         f"Search {folder.name} was started with {name} {getattr(search, name)}, now it is "
-                        f"{getattr(wanted, name)}. Use --fresh to start over, or another --run-name."
+                        f"{getattr(wanted, name)}. Use --fresh to start over, or another --run."
                     )
         tuning = cls(folder, settings, search, ranges)
         make_directory(tuning.trials_folder)

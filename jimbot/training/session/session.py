@@ -318,5 +318,5 @@ def _check_same_run(run: RunDirectory, settings: RunSettings) -> None:
         if name not in settings.changeable and name in stored and stored[name] != value:
             raise SettingsError(
                 f"Run '{run.name}' was started with {name} {stored[name]!r}, now it is {value!r}. "
-                "Use --fresh to start over, or another --run-name."
+                "Use --fresh to start over, or another --run."
             )

@@ -1,0 +1,122 @@
+"""What every command understands beyond its own flags: old spellings, and options of games as flags.
+
+`jimbot play balatro --deck blue --endless` is `--option deck=blue --option endless=true`: which flags there are, and
+what they say in the help, comes from the record of options that the game declares. No game is named here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from jimbot.games.spec import GameOption
+
+OLD_SPELLINGS = {"--episodes": "--games", "--battles": "--games", "--force": "--overwrite", "--run-name": "--run"}
+"""Flags that went by another name once, or go by it elsewhere."""
+GAME_OPTION = "--option"
+_GIVEN = "jimbot.given"
+
+
+class Command(TyperCommand):
+    """One command of `jimbot`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[_GIVEN] = list(args)  # --help is answered before arguments are read
+        return super().parse_args(ctx, list(self._understood(args)))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        if GAME_OPTION in self._flags():
+            self = self._with_options(_game_of(given(ctx)))
+        super().format_help(ctx, formatter)
+
+    def _flags(self) -> set[str]:
+        return {flag for param in self.params for flag in (*param.opts, *param.secondary_opts) if flag.startswith("-")}
+
+    def _understood(self, args: Sequence[str]) -> Iterator[str]:
+        """The arguments with every flag as the command declares it."""
+        flags, rest = self._flags(), iter(args)
+        for word in rest:
+            if word == "--":
+                yield from (word, *rest)
+                return
+            flag, equals, value = word.partition("=")
+            new = OLD_SPELLINGS.get(flag, flag)
+            if flag not in flags and new in flags:
+                yield new + equals + value
+            elif flag.startswith("--") and flag not in flags and GAME_OPTION in flags:
+                yield from _as_option(flag, value if equals else None, rest, flags, args)
+            else:
+                yield word
+
+    def _with_options(self, game: str | None) -> Command:
+        """The command as its help has it: the options of a game stand beside its own flags."""
+        if game is None:
+            return self
+        shown, pattern = copy(self), next(param for param in self.params if GAME_OPTION in param.opts)
+        shown.params = [*self.params, *(_flag_of(one, pattern, game) for one in options_of(game) if self._free(one))]
+        return shown
+
+    def _free(self, option: GameOption) -> bool:
+        return not option.internal and f"--{option.flag}" not in self._flags()
+
+
+def _flag_of(option: GameOption, pattern: Any, game: str) -> Any:
+    flag = copy(pattern)
+    flag.opts, flag.name, flag.show_default = [f"--{option.flag}"], option.name, False
+    flag.help = f"{option.meaning} Default: {option.shown_default}."
+    flag.metavar, flag.rich_help_panel = option.kind.upper(), f"Options of {game}"
+    return flag
+
+
+def given(ctx: Any) -> list[str]:
+    """The words of the command line, as they were typed."""
+    return ctx.meta.get(_GIVEN, [])
+
+
+def set_up(app: typer.Typer) -> None:
+    """Gives every command registered so far what is described above."""
+    for info in app.registered_commands:
+        if info.cls is None or info.cls is TyperCommand:
+            info.cls = Command
+
+
+def options_of(game: str) -> tuple[GameOption, ...]:
+    from jimbot.games.contract import game_entry
+
+    return game_entry(game).spec.option_list
+
+
+def _as_option(flag: str, value: str | None, rest: Iterator[str], flags: set[str], args: Sequence[str]) -> list[str]:
+    """A flag that the command does not have, as an option of a game; as it is where no game has it either."""
+    if get_close_matches(flag, flags, 1, 0.85):
+        return [flag if value is None else f"{flag}={value}"]  # a slip of the finger: the command says which flag
+    name = flag[2:].replace("-", "_")
+    positive = name.removeprefix("no_")
+    for game in _possible_games(args):
+        for option in options_of(game):
+            if option.name == name and option.kind != "bool":
+                shown = next(rest, "") if value is None else value
+                return [GAME_OPTION, f"{name}={shown}"]
+            if option.name == positive and option.kind == "bool":
+                return [GAME_OPTION, f"{positive}={value or ('true' if name == positive else 'false')}"]
+    return [flag if value is None else f"{flag}={value}"]
+
+
+def _game_of(args: Sequence[str]) -> str | None:
+    from jimbot.games.contract import available_games
+
+    return next((word for word in args if word in available_games()), None)
+
+
+def _possible_games(args: Sequence[str]) -> list[str]:
+    """The game that the command line names, else all: a run knows its game, but is not read yet."""
+    from jimbot.games.contract import available_games
+
+    named = _game_of(args)
+    return [named] if named is not None else available_games()

@@ -1,0 +1,268 @@
+"""The runs under a root: what each is, and what may be done to it as a whole: rename, delete, tag, prune.
+
+A run that some process is writing (it holds the lock) is left alone: renaming, deleting and pruning take the lock
+themselves, so they are refused with the sentence a second trainer would get.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jimbot.errors import CheckpointError, SettingsError, UsageError
+from jimbot.runs.checkpoint import run_names
+from jimbot.runs.directory import RunDirectory
+from jimbot.runs.files import read_json, remove_directory, storing, sync_directory, write_atomically
+from jimbot.runs.manifest import parse_manifest
+from jimbot.runs.sinks.jsonl import last_row, read_rows
+
+EVALUATION, TAGS = "evaluation.json", "tags.json"
+RETURN = "train/mean_episode_return"
+_TAG = re.compile(r"[\w.:+-]{1,40}")
+
+
+class Figure(NamedTuple):
+    """One figure of a run; without an interval where nobody judged it."""
+
+    name: str
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+    def __str__(self) -> str:
+        share = self.name == "won"
+        shown = [f"{100 * value:.1f}" if share else f"{value:.2f}" for value in self[1:] if value is not None]
+        unit = " %" if share else ""
+        span = f" ({shown[1]}–{shown[2]})" if len(shown) > 1 else ""
+        return f"{self.name} {shown[0]}{unit}{span}"
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A run in a list."""
+
+    name: str
+    game: str
+    learner: str
+    algorithm: str
+    step: int
+    best: Figure | None
+    """How well its policy played when it was judged; before that the best mean return while learning."""
+    changed: float
+    """Seconds since the epoch: when it last wrote something."""
+    size: int
+    """Bytes, checkpoints included."""
+    live: int | None
+    """The process that writes it now."""
+    tags: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        best = None if self.best is None else self.best._asdict()
+        return {**self.__dict__, "best": best, "live": self.live is not None, "process": self.live}
+
+
+@dataclass(frozen=True)
+class RunDetails:
+    """Everything a page about a run begins with."""
+
+    summary: RunSummary
+    path: Path
+    checkpoints: tuple[Path, ...]
+    best_checkpoint: Path | None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    evaluation: Mapping[str, Any] | None = None
+    latest: Mapping[str, Any] = field(default_factory=dict)
+    """The newest log row."""
+    events: tuple[str, ...] = ()
+
+
+def list_runs(root: str | Path = "runs") -> list[RunSummary]:
+    """All runs, the one that wrote last first."""
+    return sorted((summary(root, name) for name in run_names(root)), key=lambda one: -one.changed)
+
+
+def summary(root: str | Path, name: str) -> RunSummary:
+    run = find_run(root, name)
+    config, manifest = _config(run), _newest_manifest(run)
+    row = last_row(run.metrics_path) or {}
+    return RunSummary(
+        name=name,
+        game=config.get("game") or manifest.get("game", "?"),
+        learner=manifest.get("learner") or config.get("learner", "?"),
+        algorithm=config.get("algorithm") or manifest.get("algorithm", "?"),
+        step=max(row.get("step", 0), manifest.get("step", 0)),
+        best=best_figure(run),
+        changed=_changed(run),
+        size=_size(run.path),
+        live=holder(run),
+        tags=tuple(read_json(run.path / TAGS) or ()),
+    )
+
+
+def details(root: str | Path, name: str, events: int = 8) -> RunDetails:
+    run = find_run(root, name)
+    store = run.checkpoints()
+    lines = run.events_path.read_text(encoding="utf-8").splitlines() if run.events_path.exists() else []
+    return RunDetails(
+        summary(root, name),
+        run.path,
+        tuple(store.paths()),
+        store.best(),
+        _config(run),
+        read_json(run.path / EVALUATION),
+        last_row(run.metrics_path) or {},
+        tuple(lines[-events:]),
+    )
+
+
+def find_run(root: str | Path, name: str) -> RunDirectory:
+    """An existing run; the sentence for one that does not exist names those that do."""
+    run = RunDirectory(root, name)
+    if not (run.checkpoints_path.is_dir() or run.config_path.is_file()):
+        known = ", ".join(run_names(root)) or "none"
+        raise CheckpointError(f"There is no run '{name}' under {root} (runs there: {known}). Check the name.")
+    return run
+
+
+def holder(run: RunDirectory) -> int | None:
+    """The process that writes a run now, or None. 0 where somebody does but it is not known who."""
+    try:
+        descriptor = os.open(run.path / "lock", os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        text = os.read(descriptor, 32).decode(errors="replace").strip()
+        return int(text) if text.isdigit() else 0
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def best_figure(run: RunDirectory) -> Figure | None:
+    judged = read_json(run.path / EVALUATION)
+    if isinstance(judged, dict):
+        return headline(judged)
+    returns = [row[RETURN] for row in read_rows(run.metrics_path) if isinstance(row.get(RETURN), float)]
+    return Figure("return", max(returns)) if returns else None
+
+
+def headline(judged: Mapping[str, Any]) -> Figure | None:
+    """The figure an evaluation (as `to_dict` has it) is about: wins if there are any, how far it came, its return."""
+    ladder = (judged.get("ladder") or {}).get("stat")
+    candidates = [("won", judged.get("win_rate")), (ladder, (judged.get("stats") or {}).get(ladder))]
+    for name, interval in [*candidates, ("return", judged.get("mean_return"))]:
+        if name and interval and (name != "won" or interval["mean"]):
+            return Figure(name.replace("_", " "), interval["mean"], interval["low"], interval["high"])
+    return None
+
+
+def store_evaluation(run: RunDirectory, judged: Mapping[str, Any], step: int) -> None:
+    """Keeps how well the policy of a step played."""
+    text = json.dumps({"step": step, "time": time.time(), **judged}, indent=1, default=float)
+    write_atomically(run.path / EVALUATION, text.encode())
+
+
+# --- changes ---
+
+
+def rename_run(root: str | Path, name: str, new_name: str) -> None:
+    target = RunDirectory(root, new_name)
+    if target.path.exists():
+        raise UsageError(f"There is a run '{new_name}' under {root} already; choose another name, or delete it first.")
+    with find_run(root, name).open_or_create() as run, storing(target.path):
+        os.rename(run.path, target.path)
+        sync_directory(target.root)
+        _move_linked(target, name)
+
+
+def delete_run(root: str | Path, name: str) -> None:
+    with find_run(root, name).open_or_create() as run, storing(run.path):
+        if run.checkpoints_path.is_symlink() and run.checkpoints_path.is_dir():
+            remove_directory(run.checkpoints_path.resolve())  # kept elsewhere, but of this run
+        remove_directory(run.path)
+
+
+def tag_run(root: str | Path, name: str, add: tuple[str, ...] = (), remove: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Adds and removes tags; returns those the run has now."""
+    for tag in add:
+        if not _TAG.fullmatch(tag):
+            raise UsageError(f"Tag '{tag}' cannot be used; expected letters, digits or . : + - _, at most 40.")
+    run = find_run(root, name)
+    tags = [tag for tag in dict.fromkeys([*(read_json(run.path / TAGS) or ()), *add]) if tag not in remove]
+    write_atomically(run.path / TAGS, json.dumps(tags).encode())
+    return tuple(tags)
+
+
+def prune_run(root: str | Path, name: str, keep: int = 1) -> tuple[list[Path], int]:
+    """Deletes all checkpoints but the `keep` newest and the best one: (deleted, bytes gained)."""
+    if keep < 1:
+        raise UsageError(f"--keep is {keep}; expected at least 1, so that the run can go on.")
+    with find_run(root, name).open_or_create() as run:
+        store = run.checkpoints()
+        kept = {store.latest(), store.best(), *store.paths()[-keep:]}
+        gone = [path for path in store.paths() if path not in kept]
+        gained = sum(map(_size, gone))
+        with storing(run.checkpoints_path):
+            for path in gone:
+                remove_directory(path)
+    return gone, gained
+
+
+def _move_linked(run: RunDirectory, old_name: str) -> None:
+    """Checkpoints that a run keeps elsewhere, under its name, go by its new name."""
+    link = run.checkpoints_path
+    if not link.is_symlink() or link.resolve().name != old_name:
+        return
+    moved = link.resolve().with_name(run.name)
+    os.rename(link.resolve(), moved)
+    link.unlink()
+    link.symlink_to(moved, target_is_directory=True)
+
+
+def _config(run: RunDirectory) -> dict[str, Any]:
+    try:
+        return run.read_config() or {}
+    except SettingsError:  # a damaged run is listed, too
+        return {}
+
+
+def _newest_manifest(run: RunDirectory) -> dict[str, Any]:
+    found = []
+    for path in run.checkpoints_path.glob("*/manifest.json"):
+        try:
+            found.append(parse_manifest(path.read_bytes(), path))
+        except (OSError, CheckpointError):
+            continue
+    newest = max(found, key=lambda manifest: manifest.serial, default=None)
+    return {} if newest is None else newest.model_dump(include={"game", "learner", "algorithm", "step"})
+
+
+def _changed(run: RunDirectory) -> float:
+    places = (run.path, run.metrics_path, run.checkpoints_path)
+    return max((path.stat().st_mtime for path in places if path.exists()), default=0.0)
+
+
+def _size(path: Path) -> int:
+    total = 0
+    for folder, _, names in os.walk(path, followlinks=True):
+        for name in names:
+            try:
+                total += os.stat(os.path.join(folder, name)).st_size
+            except OSError:  # it was being replaced
+                continue
+    return total
+
+
+__all__ = [
+    "Figure", "RunDetails", "RunSummary", "best_figure", "delete_run", "details", "find_run", "headline",
+    "holder", "list_runs", "prune_run", "rename_run", "store_evaluation", "summary", "tag_run",
+]  # fmt: skip
