@@ -123,13 +123,16 @@ _TABLE: dict[str, dict[str, str]] = {
         "orders": "jimbot.training.trials.order",
         "ray_search": "jimbot.training.ray.search",
         "ray_tune": "jimbot.training.ray.tune_trials",
-        "resources": "jimbot.training.session.resources",
+        "resources": "jimbot.runs.resources",
         "reward_transform": "jimbot.policies.reward_transform",
         "rllib_names": "jimbot.training.settings.rllib_names",
         "start": "jimbot.training.init_policy",
         "tuning": "jimbot.training.search.tune",
         "turns": "jimbot.training.trials.turn",
         "view": "jimbot.training.session.screen",
+    },
+    "jimbot.training.session": {
+        "resources": "jimbot.runs.resources",
     },
     "jimbot.training.jax_ppo": {
         "statistics": "jimbot.training.jax_ppo.normalising",

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from jimbot.games.batch_game import BatchGame
-from jimbot.games.hooks import Figure, Installation, Milestones, Online, RareEvent, ReadReplays, RecordingForm, SeedForm
+from jimbot.games.hooks import (
+    Figure,
+    Installation,
+    Milestones,
+    Online,
+    PlainStates,
+    RareEvent,
+    ReadReplays,
+    RecordingForm,
+    SeedForm,
+)
 from jimbot.games.pure_game import FunctionalGame
 from jimbot.games.spec import GameSpec
 from jimbot.games.telling import Diary, Line
@@ -72,3 +82,5 @@ class GameEntry:
     """Servers it can be played on."""
     public_replays: ReadReplays | None = None
     """Reads games of other people, to be learned from."""
+    states: PlainStates | None = None
+    """Its states as plain values, for programs that ask for a decision."""

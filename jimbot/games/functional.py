@@ -234,7 +234,14 @@ class FunctionalBatchGame(BatchGame):
         return f"{self.spec.id} v{self.spec.version} {self.game.options}"
 
 
+def look_at(game: FunctionalGame, state: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(observation (D,), legal_mask (A,)) of one state."""
+    observation, legal_mask = _compiled(game)[_LOOK](jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], state))
+    return np.asarray(observation[0]), np.asarray(legal_mask[0])
+
+
 _programs: dict[Any, tuple[Any, ...]] = {}
+_LOOK = 4  # of the programs below
 
 
 def _compiled(game: FunctionalGame) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry
-from jimbot.games.hooks import Figure, Milestones, RareEvent, RecordingForm
+from jimbot.games.hooks import Figure, Milestones, PlainStates, RareEvent, RecordingForm
 from jimbot.games.seeds import TRAIN, bank_of
 
 STEPS = 20
@@ -35,6 +36,9 @@ def check_hooks(entry: GameEntry, build: Callable[[int], BatchGame], num_envs: i
     if entry.recording is not None:
         with closing(build(1)) as game:
             _check_recording(entry.recording, game, require)
+    if entry.states is not None:
+        with closing(build(1)) as game:
+            _check_states(entry.states, game, require)
 
 
 def _played(game: BatchGame, steps: int = STEPS) -> tuple[np.ndarray, np.ndarray]:
@@ -110,3 +114,19 @@ def _check_recording(form: RecordingForm, game: BatchGame, require: Require) -> 
     require(read.title().strip() and len(list(read.lines())) == read.count + 1, "A recording lacks a line for a move.")
     require(list(read.picture(read.count)), "A recording shows nothing after its last move.")
     require(read.document(None), "A recording has no document.")
+
+
+def _check_states(states: PlainStates, game: BatchGame, require: Require) -> None:
+    """A state written and read again, through JSON as it travels, shows its player the same."""
+    rng = np.random.default_rng(15)
+    told = np.ones(game.spec.observation.size, bool)
+    for name in states.guessed:
+        told[game.spec.observation.span(name)] = False
+    game.reset()
+    for step in range(STEPS):
+        if game.acting[0]:
+            sight = states.read(json.loads(json.dumps(states.write(game, 0))), getattr(game, "options", None))
+            same = np.allclose(sight.observation[told], game.observation[0][told], atol=1e-6)
+            require(same, f"A state by keys read back shows another observation after {step} steps.")
+            require((sight.legal_mask == game.legal_mask[0]).all(), f"… and another mask after {step} steps.")
+        game.step(np.where(game.legal_mask, rng.random(game.legal_mask.shape), -1.0).argmax(axis=1))

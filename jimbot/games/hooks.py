@@ -11,11 +11,12 @@ for its name, so a new game gets whatever it brings along.
 | `Installation` | `jimbot setup` |
 | `Online` | `jimbot play --server` |
 | `PublicReplays` | `jimbot record --replays` |
+| `PlainStates` | `jimbot serve`: requests that carry a state instead of an observation |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,27 @@ class Figure:
     """(game, row) → its value now."""
     stat: str | None = None
     """The episode statistic that has it when the game is over; None: then nobody knows."""
+
+
+class Sight(NamedTuple):
+    """What the player of one state sees and may do."""
+
+    observation: np.ndarray  # (D,) float32
+    legal_mask: np.ndarray  # (A,) bool
+    words: Callable[[int], str | None] | None = None
+    """A legal action in the words of the situation."""
+
+
+@dataclass(frozen=True)
+class PlainStates:
+    """States as plain values by the game's own keys, for programs that know the game but not our observation of it."""
+
+    write: Callable[[BatchGame, int], dict[str, Any]]
+    """(game, row) → its state, ready for JSON."""
+    read: Callable[[Mapping[str, Any], Any], Sight]
+    """(the same values, the game's options) → what its player sees; a UsageError where they are no state."""
+    guessed: tuple[str, ...] = ()
+    """Observation fields that the values do not tell and reading has to assume."""
 
 
 # --- games written down ---

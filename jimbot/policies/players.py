@@ -61,12 +61,12 @@ def find_player(
         if game is not None and str(policy) != game and str(policy) in shipped_games():
             raise UsageError(f"'{policy}' and game '{game}' are two games; give one of them.")
         policy, manifest = _load(policy, game, runs_root, which, threads)
-    game = manifest.game if manifest is not None else game
+    game = manifest.game if manifest is not None else getattr(policy, "game", game)  # one elsewhere says so itself
     if game is None:
         raise UsageError(
             f"'{policy.name}' does not say which game it plays; add --game, one of {_or(available_games())}."
         )
-    trained_with = manifest.game_options if manifest is not None else {}
+    trained_with = manifest.game_options if manifest is not None else getattr(policy, "trained_with", {})
     merged = with_needed_options(policy, {**trained_with, **(options or {})})
     game_entry(game).spec.parse_options(merged)
     name = policy.name if len(policy.name) <= LONGEST_NAME else Path(policy.name).name

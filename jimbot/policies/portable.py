@@ -6,6 +6,7 @@ player or address) into a policy, for every command and from Python, and checks 
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +30,7 @@ INPUTS, OUTPUTS = ("observation", "legal_mask"), ("log_probabilities", "value")
 MANIFEST_KEY = "manifest"
 """The metadata entry of an exported model that holds its whole manifest as JSON."""
 
-ADDRESSES: dict[str, str] = {}
+ADDRESSES: dict[str, str] = dict.fromkeys(("grpc", "grpcs"), "jimbot.clients.remote_policy:open_policy")
 """Policies that answer from elsewhere: scheme of the address ("grpc") → "module:function", which gets the address and
 the game's id (or None) and gives a Policy. Imported when first used; `register_address` adds one."""
 
@@ -44,6 +45,8 @@ class OnnxPolicy:
 
     def __init__(self, session: Any, name: str, seed: int = 0) -> None:
         self.name = name
+        self.digest = ""
+        """SHA-256 of the model's bytes; tells two policies of one name apart."""
         self.metadata: dict[str, str] = dict(session.get_modelmeta().custom_metadata_map)
         self._session = session
         self._luck = np.random.default_rng(seed)
@@ -78,6 +81,7 @@ class OnnxPolicy:
             raise CheckpointError(f"The model '{name}' is damaged or not ONNX: {reason}") from problem
         policy = cls(session, name)
         policy.act(np.zeros((1, policy.observation_size)), np.ones((1, policy.num_actions)))  # refused here, not later
+        policy.digest = hashlib.sha256(model).hexdigest()
         return policy
 
     @classmethod

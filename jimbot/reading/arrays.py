@@ -10,6 +10,7 @@ import io
 import math
 import zipfile
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -26,7 +27,7 @@ LAST_LETTER = 0x10FFFF
 """Of Unicode. NumPy makes texts of any number, which no Python program can then handle."""
 
 
-def open_archive(path: str | Path) -> zipfile.ZipFile:
+def open_archive(path: str | Path | IO[bytes]) -> zipfile.ZipFile:
     """A zip file whose entries do not share bytes; to be closed by the caller."""
     try:
         archive = zipfile.ZipFile(path)

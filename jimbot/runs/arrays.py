@@ -32,15 +32,16 @@ def write_npz(path: Path | IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
                 np.lib.format.write_array(file, value, allow_pickle=False)
 
 
-def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """The named arrays of an npz file written by `write_npz`."""
+def read_npz(path: Path | IO[bytes]) -> dict[str, np.ndarray]:
+    """The named arrays of an npz file written by `write_npz`, or of its bytes."""
+    name = path if isinstance(path, Path) else "The data"
     try:
         with open_archive(path) as archive:
             return {_name(entry): _array(archive, entry) for entry in archive.infolist()}
     except FileNotFoundError as problem:
         raise CheckpointError(f"{path} does not exist; expected an npz file of JimBot.") from problem
     except UnreadableError as problem:
-        raise CheckpointError(f"{path} is damaged or not an npz file of JimBot: {problem}.") from problem
+        raise CheckpointError(f"{name} is damaged or not an npz file of JimBot: {problem}.") from problem
 
 
 def _name(entry: zipfile.ZipInfo) -> str:

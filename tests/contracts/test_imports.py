@@ -121,6 +121,7 @@ OWN_EXTRA = (
     "jimbot.training.population.ray*",
     "jimbot.policies.torch*",
     "jimbot.games.vgc.poke_env*",
+    "jimbot.services.grpc*",
 )
 # Generated, so they name the missing library in Python's own words; the rooms that use them say which extra it is.
 GENERATED = ("jimbot.proto.*_pb2_grpc",)

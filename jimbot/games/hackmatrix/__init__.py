@@ -31,4 +31,5 @@ GAME = GameEntry(
     milestones=hooks.MILESTONES,
     figures=hooks.FIGURES,
     benchmark=hooks.benchmark,
+    states=hooks.STATES,
 )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import numpy as np
 
+from jimbot.errors import UsageError
 from jimbot.games.batch_game import BatchGame
-from jimbot.games.functional import FunctionalBatchGame
+from jimbot.games.functional import FunctionalBatchGame, look_at
+from jimbot.games.hackmatrix.build import make_state, to_dict
 from jimbot.games.hackmatrix.spec import STAGES
-from jimbot.games.hooks import Figure, Milestones
+from jimbot.games.hooks import Figure, Milestones, PlainStates, Sight
 
 
 def benchmark(num_envs: int | None, seconds: float, cold: bool) -> dict[str, Any]:
@@ -47,3 +49,28 @@ FIGURES = {
     "energy": Figure(_reader("energy")),
     "won": Figure(lambda game, row: False, "won"),
 }
+
+
+# --- states by keys: what `to_dict` writes and `make_state` takes ---
+
+
+def _write_state(game: BatchGame, row: int) -> dict[str, Any]:
+    return to_dict(cast(FunctionalBatchGame, game).row_state(row))
+
+
+def _read_state(values: Mapping[str, Any], options: Any) -> Sight:
+    from jimbot.games.hackmatrix.step import HackMatrix
+
+    given = {"profile": options.profile, **values}
+    # The UNDO history is not written out, but whether there is one decides whether UNDO is legal.
+    history = given.pop("history_size", 0)
+    if not isinstance(history, int) or not 0 <= history <= options.settings.history_length:
+        raise UsageError(f"history_size is {history!r}; expected 0 to {options.settings.history_length}.")
+    try:
+        state = make_state(**given)._replace(history_size=np.int32(history))
+    except TypeError as problem:  # a key nobody knows
+        raise UsageError(f"{problem}; expected the keys that to_dict writes.") from problem
+    return Sight(*look_at(HackMatrix(options), state))
+
+
+STATES = PlainStates(_write_state, _read_state)

@@ -13,6 +13,7 @@ from jimbot.games.hooks import Decide, Installation, Online, PlayedOnline, Publi
 from jimbot.games.vgc import simulator, teams
 from jimbot.games.vgc.game import SPEC, VgcGame
 from jimbot.games.vgc.options import SCRIPTED, SELF, Options
+from jimbot.games.vgc.plain_state import STATES
 
 SERVER_TEAMS = "held-out"
 
@@ -113,4 +114,5 @@ GAME = GameEntry(
     installation=INSTALLATION,
     online=ONLINE,
     public_replays=public_replays,
+    states=STATES,
 )

@@ -19,6 +19,7 @@ from jimbot.errors import SettingsError, TrainingError
 from jimbot.runs.checkpoint import CheckpointStore, find_checkpoint, load_checkpoint
 from jimbot.runs.directory import RunDirectory, default_name
 from jimbot.runs.recorder import Recorder, standard_sinks
+from jimbot.runs.resources import GPU, TRAINING, Grant, default_coordinator
 from jimbot.runs.sinks import Sink, WandbSink
 from jimbot.runs.sinks.jsonl import read_rows
 from jimbot.runs.sinks.wandb import choose_mode
@@ -28,7 +29,6 @@ from jimbot.training.memory.restart import is_continuation, seconds_before
 from jimbot.training.presets import expected
 from jimbot.training.session.health import HEALTH_METRICS, HealthWatch
 from jimbot.training.session.interrupts import StopRequest, stop_requests
-from jimbot.training.session.resources import GPU, TRAINING, Grant, default_coordinator
 from jimbot.training.session.screen import TrainingView
 from jimbot.training.settings.record import RunSettings, TrainSettings
 

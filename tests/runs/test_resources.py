@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from jimbot.errors import UnknownNameError, UsageError
-from jimbot.training.session.resources import (
+from jimbot.runs.resources import (
     INFERENCE,
     TRAINING,
     ResourceCoordinator,

@@ -1,0 +1,5 @@
+"""Thin clients for other programs: no engine, no learner, nothing loaded before it is used."""
+
+from jimbot.clients.decision_client import AsyncDecisionClient, DecisionClient
+
+__all__ = ["AsyncDecisionClient", "DecisionClient"]

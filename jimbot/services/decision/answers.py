@@ -1,0 +1,59 @@
+"""Answers as messages: the action as number, label and parts, how sure the policy is, and who it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from jimbot.games.spec import GameSpec
+from jimbot.proto.events_pb2 import Action, Alternative, LearningDecisionResponse, PolicyIdentity
+
+Words = Callable[[int], str | None] | None
+
+
+def action_message(spec: GameSpec, action: int, words: Words = None) -> Action:
+    """One action in every form a caller may want."""
+    number = int(spec.actions.block_of[action])
+    block = spec.actions.blocks[number]
+    message = Action(number=action, label=spec.actions.label(action), block=block.name)
+    if block.rows:
+        first = int(np.searchsorted(spec.actions.block_of, number))
+        message.items.extend(block.rows[action - first])
+        message.field = block.field
+    if words is not None and (told := words(action)):
+        message.words = told
+    return message
+
+
+def fill(
+    answer: LearningDecisionResponse,
+    spec: GameSpec,
+    action: int,
+    probabilities: np.ndarray,
+    value: float,
+    alternatives: int,
+    words: Words = None,
+) -> None:
+    """Writes a decision over (A,) probabilities into its message."""
+    answer.selected_action.CopyFrom(action_message(spec, action, words))
+    answer.confidence = float(probabilities[action])
+    answer.value = float(value)
+    for other in _best_first(probabilities, alternatives + 1):
+        if other != action and len(answer.alternatives) < alternatives:
+            message = action_message(spec, other, words)
+            answer.alternatives.append(Alternative(action=message, probability=float(probabilities[other])))
+
+
+def strategy_name(identity: PolicyIdentity) -> str:
+    """Who decided, in one word for people."""
+    return f"{identity.game}/{identity.name}"
+
+
+def _best_first(probabilities: np.ndarray, count: int) -> list[int]:
+    """The most probable actions, best first, none that is illegal."""
+    count = min(count, int((probabilities > 0).sum()))
+    if not count:
+        return []
+    top = np.argpartition(probabilities, -count)[-count:]
+    return top[np.argsort(-probabilities[top], kind="stable")].tolist()

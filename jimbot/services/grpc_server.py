@@ -1,0 +1,269 @@
+"""The decision service over gRPC: one process, one event loop, the standard health protocol.
+
+`RayDecisionService` answers calls; `DecisionServer` opens the door, checks who comes in, and closes it in order: not
+ready, no new work, what was taken is finished within the grace, then out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from jimbot.errors import MissingExtraError, SettingsError
+
+try:
+    import grpc
+    from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+except ModuleNotFoundError as problem:
+    raise MissingExtraError("gRPC", "serve") from problem
+
+from jimbot.proto import decisions_pb2 as wire
+from jimbot.proto import decisions_pb2_grpc, events_pb2
+from jimbot.services.access import DECIDE, LOOK, Tokens, check_exposure
+from jimbot.services.decision.refusal import Code, RefusedError
+from jimbot.services.decision.service import DecisionService
+
+SERVICE = "jimbot.decisions.v1.DecisionService"
+RETRY_AFTER = "retry-after-ms"
+TOKEN = "authorization"
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+_SCOPES = {"GetDecision": DECIDE, "Decide": DECIDE, "GetPolicies": LOOK}
+_log = logging.getLogger("jimbot.services")
+
+DecisionServicer = decisions_pb2_grpc.DecisionServiceServicer
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """Where and to whom the door is open."""
+
+    host: str = "127.0.0.1"
+    port: int = 50051
+    """0: any free one."""
+    token_file: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    client_ca: Path | None = None
+    """Clients must show a certificate signed by it."""
+    reflection: bool = False
+    grace_seconds: float = 10.0
+    message_bytes: int = 4 * 2**20
+    calls: int = 2000
+    """At once; more are refused before they are read."""
+    calls_per_client: int = 500
+    """At once from one address."""
+
+    def __post_init__(self) -> None:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise SettingsError("--tls-cert and --tls-key belong together; give both or none.")
+        if self.client_ca is not None and self.tls_cert is None:
+            raise SettingsError("--client-ca needs --tls-cert and --tls-key: without TLS nobody shows a certificate.")
+        if not 0 <= self.port < 65536:
+            raise SettingsError(f"The port is {self.port}; expected 0 (any) to 65535.")
+        check_exposure(self.host, self.token_file is not None, self.tls_cert is not None)
+
+
+class RayDecisionService(DecisionServicer):
+    """The calls of `decisions.proto`."""
+
+    def __init__(self, service: DecisionService, calls_per_client: int = 500) -> None:
+        self.service = service
+        self._most = calls_per_client
+        self._calls: Counter[str] = Counter()
+
+    async def GetDecision(  # noqa: N802 - the name of the call
+        self, request: events_pb2.LearningDecisionRequest, context: Any
+    ) -> events_pb2.LearningDecisionResponse:
+        await _require_readable(request, context)
+        return await self._within_limits(context, lambda: self.service.decide_async(request, context.time_remaining()))
+
+    async def Decide(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
+        async for batch in request_iterator:
+            await _require_readable(batch, context)
+            yield await self.service.decide_rows(batch)
+
+    async def GetPolicies(self, request: wire.PoliciesRequest, context: Any) -> wire.PoliciesResponse:  # noqa: N802
+        await _require_readable(request, context)
+        return self.service.policies(request.game)
+
+    async def _within_limits(self, context: Any, answer: Callable[[], Awaitable[Any]]) -> Any:
+        client = context.peer().rpartition(":")[0]
+        if self._calls[client] >= self._most:
+            full = RefusedError(Code.RESOURCE_EXHAUSTED, f"{self._most} calls of this client are open; wait.", 50)
+            await _abort(context, full)
+        self._calls[client] += 1
+        try:
+            return await answer()
+        except RefusedError as refusal:
+            await _abort(context, refusal)
+        except asyncio.CancelledError:
+            raise
+        except Exception:  # a bug of ours: told to the log, not to the world; the process lives
+            _log.exception("A decision failed in a way nobody foresaw")
+            await _abort(context, RefusedError(Code.INTERNAL, "The service failed; its log says how."))
+        finally:
+            self._calls[client] -= 1
+            if not self._calls[client]:
+                del self._calls[client]
+
+
+def _add_service(servicer: RayDecisionService, server: Any) -> None:
+    """As the generated code does it, except that bytes that are no message reach the call and get a sentence."""
+    calls = {
+        "GetDecision": (grpc.unary_unary_rpc_method_handler, events_pb2.LearningDecisionRequest),
+        "Decide": (grpc.stream_stream_rpc_method_handler, wire.DecisionBatch),
+        "GetPolicies": (grpc.unary_unary_rpc_method_handler, wire.PoliciesRequest),
+    }
+    handlers = {
+        name: make(getattr(servicer, name), _reader(message), lambda answer: answer.SerializeToString())
+        for name, (make, message) in calls.items()
+    }
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
+
+
+def _reader(message: Any) -> Callable[[bytes], Any]:
+    def read(data: bytes) -> Any:
+        try:
+            return message.FromString(data)
+        except DecodeError as problem:
+            return problem
+
+    return read
+
+
+async def _require_readable(request: Any, context: Any) -> None:
+    if isinstance(request, DecodeError):
+        await _abort(context, RefusedError(Code.INVALID_ARGUMENT, "These bytes are no message of this call."))
+
+
+async def _abort(context: Any, refusal: RefusedError) -> None:
+    if refusal.retry_after_ms:
+        context.set_trailing_metadata(((RETRY_AFTER, str(refusal.retry_after_ms)),))
+    await context.abort(_CODES[int(refusal.code)], str(refusal))
+
+
+class _TokenCheck(grpc.aio.ServerInterceptor):
+    """Turns away whoever shows no good token, before a message is read. Health may be asked by anybody."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+
+    async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
+        details = handler_call_details
+        service, _, method = details.method.lstrip("/").partition("/")
+        if service == health.SERVICE_NAME:
+            return await continuation(details)
+        given = next((value for key, value in details.invocation_metadata or () if key == TOKEN), "")
+        token = given.removeprefix("Bearer ") if isinstance(given, str) else ""
+        if self._tokens.allows(token, _SCOPES.get(method, LOOK)):
+            return await continuation(details)
+        known = any(self._tokens.allows(token, scope) for scope in (DECIDE, LOOK))
+        handler = await continuation(details)
+        return _refusing(handler, known)
+
+
+def _refusing(handler: Any, known: bool) -> Any:
+    code = grpc.StatusCode.PERMISSION_DENIED if known else grpc.StatusCode.UNAUTHENTICATED
+    sentence = "The token is not good for this call." if known else "The token is missing or wrong; send a good one."
+
+    async def refuse(_: Any, context: Any) -> None:
+        await context.abort(code, sentence)
+
+    async def refuse_stream(_: Any, context: Any) -> Any:
+        await context.abort(code, sentence)
+        yield  # makes this a stream
+
+    if handler is not None and handler.response_streaming:
+        return grpc.stream_stream_rpc_method_handler(refuse_stream)
+    return grpc.unary_unary_rpc_method_handler(refuse)
+
+
+class DecisionServer:
+    """The open door. Start it, let the service add its policies, say `ready`, and `stop` it in order."""
+
+    def __init__(self, service: DecisionService, settings: ServerSettings = ServerSettings()) -> None:
+        self.service, self.settings = service, settings
+        self.port = 0
+        self._health = health.aio.HealthServicer()
+        self._server: Any = None
+
+    @property
+    def address(self) -> str:
+        return f"{self.settings.host}:{self.port}"
+
+    async def start(self) -> None:
+        """Listens; everything is NOT_SERVING until `ready`."""
+        settings = self.settings
+        interceptors = [_TokenCheck(Tokens(settings.token_file))] if settings.token_file is not None else []
+        self._server = grpc.aio.server(
+            interceptors=interceptors,
+            maximum_concurrent_rpcs=settings.calls,
+            options=[
+                ("grpc.max_receive_message_length", settings.message_bytes),
+                ("grpc.so_reuseport", 0),
+                ("grpc.max_metadata_size", 16 * 1024),
+            ],
+        )
+        _add_service(RayDecisionService(self.service, settings.calls_per_client), self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        if settings.reflection:
+            _offer_reflection(self._server)
+        await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING, ("", SERVICE))
+        self.port = self._open(f"{settings.host}:{settings.port}")
+        await self._server.start()
+
+    async def ready(self) -> None:
+        """The policies that the service has now are SERVING."""
+        await self._set_health(health_pb2.HealthCheckResponse.SERVING, ("", SERVICE, *self._names()))
+
+    async def stop(self) -> None:
+        """Not ready; no new work; what was taken is finished within the grace."""
+        await self._health.enter_graceful_shutdown()
+        self.service.drain()
+        await self._server.stop(self.settings.grace_seconds)
+        await asyncio.to_thread(self.service.close)
+
+    def _names(self) -> list[str]:
+        """What health can be asked about: a game, and each of its policies."""
+        names: list[str] = []
+        for policy in self.service.policies().policies:
+            game, name = policy.identity.game, policy.identity.name
+            names += [game, f"{game}/{name}"] if policy.status == "serving" else []
+        return names
+
+    async def _set_health(self, status: Any, names: Sequence[str]) -> None:
+        for name in names:
+            await self._health.set(name, status)
+
+    def _open(self, address: str) -> int:
+        credentials = _credentials(self.settings)
+        try:
+            if credentials is None:
+                return self._server.add_insecure_port(address)
+            return self._server.add_secure_port(address, credentials)
+        except RuntimeError as problem:
+            raise SettingsError(f"Cannot listen on {address}; another program may. Choose another --port.") from problem
+
+
+def _credentials(settings: ServerSettings) -> Any:
+    if settings.tls_cert is None or settings.tls_key is None:
+        return None
+    try:
+        pair = (settings.tls_key.read_bytes(), settings.tls_cert.read_bytes())
+        root = settings.client_ca.read_bytes() if settings.client_ca is not None else None
+    except OSError as problem:
+        raise SettingsError(f"{problem.filename} cannot be read: {problem.strerror}.") from problem
+    return grpc.ssl_server_credentials([pair], root, require_client_auth=root is not None)
+
+
+def _offer_reflection(server: Any) -> None:
+    from grpc_reflection.v1alpha import reflection
+
+    reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)

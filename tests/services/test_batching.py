@@ -1,0 +1,366 @@
+"""Requests in company: batches, deadlines, the bounded queue, repeated ids, fallbacks, trials of new policies."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from jimbot.errors import CheckpointError, SettingsError, UsageError
+from jimbot.proto import events_pb2 as messages
+from jimbot.runs.resources import CPU, TRAINING, ResourceCoordinator
+from jimbot.services.decision import CanaryRule, Code, DecisionService, RefusedError, ServiceSettings
+from tests.services.asking import Scripted, batch, probe_request, serve, service_of, shipped
+
+
+def many(service: DecisionService, requests: list[Any]) -> list[Any]:
+    """All at once, from one event loop; errors as values."""
+
+    async def ask() -> list[Any]:
+        return await asyncio.gather(*(service.decide_async(one) for one in requests), return_exceptions=True)
+
+    return asyncio.run(ask())
+
+
+def held(policy: Scripted, service: DecisionService) -> threading.Thread:
+    """Somebody whose decision takes until the gate opens."""
+    policy.gate.clear()
+    waiting = threading.Thread(target=lambda: service.decide(probe_request(99, time_limit_ms=9000)))
+    waiting.start()
+    time.sleep(0.05)
+    return waiting
+
+
+def test_requests_that_wait_together_are_computed_together() -> None:
+    policy = Scripted(seconds=0.02)
+    service = service_of(serve(policy), cache_size=0)
+    policy.batches.clear()
+    answers = many(service, [probe_request(number) for number in range(40)])
+    assert all(answer.selected_action.number == 5 for answer in answers)
+    assert sum(policy.batches) == 40
+    assert len(policy.batches) <= 5
+    assert max(answer.timing.batch_size for answer in answers) > 8
+
+
+def test_a_window_gathers_and_a_batch_is_never_larger_than_set() -> None:
+    policy = Scripted()
+    service = service_of(serve(policy), window_ms=200.0, batch_size=8, cache_size=0)
+    policy.batches.clear()
+    many(service, [probe_request(number) for number in range(16)])
+    assert policy.batches == [8, 8]
+
+
+def test_a_lone_request_is_not_delayed_beyond_the_window() -> None:
+    policy = Scripted()
+    service = service_of(serve(policy), window_ms=20.0, batch_size=64)
+    answer = service.decide(probe_request(time_limit_ms=5000))
+    assert answer.timing.batch_size == 1
+    assert answer.timing.queue_ms >= 15
+
+
+def test_one_bad_item_fails_alone() -> None:
+    policy = Scripted(seconds=0.02)
+    service = service_of(serve(policy), cache_size=0)
+    policy.poison, policy.not_numbers = 7.0, 9.0
+    answers = many(service, [probe_request(number) for number in range(12)])
+    for number, answer in enumerate(answers):
+        if number in (7, 9):
+            assert isinstance(answer, RefusedError)
+            assert answer.code == Code.INTERNAL
+        else:
+            assert answer.selected_action.number == 5
+    assert service.figures.faults["probe", "scripted"] == 2
+
+
+def test_expired_work_is_dropped_before_inference() -> None:
+    policy = Scripted()
+    service = service_of(serve(policy))
+    waiting = held(policy, service)
+    with pytest.raises(RefusedError, match="time of the request") as caught:
+        service.decide(probe_request(1, time_limit_ms=30))
+    policy.batches.clear()
+    policy.gate.set()
+    waiting.join()
+    service.close()
+    assert caught.value.code == Code.DEADLINE_EXCEEDED
+    assert policy.batches == [1], "only the one that waited with time left"
+    assert service.figures.expired["probe"] == 1
+
+
+def test_a_deadline_is_capped_by_the_service() -> None:
+    policy = Scripted()
+    service = service_of(serve(policy), time_limit_ms=40, time_limit_cap_ms=50)
+    waiting_policy = policy.gate
+    waiting_policy.clear()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(service.decide, probe_request(1))
+        time.sleep(0.02)
+        second = pool.submit(service.decide, probe_request(2, time_limit_ms=10**6))
+        with pytest.raises(RefusedError, match="time of the request"):
+            second.result(5)
+        waiting_policy.set()
+        first.exception(5)
+
+
+def test_a_full_queue_refuses_at_once_with_a_hint() -> None:
+    policy = Scripted()
+    service = service_of(serve(policy), queue_size=4)
+    waiting = held(policy, service)
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(service.decide, probe_request(number, time_limit_ms=9000)) for number in range(8)]
+        refused = [one.exception(1) for one in asked if _done(one)]
+        policy.gate.set()
+        answered = [one for one in asked if one.exception(9) is None]
+    waiting.join()
+    assert len(answered) == 4
+    assert len(refused) == 4
+    for problem in refused:
+        assert isinstance(problem, RefusedError)
+        assert problem.code == Code.RESOURCE_EXHAUSTED
+        assert problem.retry_after_ms > 0
+    assert service.figures.shed["probe"] == 4
+
+
+def _done(future: Any) -> bool:
+    try:
+        future.exception(0.2)
+    except TimeoutError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("fallback", "who"), [("first", "first"), ("heuristic", "first"), ("policy", "policy")])
+def test_a_fallback_is_legal_and_marked(fallback: str, who: str) -> None:
+    """`probe` has no scripted player, so the heuristic falls through to the first legal action."""
+    policy = Scripted()
+    service = service_of(serve(policy), fallback=fallback, cache_size=0)
+    policy.broken = fallback != "policy"
+    if fallback == "policy":
+        policy.poison = 3.0
+        answers = many(service, [probe_request(number) for number in range(6)])
+        assert answers[3].fallback_reason.startswith("first"), "asked alone it failed again"
+        return
+    answer = service.decide(probe_request(1))
+    assert answer.selected_action.number == 4
+    assert answer.fallback == messages.FALLBACK_FAULT
+    assert answer.fallback_reason.startswith(f"{who}: Policy 'scripted'")
+    assert service.figures.fallbacks["probe", "fault"] == 1
+
+
+def test_a_fallback_answers_before_the_deadline_and_under_overload() -> None:
+    policy = Scripted()
+    service = service_of(serve(policy), fallback="first", queue_size=1)
+    waiting = held(policy, service)
+    late = service.decide(probe_request(1, time_limit_ms=60))
+    full = service.decide(probe_request(2, time_limit_ms=60))
+    policy.gate.set()
+    waiting.join()
+    assert {late.fallback, full.fallback} <= {messages.FALLBACK_DEADLINE, messages.FALLBACK_OVERLOAD}
+    assert late.selected_action.number == full.selected_action.number == 4
+
+
+def test_the_same_id_gets_the_same_decision_once() -> None:
+    policy = Scripted(seconds=0.02)
+    service = service_of(serve(policy), cache_size=0)
+    policy.batches.clear()
+    answers = many(service, [probe_request(1, request_id="one") for _ in range(10)])
+    assert {answer.SerializeToString() for answer in answers} == {answers[0].SerializeToString()}
+    policy.wish = 6
+    assert service.decide(probe_request(1, request_id="one")).selected_action.number == 5
+    assert sum(policy.batches) == 1
+    assert service.figures.decisions["probe", "scripted"] == 1
+    with pytest.raises(RefusedError, match="'one' was used for another request") as caught:
+        service.decide(probe_request(2, request_id="one"))
+    assert caught.value.code == Code.ALREADY_EXISTS
+
+
+def test_a_refused_id_may_be_asked_again() -> None:
+    policy = Scripted()
+    service = service_of(serve(policy))
+    policy.broken = True
+    with pytest.raises(RefusedError):
+        service.decide(probe_request(1, request_id="again"))
+    policy.broken = False
+    assert service.decide(probe_request(1, request_id="again")).selected_action.number == 5
+
+
+def test_ids_are_forgotten_after_the_window() -> None:
+    policy = Scripted()
+    service = service_of(serve(policy), idempotency_seconds=0.05)
+    service.decide(probe_request(1, request_id="old"))
+    time.sleep(0.1)
+    assert service.decide(probe_request(2, request_id="old")).selected_action.number == 5
+
+
+def test_a_state_decided_lately_is_not_computed_again() -> None:
+    policy = Scripted()
+    service = service_of(serve(policy))
+    first = service.decide(probe_request(1))
+    policy.batches.clear()
+    again = service.decide(probe_request(1, request_id="other"))
+    assert (again.cached, first.cached, policy.batches) == (True, False, [])
+    assert again.selected_action == first.selected_action
+    assert again.request_id == "other"
+    service.replace(serve(Scripted("newer"), name="scripted"))
+    assert not service.decide(probe_request(1)).cached, "another policy, another answer"
+    assert service.figures.cache_hits["probe"] == 1
+
+
+def test_a_new_policy_is_swapped_in_between_two_batches() -> None:
+    old, new = Scripted("run"), Scripted("run2")
+    new.wish = 6
+    service = service_of(serve(old, "run"), cache_size=0)
+    answers: list[Any] = []
+    stop = threading.Event()
+
+    def ask() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            answers.append(service.decide(probe_request(number)))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    time.sleep(0.05)
+    service.replace(serve(new, "run"))
+    time.sleep(0.05)
+    stop.set()
+    asking.join()
+    told = [(answer.policy.hash[:4], answer.selected_action.number) for answer in answers]
+    assert set(told) == {("run0", 5), ("run2", 6)}
+    assert told == sorted(told), "never back"
+
+
+def test_a_bad_policy_keeps_the_old_one() -> None:
+    service = service_of(serve(Scripted("run"), "run"))
+    bad = Scripted("bad")
+    bad.broken = True
+    with pytest.raises(RuntimeError):
+        service.replace(serve(bad, "run"))
+    numbers = Scripted("numbers")
+    numbers.not_numbers = 0.0
+    with pytest.raises(CheckpointError, match="golden states"):
+        service.replace(serve(numbers, "run"))
+    assert service.decide(probe_request(1)).policy.hash.startswith("run0")
+    assert service.figures.reloads["probe", "refused"] == 2
+
+
+def test_a_canary_gets_its_share_of_games_and_keeps_them() -> None:
+    service = service_of(serve(Scripted("old")), cache_size=0)
+    service.try_out(serve(Scripted("new")), "old", CanaryRule(share=0.5))
+    told = {
+        session: {service.decide(probe_request(n, session_id=str(session))).policy.name for n in range(3)}
+        for session in range(40)
+    }
+    assert all(len(names) == 1 for names in told.values())
+    assert 8 <= sum("new" in names for names in told.values()) <= 32
+
+
+def test_a_failing_canary_steps_back_and_harms_nobody() -> None:
+    new = Scripted("new")
+    service = service_of(serve(Scripted("old")), cache_size=0)
+    canary = service.try_out(serve(new), "old", CanaryRule(share=1.0, after=10))
+    new.broken = True
+    answers = [service.decide(probe_request(number)) for number in range(30)]
+    assert all(answer.policy.name == "old" and answer.selected_action.number == 5 for answer in answers)
+    assert "of its 10 answers failed" in canary.withdrawn
+    assert service.figures.steps_back["probe"] == 1
+    assert [about.status for about in service.policies().policies] == ["serving", "withdrawn"]
+
+
+def test_an_illegal_move_is_never_sent_and_ends_a_trial_at_once() -> None:
+    class Cheat(Scripted):
+        cheats = False
+
+        def act(self, observation: Any, legal_mask: Any, deterministic: bool = True, key: Any = None) -> Any:
+            decision = super().act(observation, legal_mask, deterministic, key)
+            if self.cheats:
+                decision.probabilities[:, 0] = 0.9
+                decision.actions[:] = 0
+            return decision
+
+    cheat = Cheat("cheat")
+    service = service_of(serve(Scripted("old")), cache_size=0)
+    canary = service.try_out(serve(cheat), "old", CanaryRule(share=1.0))
+    cheat.cheats = True
+    assert service.decide(probe_request(1)).selected_action.number == 5
+    assert canary.withdrawn == "it gave an illegal move"
+    assert service.figures.illegal["probe"] == 1
+
+
+def test_a_shadow_is_asked_and_never_heard() -> None:
+    other = Scripted("other")
+    other.wish = 7
+    service = service_of(serve(Scripted("old")), cache_size=0)
+    service.shadow(serve(other), "old")
+    answers = [service.decide(probe_request(number)) for number in range(10)]
+    assert {answer.selected_action.number for answer in answers} == {5}
+    service.close()
+    assert service.figures.shadows["probe", "other"] == 10
+
+
+def test_training_gives_way_to_a_decision() -> None:
+    coordinator = ResourceCoordinator({CPU: 1})
+    service = DecisionService(ServiceSettings(device_patience_ms=5000), coordinator)
+    service.add(serve(Scripted()))
+    turn = coordinator.request(CPU, "training", priority=TRAINING)
+    seen: list[bool] = []
+
+    def train() -> None:
+        while not turn.wanted_back:
+            time.sleep(0.001)
+        seen.append(True)
+        turn.release()
+
+    training = threading.Thread(target=train)
+    training.start()
+    assert service.decide(probe_request(1, time_limit_ms=5000)).selected_action.number == 5
+    training.join()
+    assert seen == [True]
+    assert service.figures.beside_training == 0
+
+
+def test_a_decision_does_not_wait_for_ever_for_training() -> None:
+    coordinator = ResourceCoordinator({CPU: 1})
+    service = DecisionService(ServiceSettings(device_patience_ms=5), coordinator)
+    service.add(serve(Scripted()))
+    with coordinator.request(CPU, "training", priority=TRAINING):
+        assert service.decide(probe_request(1)).selected_action.number == 5
+    assert service.figures.beside_training == 1
+
+
+def test_rows_of_a_message_are_one_inference_with_the_same_answers() -> None:
+    service = service_of(shipped())
+    answer = asyncio.run(service.decide_rows(batch(probabilities=True, batch_id="b")))
+    assert answer.timing.batch_size == len(answer.actions) == 64
+    from tests.services.asking import request
+
+    alone = [service.decide(request(row)).selected_action.number for row in range(64)]
+    assert list(answer.actions) == alone
+    again = asyncio.run(service.decide_rows(batch(probabilities=True, batch_id="b")))
+    assert again == answer
+    other = asyncio.run(service.decide_rows(batch(slice(0, 3), batch_id="b")))
+    assert other.refusal.code == Code.ALREADY_EXISTS
+    assert asyncio.run(service.decide_rows(batch(game_version=9))).refusal.code == Code.FAILED_PRECONDITION
+
+
+def test_a_draining_service_takes_no_new_work() -> None:
+    service = service_of(serve(Scripted()))
+    service.drain()
+    with pytest.raises(RefusedError, match="stopping") as caught:
+        service.decide(probe_request(1))
+    assert caught.value.code == Code.UNAVAILABLE
+
+
+def test_wrong_settings_are_refused() -> None:
+    with pytest.raises(SettingsError, match="fallback is 'hope'"):
+        ServiceSettings(fallback="hope")
+    with pytest.raises(SettingsError, match="queue_size is 0"):
+        ServiceSettings(queue_size=0)
+    service = service_of(serve(Scripted()))
+    with pytest.raises(UsageError, match="are called 'scripted'"):
+        service.add(serve(Scripted()))

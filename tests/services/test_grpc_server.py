@@ -1,0 +1,257 @@
+"""The door: calls, streams, health, tokens, TLS, limits, drain; hostile bytes."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+grpc = pytest.importorskip("grpc")
+
+from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: E402
+
+from jimbot.errors import JimbotError, SettingsError  # noqa: E402
+from jimbot.proto import decisions_pb2 as wire  # noqa: E402
+from jimbot.proto.decisions_pb2_grpc import DecisionServiceStub  # noqa: E402
+from jimbot.services.access import Tokens  # noqa: E402
+from jimbot.services.grpc_server import SERVICE, ServerSettings  # noqa: E402
+from tests.services.asking import Scripted, batch, probe_request, request, serve, service_of, shipped  # noqa: E402
+from tests.services.running import Running, running  # noqa: E402
+
+SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
+GOOD, LOOKING = "a-good-long-token-1", "a-looking-long-token"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Running]:
+    with running(service_of(shipped(), serve(Scripted())), reflection=True) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def stub(server: Running) -> Iterator[Any]:
+    with grpc.insecure_channel(server.address) as channel:
+        yield DecisionServiceStub(channel)
+
+
+def code_of(call: Any) -> str:
+    with pytest.raises(grpc.RpcError) as caught:
+        call()
+    return caught.value.code().name
+
+
+def health(channel: Any, name: str = "") -> Any:
+    return health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service=name), timeout=5).status
+
+
+def test_a_decision_over_the_wire(stub: Any) -> None:
+    answer = stub.GetDecision(request(3, request_id="wire"), timeout=5)
+    assert answer.request_id == "wire"
+    assert answer.selected_action.label
+    assert answer.policy.name == "shipped"
+
+
+def test_a_stream_answers_message_by_message_and_survives_a_bad_one(stub: Any) -> None:
+    sent = [batch(batch_id="1"), batch(game_version=77), wire.DecisionBatch(game="chess"), batch(slice(0, 5))]
+    answers = list(stub.Decide(iter(sent), timeout=20))
+    assert [len(answer.actions) for answer in answers] == [64, 0, 0, 5]
+    assert [answer.refusal.code_name for answer in answers[1:3]] == ["FAILED_PRECONDITION", "NOT_FOUND"]
+
+
+def test_policies_are_listed(stub: Any) -> None:
+    names = [(about.identity.game, about.identity.name) for about in stub.GetPolicies(wire.PoliciesRequest()).policies]
+    assert names == [("hackmatrix", "shipped"), ("probe", "scripted")]
+
+
+def test_refusals_have_their_code_and_sentence(stub: Any) -> None:
+    with pytest.raises(grpc.RpcError) as caught:
+        stub.GetDecision(request(game_version=9), timeout=5)
+    assert caught.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+    assert "version 9 of game 'hackmatrix'" in caught.value.details()
+    assert code_of(lambda: stub.GetDecision(request(policy="none"), timeout=5)) == "NOT_FOUND"
+
+
+@given(body=st.binary(max_size=400))
+@settings(max_examples=80)
+def test_fuzzed_bytes_do_not_kill_the_server(body: bytes, server_address: str) -> None:
+    with grpc.insecure_channel(server_address) as channel:
+        for method in ("GetDecision", "GetPolicies"):
+            call = channel.unary_unary(f"/{SERVICE}/{method}")
+            ended = call.future(body, timeout=5).exception()
+            assert ended is None or ended.code().name in ("INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION")
+
+
+@pytest.fixture(scope="module")
+def server_address(server: Running) -> str:
+    return server.address
+
+
+def test_an_oversized_message_is_refused_unread(stub: Any) -> None:
+    huge = request()
+    huge.game_state.observation.values = bytes(5 * 2**20)
+    assert code_of(lambda: stub.GetDecision(huge, timeout=10)) == "RESOURCE_EXHAUSTED"
+    assert stub.GetDecision(request(), timeout=5).selected_action.label
+
+
+def test_an_expired_deadline_is_told(server: Running, stub: Any) -> None:
+    policy: Any = server.server.service._places["probe"]["scripted"].served.policy
+    policy.gate.clear()
+    try:
+        assert code_of(lambda: stub.GetDecision(probe_request(1), timeout=0.05)) == "DEADLINE_EXCEEDED"
+    finally:
+        policy.gate.set()
+
+
+def test_health_is_told_by_policy(server: Running) -> None:
+    with grpc.insecure_channel(server.address) as channel:
+        for name in ("", SERVICE, "hackmatrix", "hackmatrix/shipped", "probe/scripted"):
+            assert health(channel, name) == SERVING
+        assert code_of(lambda: health(channel, "balatro")) == "NOT_FOUND"
+
+
+def test_reflection_names_the_service(server: Running) -> None:
+    from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+    with grpc.insecure_channel(server.address) as channel:
+        asked = reflection_pb2.ServerReflectionRequest(list_services="")
+        answer = next(reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(iter([asked]), timeout=5))
+    assert SERVICE in [one.name for one in answer.list_services_response.service]
+
+
+def test_not_serving_until_warmed_and_again_while_draining() -> None:
+    policy = Scripted()
+    service = service_of(serve(policy))
+    opened = Running(service, grace_seconds=1.5)
+    with grpc.insecure_channel(opened.address) as channel, ThreadPoolExecutor(2) as pool:
+        assert health(channel) == NOT_SERVING
+        opened.do(opened.server.ready())
+        assert health(channel) == SERVING
+        seen: list[Any] = []
+        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service=""))
+        watching = threading.Thread(target=lambda: seen.extend(_until_not_serving(watch)))
+        watching.start()
+        policy.gate.clear()
+        taken = pool.submit(DecisionServiceStub(channel).GetDecision, probe_request(1, time_limit_ms=9000), timeout=9)
+        time.sleep(0.2)
+        stopping = pool.submit(opened.stop)
+        watching.join(5)
+        assert seen[-1] == NOT_SERVING
+        policy.gate.set()
+        assert taken.result(9).selected_action.number == 5, "what was taken is finished"
+        stopping.result(9)
+        assert code_of(lambda: DecisionServiceStub(channel).GetDecision(probe_request(2), timeout=2)) == "UNAVAILABLE"
+
+
+def _until_not_serving(watch: Any) -> Iterator[Any]:
+    for answer in watch:
+        yield answer.status
+        if answer.status == NOT_SERVING:
+            return
+
+
+def test_a_client_with_too_many_open_calls_is_told_to_wait() -> None:
+    policy = Scripted()
+    with running(service_of(serve(policy)), calls_per_client=2) as opened, ThreadPoolExecutor(2) as pool:
+        if channel := grpc.insecure_channel(opened.address):
+            stub = DecisionServiceStub(channel)
+            policy.gate.clear()
+            open_calls = [
+                pool.submit(stub.GetDecision, probe_request(n, time_limit_ms=9000), timeout=9) for n in (1, 2)
+            ]
+            time.sleep(0.3)
+            with pytest.raises(grpc.RpcError) as caught:
+                stub.GetDecision(probe_request(3), timeout=5)
+            policy.gate.set()
+            assert all(call.result(9).selected_action.number == 5 for call in open_calls)
+    assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert dict(caught.value.trailing_metadata())["retry-after-ms"] == "50"
+
+
+def bearer(token: str) -> Any:
+    return (("authorization", f"Bearer {token}"),)
+
+
+def test_tokens_are_asked_for_scoped_and_rotated(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(f"# who may ask\n{GOOD}\n{LOOKING} look\n")
+    with running(service_of(serve(Scripted())), token_file=file) as opened:
+        if channel := grpc.insecure_channel(opened.address):
+            stub = DecisionServiceStub(channel)
+
+            def ask(token: str) -> Any:
+                return stub.GetDecision(probe_request(1), timeout=5, metadata=bearer(token))
+
+            assert code_of(lambda: stub.GetDecision(probe_request(1), timeout=5)) == "UNAUTHENTICATED"
+            assert code_of(lambda: ask("wrong")) == "UNAUTHENTICATED"
+            assert code_of(lambda: list(stub.Decide(iter([batch()]), timeout=5))) == "UNAUTHENTICATED"
+            assert ask(GOOD).selected_action.number == 5
+            assert code_of(lambda: ask(LOOKING)) == "PERMISSION_DENIED"
+            assert stub.GetPolicies(wire.PoliciesRequest(), timeout=5, metadata=bearer(LOOKING)).policies
+            assert health(channel) == SERVING, "supervisors need no token"
+            file.write_text("another-good-token-2\n")
+            assert code_of(lambda: ask(GOOD)) == "UNAUTHENTICATED"
+            assert ask("another-good-token-2").selected_action.number == 5
+
+
+@pytest.mark.parametrize(("text", "sentence"), [("", "no token"), ("short", "shorter than"), (f"{GOOD} rule", "scope")])
+def test_bad_token_files_are_refused(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "tokens").write_text(text)
+    with pytest.raises(JimbotError, match=sentence):
+        Tokens(tmp_path / "tokens")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "[::]", "example.org"])
+def test_the_world_is_not_served_without_a_token_or_tls(host: str) -> None:
+    with pytest.raises(SettingsError, match="can be reached by other machines"):
+        ServerSettings(host=host)
+    assert ServerSettings(host=host, token_file=Path("tokens"))
+
+
+def test_halves_of_tls_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="belong together"):
+        ServerSettings(tls_cert=tmp_path / "cert")
+    with pytest.raises(SettingsError, match="--client-ca needs"):
+        ServerSettings(client_ca=tmp_path / "ca")
+
+
+def certificates(folder: Path) -> None:
+    """A root, and a pair for the server and one for a client, signed by it."""
+
+    def openssl(*words: str) -> None:
+        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=root",
+            "-keyout", "root.key", "-out", "root.pem")  # fmt: skip
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+    for name in ("server", "client"):
+        openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", f"{name}.key",
+                "-out", f"{name}.csr")  # fmt: skip
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "root.pem", "-CAkey", "root.key", "-CAcreateserial",
+                "-days", "2", "-extfile", "names", "-out", f"{name}.pem")  # fmt: skip
+
+
+def test_tls_with_certificates_on_both_sides(tmp_path: Path) -> None:
+    from jimbot.clients import DecisionClient
+    from jimbot.clients.decision_client import DecisionError
+    from jimbot.clients.resilience import Patience
+
+    certificates(tmp_path)
+    tls = {"tls_cert": tmp_path / "server.pem", "tls_key": tmp_path / "server.key", "client_ca": tmp_path / "root.pem"}
+    quick = Patience(deadline=2.0, attempts=2)
+    with running(service_of(serve(Scripted())), **tls) as opened:
+        pair = (tmp_path / "client.pem", tmp_path / "client.key")
+        with DecisionClient(opened.address, root_cert=tmp_path / "root.pem", client_cert=pair) as client:
+            assert client.decide(probe_request(1)).selected_action.number == 5
+        nobody = DecisionClient(opened.address, root_cert=tmp_path / "root.pem", patience=quick)
+        with nobody, pytest.raises(DecisionError):
+            nobody.decide(probe_request(1))
+        with DecisionClient(opened.address, patience=quick) as plain, pytest.raises(DecisionError):
+            plain.decide(probe_request(1))
