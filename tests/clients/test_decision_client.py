@@ -13,13 +13,14 @@ import pytest
 
 pytest.importorskip("grpc")
 
+
 from jimbot.clients import AsyncDecisionClient, DecisionClient
 from jimbot.clients.decision_client import DecisionError
 from jimbot.clients.remote_policy import RemotePolicy, parse
 from jimbot.clients.resilience import AdaptiveTimeout, Attempts, CircuitBreaker, Patience, RetryBudget
 from jimbot.errors import UnknownNameError, UsageError
+from jimbot.evaluation import evaluate
 from jimbot.policies.portable import load_policy
-from jimbot.policies.shipped import shipped_policy
 from tests.services.asking import (
     GAME,
     LEGAL,
@@ -175,14 +176,14 @@ def test_attempts_end_with_the_deadline() -> None:
 
 def test_a_remote_policy_answers_as_the_one_it_stands_for(server: Running) -> None:
     remote = RemotePolicy(f"grpc://{server.address}/{GAME}")
-    local, manifest = load_policy(shipped_policy(GAME))
+    local, manifest = load_policy(GAME)
     expected, found = local.act(OBSERVATION, LEGAL), remote.act(OBSERVATION, LEGAL)
     assert (found.actions == expected.actions).all()
     assert np.allclose(found.probabilities, expected.probabilities, atol=1e-5)
     assert np.allclose(found.values, expected.values, rtol=1e-4)
     assert remote.digest == getattr(local, "digest", "")[:16]
     assert manifest is not None
-    assert remote.options == manifest.game_options
+    assert remote.trained_with == manifest.game_options
     twice = [remote.act(OBSERVATION, LEGAL, False, np.random.default_rng(3)).actions for _ in range(2)]
     assert (twice[0] == twice[1]).all(), "the same key, the same luck"
     assert LEGAL[np.arange(len(LEGAL)), twice[0]].all()
@@ -198,3 +199,11 @@ def test_a_wrong_reference_says_what_is_expected(reference: str) -> None:
 def test_a_policy_nobody_serves_is_named(server: Running) -> None:
     with pytest.raises(UnknownNameError, match="hackmatrix/shipped"):
         RemotePolicy(f"grpc://{server.address}/{GAME}/shiped")
+
+
+def test_whatever_plays_a_policy_plays_one_elsewhere(server: Running) -> None:
+    address = f"grpc://{server.address}/probe"
+    there, here = (evaluate(policy, "probe", 16, num_envs=8).to_dict() for policy in (address, Scripted()))
+    assert there["mean_return"] == here["mean_return"]
+    with pytest.raises(UsageError, match="plays game 'probe'"):
+        evaluate(address, GAME, 4)

@@ -11,7 +11,6 @@ import numpy as np
 from jimbot.games.contract import game_entry
 from jimbot.policies.contract import Decision
 from jimbot.policies.portable import load_policy
-from jimbot.policies.shipped import shipped_policy
 from jimbot.proto.decisions_pb2 import DecisionBatch
 from jimbot.proto.events_pb2 import Choosing, GameState, LearningDecisionRequest, Observation
 from jimbot.services.decision import DecisionService, ServedPolicy, ServiceSettings
@@ -84,7 +83,7 @@ def serve(policy: Any, name: str = "") -> ServedPolicy:
 
 
 def shipped(name: str = "shipped") -> ServedPolicy:
-    return ServedPolicy.make(game_entry(GAME), *load_policy(shipped_policy(GAME)), name=name)
+    return ServedPolicy.make(game_entry(GAME), *load_policy(GAME), name=name)
 
 
 def service_of(*served: ServedPolicy, **settings: Any) -> DecisionService:

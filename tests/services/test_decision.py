@@ -17,7 +17,6 @@ from jimbot.games.contract import game_entry
 from jimbot.games.hackmatrix import make_state, to_dict
 from jimbot.games.hooks import Sight
 from jimbot.policies.portable import load_policy
-from jimbot.policies.shipped import shipped_policy
 from jimbot.proto.events_pb2 import ForeignState, GameState, LearningDecisionRequest, Observation
 from jimbot.runs.arrays import write_npz
 from jimbot.services.decision import Code, DecisionService, RefusedError, register_state_form
@@ -58,7 +57,7 @@ def by_keys(values: dict[str, Any]) -> GameState:
 
 def test_the_answer_is_the_policys_own_and_says_everything(service: DecisionService) -> None:
     answer = service.decide(request(3, request_id="all", game_version=SPEC.version))
-    policy, _ = load_policy(shipped_policy(GAME))
+    policy, _ = load_policy(GAME)
     expected = policy.act(OBSERVATION[3:4], LEGAL[3:4])
     assert answer.selected_action.number == expected.actions[0]
     assert answer.selected_action.label == SPEC.actions.label(int(expected.actions[0]))

@@ -1,7 +1,7 @@
 """`DecisionService`: the one core behind gRPC, the bus and callers in the same process.
 
     service = DecisionService()
-    service.add(ServedPolicy.make(game_entry("hackmatrix"), *load_policy(shipped_policy("hackmatrix"))))
+    service.add(ServedPolicy.make(game_entry("hackmatrix"), *load_policy("hackmatrix")))
     answer = service.decide(LearningDecisionRequest(...))
 
 A request is read and checked by whoever brings it (bad ones fail alone and at once), recognised by its id or its state
