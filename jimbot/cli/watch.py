@@ -97,9 +97,8 @@ def watch(
 
     terminal.require_positive(games=games, speed=speed)
     check_place(record)
-    if model is not None and policy is not None:
-        raise UsageError(f"Both '{policy}' and --model {model} say what to watch; give one of them.")
-    policy = model or policy
+    if model is not None:
+        policy, second = (model, second) if policy is None else (policy, model)
     if latest and policy is not None:
         raise UsageError(f"Both --latest and '{policy}' say what to watch; give one of them.")
     if policy is not None:
