@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from jimbot.runs.resources import ResourceCoordinator, ResourceError, ResourceType
 from jimbot.training.memory.budget import GIGABYTE, WARNING_SHARE, MemoryBudget
-from jimbot.training.session.resources import ResourceCoordinator, ResourceError, ResourceType
 
 
 class Training:
