@@ -68,13 +68,13 @@ def benchmark(num_envs: int | None, seconds: float, cold: bool) -> dict[str, Any
 
 
 def _begin_recording(game: BatchGame) -> Any:
-    from jimbot.games.balatro.view.recording import RunRecorder
+    from jimbot.games.balatro.view.replay import RunRecorder
 
     return RunRecorder(game)
 
 
 def _read_recording(text: str, name: str) -> Any:
-    from jimbot.games.balatro.view.recording import read
+    from jimbot.games.balatro.view.replay import read
 
     return read(text, name)
 

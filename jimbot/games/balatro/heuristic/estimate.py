@@ -12,7 +12,7 @@ import numpy as np
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.encoding.fields import FIRST_JOKER_ITEM, HAND_ROWS, JOKER_ROWS, STONE_ITEM
 from jimbot.games.balatro.heuristic import sight
-from jimbot.games.balatro.heuristic.plan import CARDS, FIRST_ITEM, MOST_DECK, MOST_DRAWN, SAMPLES
+from jimbot.games.balatro.heuristic.workspace import CARDS, FIRST_ITEM, MOST_DECK, MOST_DRAWN, SAMPLES
 from jimbot.games.balatro.rules.content import BONUS, GLASS, HANDS, JOKERS, LUCKY, MULT, SUITS, WILD
 from jimbot.games.balatro.rules.jokers import registry as r
 

@@ -9,8 +9,8 @@ from jimbot.games.balatro.encoding.fields import FIRST_JOKER_ITEM, HAND_ROWS, JO
 from jimbot.games.balatro.heuristic import preferences as like
 from jimbot.games.balatro.heuristic import sight, steps
 from jimbot.games.balatro.heuristic.estimate import expect, make_plan
-from jimbot.games.balatro.heuristic.plan import MOST_CONSIDERED, SAMPLES
 from jimbot.games.balatro.heuristic.targets import use_something
+from jimbot.games.balatro.heuristic.workspace import MOST_CONSIDERED, SAMPLES
 from jimbot.games.balatro.rules.content import BLINDS, JOKERS
 
 MOST_PLAYED = 5

@@ -1,6 +1,6 @@
 """Blinds of an ante: the boss, the score to beat, the round targets some jokers look at.
 
-What bosses do during a round is in the modules of play; this one chooses and measures them.
+What bosses do during a round is in `bosses/`; this one chooses and measures them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.challenges import BANNED_BLIND
+from jimbot.games.balatro.rules.chance.streams import pick, stream_id
 from jimbot.games.balatro.rules.content import (
     BLIND_BASE,
     BLIND_MIN_ANTE,
@@ -19,7 +20,6 @@ from jimbot.games.balatro.rules.content import (
     STAKE_SCALING,
     STONE,
 )
-from jimbot.games.balatro.rules.streams import pick, stream_id
 
 _BOSS = stream_id("boss")
 _IDOL, _MAIL = stream_id("idol{ante}"), stream_id("mail{ante}")

@@ -10,9 +10,9 @@ import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules import between_rounds, blind_select, reorder, rounds, run_start
-from jimbot.games.balatro.rules.consumables import can_use
-from jimbot.games.balatro.rules.piles import count_chosen, leaves_out_forced_card, sort_hand
-from jimbot.games.balatro.rules.prices import booster_price, offer_price, reroll_price, voucher_price
+from jimbot.games.balatro.rules.consumables.using import can_use
+from jimbot.games.balatro.rules.playing_cards.piles import count_chosen, leaves_out_forced_card, sort_hand
+from jimbot.games.balatro.rules.shop.prices import booster_price, offer_price, reroll_price, voucher_price
 from jimbot.games.balatro.rules.state import (
     ETERNAL,
     FIRST_PACK_OFFER,

@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules.cards import new_serial
+from jimbot.games.balatro.rules.chance.pools import count_active
+from jimbot.games.balatro.rules.chance.streams import draw, stream_id
 from jimbot.games.balatro.rules.content import JOKERS, NEGATIVE
-from jimbot.games.balatro.rules.pools import count_active
+from jimbot.games.balatro.rules.playing_cards.cards import new_serial
 from jimbot.games.balatro.rules.state import (
     CURRENT,
     DEBUFFED,
@@ -23,7 +24,6 @@ from jimbot.games.balatro.rules.state import (
     MAX_JOKERS,
     PERISHABLE,
 )
-from jimbot.games.balatro.rules.streams import draw, stream_id
 
 _PERISH_ROUNDS = 5
 _DEBT_PER_CREDIT_CARD = JOKERS.row("j_credit_card")["config"]["extra"]
@@ -153,6 +153,27 @@ def set_joker_debuff(g, index, debuffed):
     elif not debuffed and g.joker_flags[index] & DEBUFFED:
         g.joker_flags[index] &= ~DEBUFFED & 0xFF
         _apply_passives(g, index, 1)
+
+
+@njit
+def _has_expired(g, index):
+    """Whether a Perishable joker's rounds are over: nothing revives it."""
+    return (g.joker_flags[index] & PERISHABLE) != 0 and g.joker_perish[index] <= 0
+
+
+@njit
+def revive_jokers(g):
+    """Lifts every joker's debuff that can be lifted."""
+    for index in range(g.joker_count):
+        if not _has_expired(g, index):
+            set_joker_debuff(g, index, False)
+
+
+@njit
+def turn_jokers_up(g):
+    """Turns all jokers face up."""
+    for index in range(g.joker_count):
+        g.joker_flags[index] &= 0xFF ^ FACE_DOWN
 
 
 @njit

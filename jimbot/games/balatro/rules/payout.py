@@ -12,7 +12,7 @@ from jimbot.games.balatro.rules.challenges import (
 )
 from jimbot.games.balatro.rules.content import BLIND_REWARD, DECKS, STAKE_SMALL_REWARD, TAGS
 from jimbot.games.balatro.rules.jokers import moments
-from jimbot.games.balatro.rules.tags import DOUBLE, INVESTMENT, find_tag, gain_tag, remove_tag
+from jimbot.games.balatro.rules.tags.held import DOUBLE, INVESTMENT, find_tag, gain_tag, remove_tag
 
 BLIND_PART, HANDS_PART, JOKERS_PART, TAGS_PART, INTEREST_PART = range(5)
 _GREEN, _ANAGLYPH = DECKS.id("b_green"), DECKS.id("b_anaglyph")

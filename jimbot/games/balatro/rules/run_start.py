@@ -7,7 +7,7 @@ import numpy as np
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules import challenges as ch
 from jimbot.games.balatro.rules.antes import NO_SUIT, draw_boss, draw_targets
-from jimbot.games.balatro.rules.cards import new_serial, put_card, shuffle_pile
+from jimbot.games.balatro.rules.chance.streams import pick, start_streams, stream_id
 from jimbot.games.balatro.rules.content import (
     CONSUMABLES,
     DECKS,
@@ -19,6 +19,8 @@ from jimbot.games.balatro.rules.content import (
     VOUCHERS,
 )
 from jimbot.games.balatro.rules.inventory import START_COUNTER, add_joker, give_consumable
+from jimbot.games.balatro.rules.playing_cards.cards import new_serial, put_card, shuffle_pile
+from jimbot.games.balatro.rules.shop.vouchers import draw_ante_voucher, own_voucher
 from jimbot.games.balatro.rules.state import (
     BLIND_SELECT,
     IN_DECK,
@@ -33,9 +35,7 @@ from jimbot.games.balatro.rules.state import (
     WEIGHT_SPECTRAL,
     WEIGHT_TAROT,
 )
-from jimbot.games.balatro.rules.streams import pick, start_streams, stream_id
-from jimbot.games.balatro.rules.tags import draw_skip_tags
-from jimbot.games.balatro.rules.vouchers import draw_ante_voucher, own_voucher
+from jimbot.games.balatro.rules.tags.held import draw_skip_tags
 
 _START = RATES["starting"]
 _WEIGHTS = RATES["shop_weights"]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules.bosses import dispatch as bosses
+from jimbot.games.balatro.rules.chance.streams import stream_id
 from jimbot.games.balatro.rules.content import (
-    BLINDS,
     DECKS,
     ENHANCEMENTS,
     FIRST_PLANET,
@@ -32,7 +33,6 @@ from jimbot.games.balatro.rules.content import (
     STEEL,
     STONE,
 )
-from jimbot.games.balatro.rules.hands import detect_hand, is_debuffed, is_face, rank_of, read_jokers
 from jimbot.games.balatro.rules.inventory import remove_doomed
 from jimbot.games.balatro.rules.jokers import dispatch
 from jimbot.games.balatro.rules.jokers.copying import resolve_copies
@@ -44,17 +44,14 @@ from jimbot.games.balatro.rules.jokers.evaluate import (
     chance,
     row_retriggers,
 )
+from jimbot.games.balatro.rules.playing_cards.hands import detect_hand, is_debuffed, is_face, rank_of, read_jokers
+from jimbot.games.balatro.rules.shop.vouchers import OBSERVATORY
 from jimbot.games.balatro.rules.state import DEBUFFED, IN_HAND
-from jimbot.games.balatro.rules.streams import stream_id
-from jimbot.games.balatro.rules.vouchers import OBSERVATORY
 
 _LUCKY_MULT_STREAM, _LUCKY_MONEY_STREAM = stream_id("lucky_mult"), stream_id("lucky_money")
 _GLASS_STREAM = stream_id("glass")
 _MIME = JOKERS.id("j_mime")
 _PLASMA = DECKS.id("b_plasma")
-_PSYCHIC, _EYE, _MOUTH, _ARM, _OX, _FLINT = (
-    BLINDS.id(f"bl_{name}") for name in ("psychic", "eye", "mouth", "arm", "ox", "flint")
-)
 
 
 def _enhancement(name: str) -> np.ndarray:
@@ -90,38 +87,7 @@ def level_mult(g, hand):
     return max(1.0, HAND_MULT[hand] + HAND_LEVEL_MULT[hand] * (g.hand_level[hand] - 1))
 
 
-# --- the boss's say ---
-
-
-@njit
-def _boss_vetoes(g, s):
-    """The Psychic, The Eye and The Mouth may let the hand score nothing; the last two remember hands."""
-    if g.blind_disabled:
-        return False
-    if g.blind == _PSYCHIC:
-        return s.played_count < 5
-    if g.blind == _EYE:
-        if g.eye_used >> s.hand & 1:
-            return True
-        g.eye_used |= 1 << s.hand
-    elif g.blind == _MOUTH:
-        if g.mouth_hand >= 0 and g.mouth_hand != s.hand:
-            return True
-        g.mouth_hand = s.hand
-    return False
-
-
-@njit
-def _boss_strikes(g, s):
-    """The Arm lowers the hand's level, The Ox takes all money for the most played hand."""
-    if g.blind_disabled:
-        return
-    if g.blind == _ARM and g.hand_level[s.hand] > 1:
-        g.hand_level[s.hand] -= 1
-        g.blind_triggered = True
-    elif g.blind == _OX and s.hand == g.most_played_hand:
-        g.money = 0
-        g.blind_triggered = True
+# --- the poker hand ---
 
 
 @njit
@@ -137,10 +103,7 @@ def _set_base(g, s):
     s.chips = 0.0
     s.mult = level_mult(g, s.hand)
     add_chips(g, s, level_chips(g, s.hand))
-    if g.blind == _FLINT and not g.blind_disabled:
-        s.chips = max(0.0, np.floor(s.chips / 2 + 0.5))
-        s.mult = max(1.0, np.floor(s.mult / 2 + 0.5))
-        g.blind_triggered = True
+    bosses.on_base(g, s)
 
 
 # --- scored cards ---
@@ -325,12 +288,12 @@ def score_hand(g, s):
     s.chips = 0.0
     s.mult = 0.0
     g.blind_triggered = False
-    s.blocked = _boss_vetoes(g, s)
+    s.blocked = bosses.vetoes(g, s.hand, s.played_count)
     if s.blocked:
         g.blind_triggered = True
         dispatch.debuffed_hand(g, s)
     else:
-        _boss_strikes(g, s)
+        bosses.before_scoring(g, s)
         s.money_before = g.money
         s.cards_added = 0
         _count_enhanced_cards(g, s)

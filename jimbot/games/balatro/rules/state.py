@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from jimbot.games.balatro.rules.chance.streams import BANKS, STREAM_FIELDS
 from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, HANDS, JOKERS, VOUCHERS
-from jimbot.games.balatro.rules.streams import BANKS, STREAM_FIELDS
 
 MAX_CARDS = 240  # playing cards owned; at the cap a new card is not created (its random draws still happen)
 MAX_HAND = 64  # cards in hand; at the cap no more are drawn or put there

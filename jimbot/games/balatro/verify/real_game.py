@@ -14,8 +14,8 @@ from typing import Any
 from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, EDITIONS, HANDS, JOKERS, TAGS, VOUCHERS
 from jimbot.games.balatro.seeds import finding
 from jimbot.games.balatro.verify import staging
-from jimbot.games.balatro.verify.scoring import Table
-from jimbot.games.balatro.verify.seeds import StagedRun
+from jimbot.games.balatro.verify.recorded_hands import Table
+from jimbot.games.balatro.verify.recorded_seeds import StagedRun
 from jimbot.games.balatro.view.names import find_deck, find_id, find_stake
 from jimbot.games.verification import Entry, FileReport
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules import antes, bosses, cards, inventory, pack_contents, prices, run_start, shop_stock
+from jimbot.games.balatro.rules import antes, inventory, run_start
+from jimbot.games.balatro.rules.bosses import debuffs
+from jimbot.games.balatro.rules.playing_cards import cards
 from jimbot.games.balatro.rules.scoring import score_hand
+from jimbot.games.balatro.rules.shop import packs, prices, stock
+from jimbot.games.balatro.rules.shop.vouchers import draw_ante_voucher, own_voucher
 from jimbot.games.balatro.rules.state import FIRST_PACK_OFFER, MAX_PACK_CARDS, MAX_SHOP_CARDS
-from jimbot.games.balatro.rules.vouchers import draw_ante_voucher, own_voucher
-from jimbot.games.balatro.seeds.kernels import offer_code
+from jimbot.games.balatro.seeds.preview_kernel import offer_code
 
 (
     CLEAR,  # an empty run of the seed, deck, stake and challenge in the record
@@ -50,7 +53,7 @@ def stage(g, s, what, a, b, c, d, e, f):
     elif what == SELL_VALUE:
         return np.int64(prices.joker_sell_value(g, a))
     elif what == DEBUFF:
-        bosses.refresh_cards(g)
+        debuffs.refresh_cards(g)
     elif what == SHUFFLE:
         cards.shuffle_pile(g, a)
     elif what == DRAW_TARGETS:
@@ -72,18 +75,18 @@ def visit_shop(g, slots, costs, boosters, contents):
     slots, costs: (rerolls + 1, MAX_SHOP_CARDS) int64 item codes and prices; boosters: (2,) int64; contents:
     (2, MAX_PACK_CARDS) int64 item codes.
     """
-    shop_stock.stock_shop(g)
+    stock.stock_shop(g)
     _write_slots(g, slots, costs, 0)
     for number in range(g.booster_count):
         boosters[number] = g.booster_id[number]
-        pack_contents.open_pack(g, boosters[number])
+        packs.open_pack(g, boosters[number])
         for card in range(MAX_PACK_CARDS):
             contents[number, card] = offer_code(g, FIRST_PACK_OFFER + card) if card < g.pack_count else 0
-        pack_contents.close_pack(g)
+        packs.close_pack(g)
     for reroll in range(1, slots.shape[0]):
-        shop_stock.reroll_cards(g)
+        stock.reroll_cards(g)
         _write_slots(g, slots, costs, reroll)
-    shop_stock.clear_shop(g)
+    stock.clear_shop(g)
 
 
 @njit

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from jimbot.games.balatro.rules.chance.create import draw_tarot
+from jimbot.games.balatro.rules.chance.pools import EIGHT_BALL
+from jimbot.games.balatro.rules.chance.streams import stream_id
 from jimbot.games.balatro.rules.content import GOLD, SUITS
-from jimbot.games.balatro.rules.create import draw_tarot
-from jimbot.games.balatro.rules.hands import is_debuffed, is_face, rank_of
 from jimbot.games.balatro.rules.inventory import doom, give_consumable, has_consumable_room
 from jimbot.games.balatro.rules.jokers.evaluate import chance
 from jimbot.games.balatro.rules.jokers.registry import (
@@ -27,8 +28,7 @@ from jimbot.games.balatro.rules.jokers.registry import (
     define,
     ranks,
 )
-from jimbot.games.balatro.rules.pools import EIGHT_BALL
-from jimbot.games.balatro.rules.streams import stream_id
+from jimbot.games.balatro.rules.playing_cards.hands import is_debuffed, is_face, rank_of
 
 _SPADES, _HEARTS, _CLUBS, _DIAMONDS = range(len(SUITS))
 _JACK, _QUEEN, _KING, _ACE = 11, 12, 13, 14

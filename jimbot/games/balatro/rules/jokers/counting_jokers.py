@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from jimbot.games.balatro.rules.chance.create import draw_tarot
+from jimbot.games.balatro.rules.chance.pools import VAGABOND
+from jimbot.games.balatro.rules.chance.rng import first_double, to_index
+from jimbot.games.balatro.rules.chance.streams import draw, stream_id
 from jimbot.games.balatro.rules.content import JOKER_RARITY
-from jimbot.games.balatro.rules.create import draw_tarot
 from jimbot.games.balatro.rules.inventory import give_consumable, has_consumable_room
 from jimbot.games.balatro.rules.jokers.registry import (
     ALL_FOUR_SUITS,
@@ -32,9 +35,6 @@ from jimbot.games.balatro.rules.jokers.registry import (
     amount,
     define,
 )
-from jimbot.games.balatro.rules.pools import VAGABOND
-from jimbot.games.balatro.rules.rng import first_double, to_index
-from jimbot.games.balatro.rules.streams import draw, stream_id
 
 define("j_joker", gives=MainRow(MULT, "mult"))
 define("j_stuntman", gives=MainRow(CHIPS, "extra.chip_mod"), passive="inventory")

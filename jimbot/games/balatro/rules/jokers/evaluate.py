@@ -6,12 +6,12 @@ import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.challenges import CHIPS_CAPPED_BY_MONEY
+from jimbot.games.balatro.rules.chance.streams import roll
 from jimbot.games.balatro.rules.content import JOKERS, WILD
-from jimbot.games.balatro.rules.hands import is_face, is_flush_suit, is_printed_suit, is_suit, rank_of
 from jimbot.games.balatro.rules.jokers import registry as r
-from jimbot.games.balatro.rules.prices import joker_sell_value
+from jimbot.games.balatro.rules.playing_cards.hands import is_face, is_flush_suit, is_printed_suit, is_suit, rank_of
+from jimbot.games.balatro.rules.shop.prices import joker_sell_value
 from jimbot.games.balatro.rules.state import IN_HAND
-from jimbot.games.balatro.rules.streams import roll
 
 _STENCIL = JOKERS.id("j_stencil")
 _SPADES, _HEARTS, _CLUBS, _DIAMONDS = range(4)

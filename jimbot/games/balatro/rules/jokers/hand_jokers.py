@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from jimbot.games.balatro.rules import hands as h
-from jimbot.games.balatro.rules.create import draw_spectral, draw_tarot, hand_visible, pick_visible_hand
+from jimbot.games.balatro.rules.chance.create import draw_spectral, draw_tarot, pick_visible_hand
+from jimbot.games.balatro.rules.chance.pools import SEANCE, SUPERPOSITION
+from jimbot.games.balatro.rules.chance.streams import stream_id
 from jimbot.games.balatro.rules.inventory import give_consumable, has_consumable_room
 from jimbot.games.balatro.rules.jokers.evaluate import chance
 from jimbot.games.balatro.rules.jokers.registry import (
@@ -19,8 +20,7 @@ from jimbot.games.balatro.rules.jokers.registry import (
     amount,
     define,
 )
-from jimbot.games.balatro.rules.pools import SEANCE, SUPERPOSITION
-from jimbot.games.balatro.rules.streams import stream_id
+from jimbot.games.balatro.rules.playing_cards import hands as h
 
 _HAND_COUNT = 12
 
@@ -87,7 +87,7 @@ def _obelisk(g, s, i, copied):
     if copied:
         return
     for hand in range(_HAND_COUNT):
-        if hand != s.hand and hand_visible(g, hand) and g.hand_played[hand] >= g.hand_played[s.hand]:
+        if hand != s.hand and h.hand_visible(g, hand) and g.hand_played[hand] >= g.hand_played[s.hand]:
             g.joker_value[i] += _OBELISK_GAIN
             return
     g.joker_value[i] = 1.0

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules.boss_effects import disable_blind
-from jimbot.games.balatro.rules.bosses import refresh_card
-from jimbot.games.balatro.rules.cards import add_card, copy_card, new_serial
+from jimbot.games.balatro.rules.bosses.blind import disable_blind
+from jimbot.games.balatro.rules.bosses.debuffs import refresh_card
+from jimbot.games.balatro.rules.chance.create import draw_front, draw_spectral, draw_tarot, make_joker, roll_seal
+from jimbot.games.balatro.rules.chance.pools import CARTOMANCER, RIFF_RAFF, SIXTH_SENSE
+from jimbot.games.balatro.rules.chance.streams import pick, stream_id
 from jimbot.games.balatro.rules.content import STONE
-from jimbot.games.balatro.rules.create import draw_front, draw_spectral, draw_tarot, make_joker, roll_seal
-from jimbot.games.balatro.rules.hands import rank_of
 from jimbot.games.balatro.rules.inventory import doom, give_consumable, has_consumable_room, nth_joker
 from jimbot.games.balatro.rules.jokers.registry import MULT, VALUE, X_MULT, MainRow, amount, define
-from jimbot.games.balatro.rules.piles import put_in_hand, sort_hand
-from jimbot.games.balatro.rules.pools import CARTOMANCER, RIFF_RAFF, SIXTH_SENSE
-from jimbot.games.balatro.rules.prices import joker_sell_value
+from jimbot.games.balatro.rules.playing_cards.cards import add_card, copy_card, new_serial
+from jimbot.games.balatro.rules.playing_cards.hands import rank_of
+from jimbot.games.balatro.rules.playing_cards.piles import put_in_hand, sort_hand
+from jimbot.games.balatro.rules.shop.prices import joker_sell_value
 from jimbot.games.balatro.rules.state import DOOMED, ETERNAL, IN_DECK, IN_HAND
-from jimbot.games.balatro.rules.streams import pick, stream_id
 
 _BOSS = 2  # `on_deck` of a boss blind
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules.boss_effects import disable_blind
-from jimbot.games.balatro.rules.cards import new_serial
+from jimbot.games.balatro.rules.bosses.blind import disable_blind
+from jimbot.games.balatro.rules.chance.create import draw_tarot
+from jimbot.games.balatro.rules.chance.pools import HALLUCINATION
+from jimbot.games.balatro.rules.chance.streams import pick, stream_id
 from jimbot.games.balatro.rules.content import FIRST_PLANET, FIRST_SPECTRAL, NEGATIVE
-from jimbot.games.balatro.rules.create import draw_tarot
 from jimbot.games.balatro.rules.inventory import (
     add_consumable,
     copy_joker,
@@ -16,10 +17,9 @@ from jimbot.games.balatro.rules.inventory import (
 )
 from jimbot.games.balatro.rules.jokers.evaluate import chance
 from jimbot.games.balatro.rules.jokers.registry import MULT, VALUE, X_MULT, MainRow, amount, define
-from jimbot.games.balatro.rules.pools import HALLUCINATION
+from jimbot.games.balatro.rules.playing_cards.cards import new_serial
 from jimbot.games.balatro.rules.state import SELECTING_HAND
-from jimbot.games.balatro.rules.streams import pick, stream_id
-from jimbot.games.balatro.rules.tags import DOUBLE, gain_tag
+from jimbot.games.balatro.rules.tags.held import DOUBLE, gain_tag
 
 _BOSS = 2  # `on_deck` of a boss blind
 
