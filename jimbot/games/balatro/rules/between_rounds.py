@@ -10,7 +10,7 @@ import numpy as np
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.antes import draw_boss
 from jimbot.games.balatro.rules.blind_select import enter_blind_select
-from jimbot.games.balatro.rules.bosses.blind import disable_blind
+from jimbot.games.balatro.rules.bosses.blind import disable_blind, is_boss_round
 from jimbot.games.balatro.rules.bosses.dispatch import gives_up_at_sale
 from jimbot.games.balatro.rules.challenges import INFLATION
 from jimbot.games.balatro.rules.chance.streams import stream_id
@@ -69,7 +69,7 @@ def cash_out(g, s):
     """Takes the payout, makes the next blind selectable (after a boss a new ante's three) and opens the shop."""
     g.money += g.payout
     shuffle_pile(g, _CASH_OUT)
-    if g.on_deck == 2:
+    if is_boss_round(g):
         draw_skip_tags(g)
         draw_boss(g)
         g.boss_rerolled = False

@@ -12,7 +12,7 @@ import numpy as np
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.chance.pools import count_active
 from jimbot.games.balatro.rules.chance.streams import draw, stream_id
-from jimbot.games.balatro.rules.content import JOKERS, NEGATIVE
+from jimbot.games.balatro.rules.content import JOKERS, NEGATIVE, RATES
 from jimbot.games.balatro.rules.playing_cards.cards import new_serial
 from jimbot.games.balatro.rules.state import (
     CURRENT,
@@ -25,10 +25,11 @@ from jimbot.games.balatro.rules.state import (
     PERISHABLE,
 )
 
-_PERISH_ROUNDS = 5
+_PERISH_ROUNDS = RATES["stickers"]["perish_rounds"]
 _DEBT_PER_CREDIT_CARD = JOKERS.row("j_credit_card")["config"]["extra"]
 _CREDIT_CARD = JOKERS.id("j_credit_card")
 _OOPS = JOKERS.id("j_oops")
+_OOPS_FACTOR = float(JOKERS.row("j_oops")["config"]["factor"])
 _CHAOS = JOKERS.id("j_chaos")
 _TURTLE_BEAN = JOKERS.id("j_turtle_bean")
 _INVISIBLE = JOKERS.id("j_invisible")
@@ -258,7 +259,7 @@ def give_consumable(g, consumable):
 @njit
 def odds_numerator(g):
     """1, doubled by every active Oops! All 6s: a chance of 1 in N succeeds when roll < numerator / N."""
-    return 2.0 ** count_active(g, _OOPS)
+    return _OOPS_FACTOR ** count_active(g, _OOPS)
 
 
 @njit

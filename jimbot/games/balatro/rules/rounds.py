@@ -26,7 +26,7 @@ from jimbot.games.balatro.rules.content import (
     JOKER_CAN_BE_ETERNAL,
     JOKERS,
     PURPLE_SEAL,
-    RED_SEAL,
+    RATES,
     TAGS,
 )
 from jimbot.games.balatro.rules.inventory import (
@@ -36,6 +36,7 @@ from jimbot.games.balatro.rules.inventory import (
     set_joker_debuff,
 )
 from jimbot.games.balatro.rules.jokers import moments
+from jimbot.games.balatro.rules.jokers.evaluate import held_retriggers
 from jimbot.games.balatro.rules.payout import settle_payout
 from jimbot.games.balatro.rules.playing_cards.cards import remove_card, shuffle_pile
 from jimbot.games.balatro.rules.playing_cards.dealing import draw_to_hand
@@ -66,11 +67,11 @@ from jimbot.games.balatro.rules.state import (
 from jimbot.games.balatro.rules.tags.held import JUGGLE, find_tag, remove_tag
 
 _NEW_ROUND = stream_id("nr{ante}")
-_CHAOS, _MIME = JOKERS.id("j_chaos"), JOKERS.id("j_mime")
+_CHAOS = JOKERS.id("j_chaos")
 _JUGGLE_CARDS = TAGS.row("tag_juggle")["config"]["h_size"]
 _GOLD_DOLLARS = ENHANCEMENTS.row("m_gold")["config"]["h_dollars"]
 _HAND_COUNT = len(HANDS)
-_RENT = 3
+_RENT = RATES["stickers"]["rent"]
 
 
 # --- starting ---
@@ -268,15 +269,10 @@ def _trigger_held_card(g, slot):
 @njit
 def _pay_held_cards(g, s):
     moments.prepare(g, s)
-    mimes = 0
-    for i in range(g.joker_count):
-        if s.acts_as[i] >= 0 and g.joker_id[s.acts_as[i]] == _MIME:
-            mimes += 1
     for place in range(g.hand_count):
         slot = g.hand[place]
         if not is_debuffed(g, slot) and _trigger_held_card(g, slot):
-            again = mimes + (1 if g.card_seal[slot] == RED_SEAL else 0)
-            for _ in range(again):
+            for _ in range(held_retriggers(g, s, slot)):
                 _trigger_held_card(g, slot)
 
 

@@ -13,6 +13,7 @@ from jimbot.games.balatro.rules.bosses import dispatch as bosses
 from jimbot.games.balatro.rules.chance.streams import stream_id
 from jimbot.games.balatro.rules.content import (
     DECKS,
+    EDITIONS,
     ENHANCEMENTS,
     FIRST_PLANET,
     FIRST_SPECTRAL,
@@ -24,14 +25,16 @@ from jimbot.games.balatro.rules.content import (
     HAND_LEVEL_MULT,
     HAND_MULT,
     HOLOGRAPHIC,
-    JOKERS,
     LUCKY,
     MULT,
     PLANET_HAND,
     POLYCHROME,
+    RANK_CHIPS,
     RED_SEAL,
+    SEALS,
     STEEL,
     STONE,
+    VOUCHERS,
 )
 from jimbot.games.balatro.rules.inventory import remove_doomed
 from jimbot.games.balatro.rules.jokers import dispatch
@@ -42,6 +45,7 @@ from jimbot.games.balatro.rules.jokers.evaluate import (
     apply_main_row,
     apply_scored_row,
     chance,
+    held_retriggers,
     row_retriggers,
 )
 from jimbot.games.balatro.rules.playing_cards.hands import detect_hand, is_debuffed, is_face, rank_of, read_jokers
@@ -50,7 +54,6 @@ from jimbot.games.balatro.rules.state import DEBUFFED, IN_HAND
 
 _LUCKY_MULT_STREAM, _LUCKY_MONEY_STREAM = stream_id("lucky_mult"), stream_id("lucky_money")
 _GLASS_STREAM = stream_id("glass")
-_MIME = JOKERS.id("j_mime")
 _PLASMA = DECKS.id("b_plasma")
 
 
@@ -63,16 +66,15 @@ _CARD_MULT = float(_enhancement("mult")[MULT])
 _LUCKY_MULT, _LUCKY_DOLLARS = float(_enhancement("mult")[LUCKY]), int(_enhancement("p_dollars")[LUCKY])
 _GLASS_X, _GLASS_ODDS = float(_enhancement("Xmult")[GLASS]), float(_enhancement("extra")[GLASS])
 _STEEL_X = float(_enhancement("h_x_mult")[STEEL])
-_LUCKY_MULT_ODDS, _LUCKY_MONEY_ODDS = 5, 15
-_FOIL_CHIPS, _HOLOGRAPHIC_MULT, _POLYCHROME_X = 50.0, 10.0, 1.5
-_GOLD_SEAL_DOLLARS = 3
-_OBSERVATORY_X = 1.5
-
-
-@njit
-def base_chips(rank):
-    """The chips printed on a card."""
-    return 11 if rank == 14 else min(rank, 10)
+_LUCKY_MULT_ODDS, _LUCKY_MONEY_ODDS = (
+    float(_enhancement("mult_odds")[LUCKY]),
+    float(_enhancement("dollars_odds")[LUCKY]),
+)
+_FOIL_CHIPS = float(EDITIONS.row("e_foil")["values"]["chips"])
+_HOLOGRAPHIC_MULT = float(EDITIONS.row("e_holo")["values"]["mult"])
+_POLYCHROME_X = float(EDITIONS.row("e_polychrome")["values"]["x_mult"])
+_GOLD_SEAL_DOLLARS = SEALS.row("Gold")["config"]["dollars"]
+_OBSERVATORY_X = float(VOUCHERS.row("v_observatory")["config"]["extra"])
 
 
 @njit
@@ -125,7 +127,7 @@ def _score_own(g, s, slot):
     enhancement = g.card_enhancement[slot]
     chips = _BONUS_CHIPS[enhancement] + g.card_extra_chips[slot]
     if enhancement != STONE:
-        chips += base_chips(g.card_rank[slot])
+        chips += RANK_CHIPS[g.card_rank[slot]]
     add_chips(g, s, chips)
     s.lucky_hit = False
     if enhancement == MULT:
@@ -212,10 +214,6 @@ def _find_lowest_held(g, s):
 @njit
 def _score_held_cards(g, s):
     _find_lowest_held(g, s)
-    mimes = 0
-    for i in range(g.joker_count):
-        if s.acts_as[i] >= 0 and g.joker_id[s.acts_as[i]] == _MIME:
-            mimes += 1
     for place in range(g.hand_count):
         slot = g.hand[place]
         if g.card_place[slot] != IN_HAND:
@@ -223,8 +221,7 @@ def _score_held_cards(g, s):
         s.had_effect = False
         _trigger_held(g, s, slot)
         if s.had_effect:
-            again = mimes + (1 if g.card_seal[slot] == RED_SEAL else 0)
-            for _ in range(again):
+            for _ in range(held_retriggers(g, s, slot)):
                 _trigger_held(g, s, slot)
 
 

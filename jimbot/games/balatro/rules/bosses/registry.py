@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jimbot.games.balatro.compiling.choosing import chooser
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.content import BLINDS
 
@@ -69,24 +70,5 @@ def defined() -> dict[str, set[str]]:
 def dispatcher(phase: str) -> Callable[..., Any]:
     """A kernel that runs the phase of the boss being played, or gives the phase's answer for no boss."""
     arguments, otherwise = PHASES[phase]
-    chosen = sorted(_functions[phase].items())
-    lines = [f"def {phase}({arguments}):", "    if g.blind_disabled:", f"        return {otherwise}"]
-
-    def write(part: list[tuple[int, Any]], depth: int) -> None:
-        pad = "    " * depth
-        if len(part) == 1:
-            lines.append(f"{pad}if g.blind == {part[0][0]}:")
-            lines.append(f"{pad}    return rule_{part[0][0]}({arguments})")
-        else:
-            middle = len(part) // 2
-            lines.append(f"{pad}if g.blind < {part[middle][0]}:")
-            write(part[:middle], depth + 1)
-            lines.append(f"{pad}else:")
-            write(part[middle:], depth + 1)
-
-    write(chosen, 1)
-    lines.append(f"    return {otherwise}")
-    names: dict[str, Any] = {"np": np, **{f"rule_{boss}": function for boss, function in chosen}}
-    exec(compile("\n".join(lines), f"<bosses {phase}>", "exec"), names)
-    names[phase].__module__ = __name__
-    return njit(names[phase])
+    rules = _functions[phase]
+    return chooser(phase, arguments, "g.blind", rules, passed=arguments, otherwise=otherwise, unless="g.blind_disabled")

@@ -25,8 +25,7 @@ from jimbot.games.balatro.rules.chance.streams import pick, roll, stream_id
 from jimbot.games.balatro.rules.content import (
     BLUE_SEAL,
     CONSUMABLES,
-    FIRST_PLANET,
-    FIRST_SPECTRAL,
+    EDITIONS,
     FOIL,
     FRONT_RANK,
     FRONT_SUIT,
@@ -39,7 +38,9 @@ from jimbot.games.balatro.rules.content import (
     NEGATIVE,
     POLYCHROME,
     PURPLE_SEAL,
+    RATES,
     RED_SEAL,
+    SEALS,
     STAKE_ETERNALS,
     STAKE_PERISHABLES,
     STAKE_RENTALS,
@@ -50,6 +51,7 @@ from jimbot.games.balatro.rules.playing_cards.hands import hand_visible
 from jimbot.games.balatro.rules.state import (
     ETERNAL,
     FIRST_CONSUMABLE_KEY,
+    FIRST_PACK_OFFER,
     OFFER_CARD,
     OFFER_CONSUMABLE,
     OFFER_JOKER,
@@ -65,7 +67,18 @@ _TO_DO = stream_id("to_do")
 _TODO_LIST, _LOYALTY_CARD = JOKERS.id("j_todo_list"), JOKERS.id("j_loyalty_card")
 _THE_SOUL, _BLACK_HOLE = CONSUMABLES.id("c_soul"), CONSUMABLES.id("c_black_hole")
 _HAND_COUNT = len(HANDS)
-_SOUL_CHANCE = 0.997
+_SOUL_ABOVE = RATES["soul_above"]
+_UNCOMMON_ABOVE, _RARE_ABOVE = RATES["rarity_above"]["uncommon"], RATES["rarity_above"]["rare"]
+_ETERNAL_ABOVE, _PERISHABLE_ABOVE, _RENTAL_ABOVE = (
+    RATES["stickers"][f"{name}_above"] for name in ("eternal", "perishable", "rental")
+)
+_FOIL_CHANCE, _HOLOGRAPHIC_CHANCE, _POLYCHROME_CHANCE, _NEGATIVE_CHANCE = (
+    EDITIONS.row(key)["chance"] for key in ("e_foil", "e_holo", "e_polychrome", "e_negative")
+)
+_HOLOGRAPHIC_IF_CERTAIN, _POLYCHROME_IF_CERTAIN = (
+    EDITIONS.row(key)["chance_if_certain"] for key in ("e_holo", "e_polychrome")
+)
+_RED_ABOVE, _BLUE_ABOVE, _GOLD_ABOVE = (SEALS.row(key)["above"] for key in ("Red", "Blue", "Gold"))
 
 
 # --- jokers ---
@@ -75,24 +88,24 @@ _SOUL_CHANCE = 0.997
 def roll_edition(g, stream, modifier, negative_allowed):
     """An edition from one roll; voucher rates multiply all chances but Negative's."""
     value = roll(g, stream)
-    if negative_allowed and value > 1 - 0.003 * modifier:
+    if negative_allowed and value > 1 - _NEGATIVE_CHANCE * modifier:
         return NEGATIVE
-    if value > 1 - 0.006 * g.edition_rate * modifier:
+    if value > 1 - _POLYCHROME_CHANCE * g.edition_rate * modifier:
         return POLYCHROME
-    if value > 1 - 0.02 * g.edition_rate * modifier:
+    if value > 1 - _HOLOGRAPHIC_CHANCE * g.edition_rate * modifier:
         return HOLOGRAPHIC
-    if value > 1 - 0.04 * g.edition_rate * modifier:
+    if value > 1 - _FOIL_CHANCE * g.edition_rate * modifier:
         return FOIL
     return 0
 
 
 @njit
 def guaranteed_edition(g, stream):
-    """An edition for certain, never Negative (Wheel of Fortune, Aura)."""
+    """An edition for certain, never Negative (Wheel of Fortune, Aura, Illusion)."""
     value = roll(g, stream)
-    if value > 1 - 0.15:
+    if value > 1 - _POLYCHROME_IF_CERTAIN:
         return POLYCHROME
-    if value > 1 - 0.5:
+    if value > 1 - _HOLOGRAPHIC_IF_CERTAIN:
         return HOLOGRAPHIC
     return FOIL
 
@@ -101,9 +114,9 @@ def guaranteed_edition(g, stream):
 def roll_rarity(g, source):
     """1 Common, 2 Uncommon or 3 Rare."""
     value = roll(g, RARITY_STREAM[source])
-    if value > 0.95:
+    if value > _RARE_ABOVE:
         return 3
-    if value > 0.7:
+    if value > _UNCOMMON_ABOVE:
         return 2
     return 1
 
@@ -129,13 +142,13 @@ def display_stickers(g, joker, in_pack):
     """Stickers of a joker in the shop or in a Buffoon pack. The first roll is made at every stake."""
     flags = base_stickers(g, joker)
     value = roll(g, _STICKER_PACK if in_pack else _STICKER_SHOP)
-    if STAKE_ETERNALS[g.stake] and value > 0.7:
+    if STAKE_ETERNALS[g.stake] and value > _ETERNAL_ABOVE:
         if JOKER_CAN_BE_ETERNAL[joker]:
             flags |= ETERNAL
-    elif STAKE_PERISHABLES[g.stake] and value > 0.4 and value <= 0.7:
+    elif STAKE_PERISHABLES[g.stake] and value > _PERISHABLE_ABOVE and value <= _ETERNAL_ABOVE:
         if JOKER_CAN_PERISH[joker] and not flags & ETERNAL:
             flags |= PERISHABLE
-    if STAKE_RENTALS[g.stake] and roll(g, _RENTAL_PACK if in_pack else _RENTAL_SHOP) > 0.7:
+    if STAKE_RENTALS[g.stake] and roll(g, _RENTAL_PACK if in_pack else _RENTAL_SHOP) > _RENTAL_ABOVE:
         flags |= RENTAL
     return flags
 
@@ -200,7 +213,7 @@ def draw_spectral(g, source):
 @njit
 def _soul_roll(g, stream, special):
     """Whether a special card comes out; no roll is made while it exists."""
-    return not exists(g, FIRST_CONSUMABLE_KEY + special) and roll(g, stream) > _SOUL_CHANCE
+    return not exists(g, FIRST_CONSUMABLE_KEY + special) and roll(g, stream) > _SOUL_ABOVE
 
 
 @njit
@@ -220,16 +233,6 @@ def draw_pack_consumable(g, pool, source):
             if soul:
                 return _THE_SOUL
     return choose_from_pool(g, pool, POOL_STREAM[pool, source])
-
-
-@njit
-def pool_of(consumable):
-    """The pool a consumable belongs to."""
-    if consumable < FIRST_PLANET:
-        return POOL_TAROT
-    if consumable < FIRST_SPECTRAL:
-        return POOL_PLANET
-    return POOL_SPECTRAL
 
 
 # --- playing cards ---
@@ -252,11 +255,11 @@ def draw_enhancement(g, source):
 def roll_seal(g, stream):
     """One of the four seals (Standard pack, Certificate)."""
     value = roll(g, stream)
-    if value > 0.75:
+    if value > _RED_ABOVE:
         return RED_SEAL
-    if value > 0.5:
+    if value > _BLUE_ABOVE:
         return BLUE_SEAL
-    if value > 0.25:
+    if value > _GOLD_ABOVE:
         return GOLD_SEAL
     return PURPLE_SEAL
 
@@ -283,7 +286,7 @@ def offer_joker(g, place, source, rarity):
     joker = draw_joker(g, source, rarity)
     _blank_offer(g, place, OFFER_JOKER, joker)
     g.used[joker] = 1
-    g.offer_flags[place] = display_stickers(g, joker, place >= 4)
+    g.offer_flags[place] = display_stickers(g, joker, place >= FIRST_PACK_OFFER)
     g.offer_edition[place] = roll_edition(g, EDITION_STREAM[source], 1, True)
     g.offer_counter[place] = start_counter(g, joker)
 

@@ -53,6 +53,7 @@ _FAMILIAR_CARDS, _GRIM_CARDS, _INCANTATION_CARDS = (
 )
 _IMMOLATE_CARDS = number_of("c_immolate", "extra", "destroy")
 _IMMOLATE_DOLLARS = number_of("c_immolate", "extra", "dollars")
+_OUIJA_HAND_SIZE = number_of("c_ouija", "hand_size")
 _CRYPTID_COPIES = number_of("c_cryptid", "extra")
 
 _AURA_STREAM, _ECTOPLASM_STREAM, _HEX_STREAM = stream_id("aura"), stream_id("ectoplasm"), stream_id("hex")
@@ -97,7 +98,7 @@ def _destroy_one(g, s):
 @njit
 def _create_in_hand(g, rank, suit):
     """A new enhanced card in hand (Familiar, Grim, Incantation)."""
-    enhancement = _ENHANCEMENT_ORDER[pick(g, _ENHANCEMENT_STREAM, 7)]
+    enhancement = _ENHANCEMENT_ORDER[pick(g, _ENHANCEMENT_STREAM, len(_ENHANCEMENT_ORDER))]
     slot = add_card(g, rank, suit, enhancement, 0, 0, new_serial(g), IN_HAND)
     if slot >= 0:
         put_in_hand(g, slot)
@@ -157,7 +158,7 @@ def _ouija(g):
     for place in range(g.hand_count):
         g.card_rank[g.hand[place]] = rank
         refresh_card(g, g.hand[place])
-    g.hand_size -= 1
+    g.hand_size -= _OUIJA_HAND_SIZE
 
 
 # --- on jokers ---

@@ -55,7 +55,8 @@ define("j_bootstraps", gives=MainRow(MULT, "extra.mult", MONEY_FIVES))
 define("j_swashbuckler", gives=MainRow(MULT, "mult", OTHER_SELL_VALUES))
 define("j_flower_pot", gives=MainRow(X_MULT, "extra", condition=ALL_FOUR_SUITS))
 define("j_seeing_double", gives=MainRow(X_MULT, "extra", condition=CLUB_AND_OTHER))
-define("j_drivers_license", gives=MainRow(X_MULT, "extra", condition=ENHANCED_AT_LEAST, argument=16))
+_LICENSE_CARDS = int(amount("j_drivers_license", "enhanced_cards"))
+define("j_drivers_license", gives=MainRow(X_MULT, "extra", condition=ENHANCED_AT_LEAST, argument=_LICENSE_CARDS))
 define(
     "j_loyalty_card",
     gives=MainRow(

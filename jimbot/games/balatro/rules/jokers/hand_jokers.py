@@ -5,6 +5,7 @@ from __future__ import annotations
 from jimbot.games.balatro.rules.chance.create import draw_spectral, draw_tarot, pick_visible_hand
 from jimbot.games.balatro.rules.chance.pools import SEANCE, SUPERPOSITION
 from jimbot.games.balatro.rules.chance.streams import stream_id
+from jimbot.games.balatro.rules.content import HANDS
 from jimbot.games.balatro.rules.inventory import give_consumable, has_consumable_room
 from jimbot.games.balatro.rules.jokers.evaluate import chance
 from jimbot.games.balatro.rules.jokers.registry import (
@@ -22,7 +23,7 @@ from jimbot.games.balatro.rules.jokers.registry import (
 )
 from jimbot.games.balatro.rules.playing_cards import hands as h
 
-_HAND_COUNT = 12
+_HAND_COUNT = len(HANDS)
 
 for _hand, _mult, _chips, _x_mult in (
     (h.PAIR, "j_jolly", "j_sly", "j_duo"),
@@ -59,10 +60,11 @@ def _runner(g, s, i, copied):
 define("j_runner", before=_runner, gives=MainRow(CHIPS, 1, VALUE))
 
 _SQUARE_CHIPS = amount("j_square", "extra.chip_mod")
+_SQUARE_CARDS = int(amount("j_square", "cards"))
 
 
 def _square(g, s, i, copied):
-    if not copied and s.played_count == 4:
+    if not copied and s.played_count == _SQUARE_CARDS:
         g.joker_value[i] += _SQUARE_CHIPS
 
 

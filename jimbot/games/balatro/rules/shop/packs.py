@@ -31,6 +31,8 @@ from jimbot.games.balatro.rules.content import (
     PACK_KIND,
     PACK_KINDS,
     PACK_PICKS,
+    RATES,
+    VOUCHERS,
 )
 from jimbot.games.balatro.rules.jokers import moments
 from jimbot.games.balatro.rules.playing_cards.dealing import deal_pack_hand
@@ -43,12 +45,16 @@ from jimbot.games.balatro.rules.state import FIRST_PACK_OFFER, PACK
 _OMEN_GLOBE = stream_id("omen_globe")
 _STANDARD_SET, _STANDARD_EDITION = stream_id("stdset{ante}"), stream_id("standard_edition{ante}")
 _STANDARD_SEAL, _STANDARD_SEAL_TYPE = stream_id("stdseal{ante}"), stream_id("stdsealtype{ante}")
+_SPECTRAL_ABOVE = VOUCHERS.row("v_omen_globe")["config"]["spectral_above"]
+_ENHANCED_ABOVE, _SEAL_ABOVE, _EDITION_FACTOR = (
+    RATES["standard_pack"][name] for name in ("enhanced_above", "seal_above", "edition_factor")
+)
 KIND_ARCANA, KIND_CELESTIAL, KIND_STANDARD, KIND_BUFFOON, KIND_SPECTRAL = range(len(PACK_KINDS))
 
 
 @njit
 def _offer_arcana(g, place):
-    if g.voucher_owned[OMEN_GLOBE] and roll(g, _OMEN_GLOBE) > 0.8:
+    if g.voucher_owned[OMEN_GLOBE] and roll(g, _OMEN_GLOBE) > _SPECTRAL_ABOVE:
         offer_consumable(g, place, draw_pack_consumable(g, POOL_SPECTRAL, ARCANA_SPECTRAL))
     else:
         offer_consumable(g, place, draw_pack_consumable(g, POOL_TAROT, ARCANA))
@@ -65,9 +71,9 @@ def _offer_celestial(g, place, first):
 
 @njit
 def _offer_standard(g, place):
-    offer_playing_card(g, place, STANDARD, roll(g, _STANDARD_SET) > 0.6)
-    g.offer_edition[place] = roll_edition(g, _STANDARD_EDITION, 2, False)
-    if roll(g, _STANDARD_SEAL) > 0.8:
+    offer_playing_card(g, place, STANDARD, roll(g, _STANDARD_SET) > _ENHANCED_ABOVE)
+    g.offer_edition[place] = roll_edition(g, _STANDARD_EDITION, _EDITION_FACTOR, False)
+    if roll(g, _STANDARD_SEAL) > _SEAL_ABOVE:
         g.offer_seal[place] = roll_seal(g, _STANDARD_SEAL_TYPE)
 
 

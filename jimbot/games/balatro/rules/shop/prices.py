@@ -16,13 +16,15 @@ from jimbot.games.balatro.rules.content import (
     PACK_COST,
     PACK_KIND,
     PACK_KINDS,
+    RATES,
     VOUCHER_COST,
 )
 from jimbot.games.balatro.rules.state import FREE, OFFER_CONSUMABLE, OFFER_JOKER, RENTAL
 
 _ASTRONOMER = JOKERS.id("j_astronomer")
 _CELESTIAL = PACK_KINDS.index("Celestial")
-_PLAYING_CARD_COST = 1
+_PLAYING_CARD_COST = RATES["playing_card_cost"]
+_RENTAL_COST = RATES["stickers"]["rental_cost"]
 
 
 @njit
@@ -33,9 +35,9 @@ def _price(g, base, edition):
 
 @njit
 def joker_price(g, joker, edition, flags):
-    """A joker's price before tags and coupons; a Rental joker costs 1."""
+    """A joker's price before tags and coupons; a Rental joker has its own."""
     if flags & RENTAL:
-        return 1
+        return _RENTAL_COST
     return _price(g, JOKER_COST[joker], edition)
 
 

@@ -11,6 +11,7 @@ from jimbot.games.balatro.rules.chance.create import (
     draw_planet,
     draw_spectral,
     draw_tarot,
+    guaranteed_edition,
     offer_consumable,
     offer_joker,
     offer_playing_card,
@@ -18,13 +19,11 @@ from jimbot.games.balatro.rules.chance.create import (
 from jimbot.games.balatro.rules.chance.pools import POOL_SIZE, RARE_TAG, SHOP, UNCOMMON_TAG
 from jimbot.games.balatro.rules.chance.streams import roll, stream_id
 from jimbot.games.balatro.rules.content import (
-    FOIL,
-    HOLOGRAPHIC,
     JOKER_RARITY,
-    NEGATIVE,
     PACK_WEIGHT,
     PACKS,
-    POLYCHROME,
+    TAG_EDITION,
+    VOUCHERS,
 )
 from jimbot.games.balatro.rules.inventory import release_key
 from jimbot.games.balatro.rules.shop.vouchers import ILLUSION, add_tag_voucher
@@ -44,10 +43,6 @@ from jimbot.games.balatro.rules.state import (
 from jimbot.games.balatro.rules.tags.held import (
     COUPON,
     D_SIX,
-    FOIL_TAG,
-    HOLO_TAG,
-    NEGATIVE_TAG,
-    POLYCHROME_TAG,
     RARE,
     UNCOMMON,
     VOUCHER,
@@ -58,6 +53,9 @@ from jimbot.games.balatro.rules.tags.held import (
 _CARD_TYPE = stream_id("cdt{ante}")
 _BOOSTER = stream_id("shop_pack{ante}")
 _ILLUSION = stream_id("illusion")
+_ENHANCED_ABOVE, _EDITION_ABOVE = (
+    VOUCHERS.row("v_illusion")["config"][name] for name in ("enhanced_above", "edition_above")
+)
 _FIRST_BOOSTER = PACKS.id("p_buffoon_normal_1")
 _PACK_COUNT = len(PACKS)
 
@@ -83,14 +81,8 @@ def _roll_card_type(g):
 def _offer_shop_playing_card(g, place, enhanced):
     """A playing card in the shop (Magic Trick); with Illusion it may carry an edition."""
     offer_playing_card(g, place, SHOP, enhanced)
-    if g.voucher_owned[ILLUSION] and roll(g, _ILLUSION) > 0.8:
-        value = roll(g, _ILLUSION)
-        if value > 0.85:
-            g.offer_edition[place] = POLYCHROME
-        elif value > 0.5:
-            g.offer_edition[place] = HOLOGRAPHIC
-        else:
-            g.offer_edition[place] = FOIL
+    if g.voucher_owned[ILLUSION] and roll(g, _ILLUSION) > _EDITION_ABOVE:
+        g.offer_edition[place] = guaranteed_edition(g, _ILLUSION)
 
 
 @njit
@@ -98,7 +90,7 @@ def offer_shop_card(g, place):
     """Fills a card slot by chance, tags left aside."""
     enhanced = False
     if g.voucher_owned[ILLUSION]:  # drawn before the type is known, for every slot
-        enhanced = roll(g, _ILLUSION) > 0.6
+        enhanced = roll(g, _ILLUSION) > _ENHANCED_ABOVE
     kind = _roll_card_type(g)
     if kind == WEIGHT_JOKER:
         offer_joker(g, place, SHOP, 0)
@@ -155,17 +147,8 @@ def _apply_edition_tag(g, place):
         return
     for index in range(g.tag_count):
         tag = g.tag_id[index]
-        edition = 0
-        if tag == NEGATIVE_TAG:
-            edition = NEGATIVE
-        elif tag == FOIL_TAG:
-            edition = FOIL
-        elif tag == HOLO_TAG:
-            edition = HOLOGRAPHIC
-        elif tag == POLYCHROME_TAG:
-            edition = POLYCHROME
-        if edition > 0:
-            g.offer_edition[place] = edition
+        if TAG_EDITION[tag] > 0:
+            g.offer_edition[place] = TAG_EDITION[tag]
             g.offer_flags[place] |= FREE
             remove_tag(g, index)
             return
@@ -224,7 +207,10 @@ def reroll_cards(g):
 
 @njit
 def draw_booster(g):
-    """A booster pack by weight; the first of a run is a normal Buffoon pack without a draw."""
+    """A booster pack by weight; the first of a run is a normal Buffoon pack without a draw.
+
+    Weights are inexact and added in list order as the game does: the last bit can decide a pack.
+    """
     if not g.first_booster_given and not BANNED_PACK[g.challenge, _FIRST_BOOSTER]:
         g.first_booster_given = True
         return _FIRST_BOOSTER

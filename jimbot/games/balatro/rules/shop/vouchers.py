@@ -6,10 +6,12 @@ Observatory, Magic Trick's Illusion, Director's Cut, Retcon) are asked for where
 
 from __future__ import annotations
 
+import numpy as np
+
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.chance.pools import POOL_VOUCHER, choose_from_pool
 from jimbot.games.balatro.rules.chance.streams import stream_id
-from jimbot.games.balatro.rules.content import VOUCHERS
+from jimbot.games.balatro.rules.content import RATES, VOUCHERS
 from jimbot.games.balatro.rules.state import MAX_SHOP_VOUCHERS, WEIGHT_PLANET, WEIGHT_PLAYING_CARD, WEIGHT_TAROT
 
 _ANTE_VOUCHER = stream_id("Voucher{ante}")
@@ -22,8 +24,13 @@ _TAG_VOUCHER = stream_id("Voucher_fromtag")
     PETROGLYPH, DIRECTORS_CUT, RETCON, PAINT_BRUSH, PALETTE,
 ) = range(len(VOUCHERS))  # fmt: skip
 
-_MERCHANT_WEIGHT = 4 * 2.4
-_TYCOON_WEIGHT = 4 * 8.0
+
+def _config(name: str, kind: type) -> np.ndarray:
+    return VOUCHERS.column(lambda row: row["config"].get(name, 0), kind)
+
+
+_EXTRA, _AMOUNT, _SLOTS = _config("extra", np.float64), _config("extra", np.int64), _config("slots", np.int64)
+_TAROT_WEIGHT, _PLANET_WEIGHT = RATES["shop_weights"]["Tarot"], RATES["shop_weights"]["Planet"]
 
 
 @njit
@@ -43,53 +50,43 @@ def add_tag_voucher(g):
 @njit
 def _apply_shop_voucher(g, voucher):
     if voucher == OVERSTOCK or voucher == OVERSTOCK_PLUS:
-        g.shop_slots += 1
-    elif voucher == CLEARANCE_SALE:
-        g.discount_percent = 25
-    elif voucher == LIQUIDATION:
-        g.discount_percent = 50
-    elif voucher == HONE:
-        g.edition_rate = 2.0
-    elif voucher == GLOW_UP:
-        g.edition_rate = 4.0
+        g.shop_slots += _SLOTS[voucher]
+    elif voucher == CLEARANCE_SALE or voucher == LIQUIDATION:
+        g.discount_percent = _AMOUNT[voucher]
+    elif voucher == HONE or voucher == GLOW_UP:
+        g.edition_rate = _EXTRA[voucher]
     elif voucher == REROLL_SURPLUS or voucher == REROLL_GLUT:
-        g.reroll_base -= 2
+        g.reroll_base -= _AMOUNT[voucher]
         if g.d6_shop:  # whose base is 0: only the reroll on offer gets cheaper
-            g.reroll_rebate += 2
-    elif voucher == TAROT_MERCHANT:
-        g.shop_weight[WEIGHT_TAROT] = _MERCHANT_WEIGHT
-    elif voucher == TAROT_TYCOON:
-        g.shop_weight[WEIGHT_TAROT] = _TYCOON_WEIGHT
-    elif voucher == PLANET_MERCHANT:
-        g.shop_weight[WEIGHT_PLANET] = _MERCHANT_WEIGHT
-    elif voucher == PLANET_TYCOON:
-        g.shop_weight[WEIGHT_PLANET] = _TYCOON_WEIGHT
+            g.reroll_rebate += _AMOUNT[voucher]
+    elif voucher == TAROT_MERCHANT or voucher == TAROT_TYCOON:
+        g.shop_weight[WEIGHT_TAROT] = _TAROT_WEIGHT * _EXTRA[voucher]
+    elif voucher == PLANET_MERCHANT or voucher == PLANET_TYCOON:
+        g.shop_weight[WEIGHT_PLANET] = _PLANET_WEIGHT * _EXTRA[voucher]
     elif voucher == MAGIC_TRICK or voucher == ILLUSION:
-        g.shop_weight[WEIGHT_PLAYING_CARD] = 4.0
+        g.shop_weight[WEIGHT_PLAYING_CARD] = _EXTRA[voucher]
 
 
 @njit
 def _apply_run_voucher(g, voucher):
     if voucher == CRYSTAL_BALL:
-        g.consumable_slots += 1
+        g.consumable_slots += _SLOTS[voucher]
     elif voucher == GRABBER or voucher == NACHO_TONG:
-        g.hands_per_round += 1
+        g.hands_per_round += _AMOUNT[voucher]
     elif voucher == WASTEFUL or voucher == RECYCLOMANCY:
-        g.discards_per_round += 1
-    elif voucher == SEED_MONEY:
-        g.interest_cap = 50
-    elif voucher == MONEY_TREE:
-        g.interest_cap = 100
+        g.discards_per_round += _AMOUNT[voucher]
+    elif voucher == SEED_MONEY or voucher == MONEY_TREE:
+        g.interest_cap = _AMOUNT[voucher]
     elif voucher == ANTIMATTER:
-        g.joker_slots += 1
+        g.joker_slots += _SLOTS[voucher]
     elif voucher == HIEROGLYPH:
-        g.ante -= 1
-        g.hands_per_round -= 1
+        g.ante -= _AMOUNT[voucher]
+        g.hands_per_round -= _AMOUNT[voucher]
     elif voucher == PETROGLYPH:
-        g.ante -= 1
-        g.discards_per_round -= 1
+        g.ante -= _AMOUNT[voucher]
+        g.discards_per_round -= _AMOUNT[voucher]
     elif voucher == PAINT_BRUSH or voucher == PALETTE:
-        g.hand_size += 1
+        g.hand_size += _AMOUNT[voucher]
 
 
 @njit

@@ -9,7 +9,7 @@ from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.antes import draw_boss
 from jimbot.games.balatro.rules.chance.create import make_joker
 from jimbot.games.balatro.rules.chance.pools import TOP_UP
-from jimbot.games.balatro.rules.content import PACKS, TAGS
+from jimbot.games.balatro.rules.content import TAG_PACK, TAGS
 from jimbot.games.balatro.rules.inventory import has_joker_room
 from jimbot.games.balatro.rules.shop.packs import start_pack
 from jimbot.games.balatro.rules.tags import held as t
@@ -20,10 +20,6 @@ _SPEED_DOLLARS = TAGS.row("tag_skip")["config"]["skip_bonus"]
 _ORBITAL_LEVELS = TAGS.row("tag_orbital")["config"]["levels"]
 _ECONOMY_MOST = TAGS.row("tag_economy")["config"]["max"]
 _TOP_UP_JOKERS = TAGS.row("tag_top_up")["config"]["spawn_jokers"]
-_STANDARD_PACK, _CHARM_PACK, _METEOR_PACK, _BUFFOON_PACK, _ETHEREAL_PACK = (
-    PACKS.id(f"p_{name}_1")
-    for name in ("standard_mega", "arcana_mega", "celestial_mega", "buffoon_mega", "spectral_normal")
-)
 
 
 @njit
@@ -60,27 +56,12 @@ def fire_immediate_tags(g):
 
 
 @njit
-def _pack_of_tag(tag):
-    if tag == t.STANDARD:
-        return _STANDARD_PACK
-    if tag == t.CHARM:
-        return _CHARM_PACK
-    if tag == t.METEOR:
-        return _METEOR_PACK
-    if tag == t.BUFFOON:
-        return _BUFFOON_PACK
-    if tag == t.ETHEREAL:
-        return _ETHEREAL_PACK
-    return -1
-
-
-@njit
 def fire_choice_tags(g, s):
     """Held tags that wait for the choice of blinds, in the order of gain; the first pack opened holds up the rest."""
     index = 0
     while index < g.tag_count:
         tag = g.tag_id[index]
-        pack = _pack_of_tag(tag)
+        pack = TAG_PACK[tag]
         if tag == t.BOSS:
             t.remove_tag(g, index)
             g.boss_rerolled = True
