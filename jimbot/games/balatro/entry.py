@@ -14,8 +14,8 @@ import numpy as np
 from jimbot.errors import UsageError
 from jimbot.games.balatro.game import SPEC, BalatroGame
 from jimbot.games.balatro.options import Options
+from jimbot.games.balatro.rules.chance.streams import seed_number, seed_text
 from jimbot.games.balatro.rules.content import RATES
-from jimbot.games.balatro.rules.streams import seed_number, seed_text
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry
 from jimbot.games.hooks import Figure, Milestones, RareEvent, RecordingForm, SeedForm

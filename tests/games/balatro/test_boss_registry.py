@@ -36,7 +36,7 @@ def test_a_boss_cannot_be_defined_twice_nor_in_an_unknown_phase() -> None:
     with pytest.raises(ValueError, match="bl_hook is defined twice"):
         registry.define("bl_hook")
     with pytest.raises(KeyError):
-        registry.define("bl_small", on_birthday=print)
+        registry.define("bl_small", on_birthday=lambda g: None)
 
 
 def test_every_phase_is_asked_somewhere() -> None:

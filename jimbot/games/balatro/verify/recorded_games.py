@@ -14,6 +14,9 @@ import numpy as np
 from jimbot.errors import JimbotError
 from jimbot.games.balatro.rules import decisions
 from jimbot.games.balatro.rules.content import HANDS
+from jimbot.games.balatro.rules.scratch import new_scratch
+from jimbot.games.balatro.rules.state import new_games
+from jimbot.games.balatro.verify import staging
 from jimbot.games.balatro.verify.recorded_seeds import FIRST_BOOSTER
 from jimbot.games.balatro.verify.recorded_states import (
     JOKER_COUNTERS,
@@ -67,18 +70,27 @@ def _replay(entry: Entry, records: list[dict[str, Any]]) -> None:
     for number, record in enumerate(records):
         entry.step = record.get("step", number)
         entry.only_known("", record, (*_RECORD_FIELDS, *_START_FIELDS) if number == 0 else _RECORD_FIELDS)
+        before = new_games(1)
+        before[0] = g
         if number > 0 and not _take(entry, g, s, record["action"]):
             return
         _compare_state(entry, record["state"], read_state(g), first_shop)
         if "scored" in record:
-            entry.only_known("scored", record["scored"], _SCORED_FIELDS)
-            for name in _SCORED_FIELDS:
-                if name in record["scored"]:
-                    got = HANDS.key(int(s.hand)) if name == "hand" else float(s[name])
-                    entry.compare(f"scored.{name}", record["scored"][name], got)
+            _compare_scored(entry, record["scored"], before[0], record["action"])
         if entry.differences:
             return
         first_shop &= record.get("action", {}).get("a") != "next"
+
+
+def _compare_scored(entry: Entry, recorded: dict[str, Any], before: Any, action: dict[str, Any]) -> None:
+    """What the hand scored, read when it is scored: the end of a round uses the same working space for its payout."""
+    entry.only_known("scored", recorded, _SCORED_FIELDS)
+    s = new_scratch()[0]
+    staging.stage(before, s, staging.PUT_FORWARD, int(read_action(action)[2]), 0, 0, 0, 0, 0)
+    for name in _SCORED_FIELDS:
+        if name in recorded:
+            got = HANDS.key(int(s.hand)) if name == "hand" else float(s[name])
+            entry.compare(f"scored.{name}", recorded[name], got)
 
 
 def _take(entry: Entry, g: Any, s: Any, action: dict[str, Any]) -> bool:
@@ -99,8 +111,12 @@ def _take(entry: Entry, g: Any, s: Any, action: dict[str, Any]) -> bool:
 
 def _compare_state(entry: Entry, recorded: dict[str, Any], simulated: dict[str, Any], first_shop: bool) -> None:
     for name, value in recorded.items():
+        if name == "open_pack" and "pack" in simulated:  # some recordings call it so, or write its cards only
+            got = simulated["pack"] if isinstance(value, dict) else simulated["pack"]["cards"]
+            entry.compare(name, _same_picture(value), _same_picture(got))
+            continue
         if name not in simulated:
-            known = name in ("blind", "earnings", "shop", "pack")
+            known = name in ("blind", "blind_disabled", "earnings", "shop", "pack", "open_pack")
             entry.differ(name, value, f"(none in phase {simulated['phase']})" if known else UNKNOWN_FIELD)
             continue
         got = simulated[name]

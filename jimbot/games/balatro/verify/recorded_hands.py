@@ -43,7 +43,7 @@ _SCENARIO_FIELDS = (
     "id", "seed", "played", "held", "jokers", "joker_slots", "hand_levels", "blind", "ante", "money", "hands_left",
     "discards_left", "deck_remaining", "deck_size", "starting_deck_size", "stone_in_deck", "steel_in_deck",
     "enhanced_in_deck", "tarots_used", "skips", "idol", "ancient_suit", "debuffed", "eye_used", "mouth_hand",
-    "expected",
+    "blind_disabled", "expected",
 )  # fmt: skip
 _EXPECTED_FIELDS = (
     "hand", "scoring", "blocked", "chips", "mult", "score", "dollars", "destroyed", "jokers_removed",
@@ -64,6 +64,7 @@ class Table:
         g.stake = 1
         self.do(staging.CLEAR)
         g.ante, g.money, g.blind = recorded["ante"], recorded["money"], BLINDS.id(recorded["blind"])
+        g.blind_disabled = bool(recorded.get("blind_disabled", False))
         for place, card in enumerate(recorded["played"]):
             s.played[place] = self.put_card(card, IN_DISCARD)
         s.played_count = len(recorded["played"])

@@ -52,17 +52,27 @@ class StagedRun:
         self.do(staging.SHUFFLE, _NEW_ROUND)
         return self.pile()
 
-    def visit(self, ante: int, rerolls: int) -> tuple[list[list[dict]], list[dict], np.ndarray]:
-        """A shop without buying: cards of the first display and of each reroll, opened packs, prices of the cards."""
+    def visit(
+        self, ante: int, rerolls: int, voucher: int = -1, after: int = 0, sold: int = 0
+    ) -> tuple[list[list[dict]], list[dict], np.ndarray]:
+        """A shop without buying: cards of the first display and of each reroll, opened packs, prices of the cards.
+
+        A voucher that changes the shop may be bought between two displays, see `staging.visit_shop`.
+        """
         self.g.ante = ante
         slots, costs = np.zeros((2, rerolls + 1, MAX_SHOP_CARDS), np.int64)
         boosters, contents = np.zeros(MAX_BOOSTERS, np.int64), np.zeros((MAX_BOOSTERS, MAX_PACK_CARDS), np.int64)
-        staging.visit_shop(self.g, slots, costs, boosters, contents)
+        staging.visit_shop(self.g, slots, costs, boosters, contents, voucher, after, sold)
         packs = [
             {"pack": PACKS.key(int(booster)), "cards": decoded(cards)}
             for booster, cards in zip(boosters, contents, strict=True)
         ]
         return [decoded(row) for row in slots], packs, costs
+
+    def offers(self, first: int, count: int) -> list[tuple[dict[str, Any], int]]:
+        """What lies in some places of shop or pack, and what it costs."""
+        places = range(first, first + count)
+        return [(decoded([self.do(staging.OFFER, i)])[0], self.do(staging.OFFER_PRICE, i)) for i in places]
 
 
 def decoded(codes: Iterable[int]) -> list[dict[str, Any]]:

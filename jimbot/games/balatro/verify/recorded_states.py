@@ -174,6 +174,7 @@ def read_state(g: Any) -> dict[str, Any]:
     }
     if g.phase in (SELECTING_HAND, GAME_OVER, WON):
         out["blind"] = [BLINDS.key(int(g.blind)), float(g.requirement)]
+        out["blind_disabled"] = bool(g.blind_disabled)
     if g.phase in (ROUND_EVAL, WON):
         out["earnings"] = dict(zip(_PAYOUT_PARTS, map(int, g.payout_part), strict=True))
     if g.phase == SHOP or (g.phase == PACK and g.pack_phase == SHOP):
