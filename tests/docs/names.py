@@ -7,11 +7,14 @@ import re
 import subprocess
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from jimbot.cli.command import options_of
 from jimbot.cli.main import app
+from jimbot.games.contract import available_games
 from tests.docs.pages import REPOSITORY
 
 WORD = re.compile(r"\b[A-Za-z_]\w*")
@@ -121,6 +124,13 @@ def command_line() -> TyperGroup:
 
 @cache
 def flags() -> frozenset[str]:
-    """All flags of all commands."""
-    parameters = [parameter for command in command_line().commands.values() for parameter in command.params]
-    return frozenset(flag for parameter in parameters for flag in (*parameter.opts, *parameter.secondary_opts))
+    """All flags of all commands, and the options of games, which are flags, too."""
+    found = {flag for parameter in _parameters(command_line()) for flag in (*parameter.opts, *parameter.secondary_opts)}
+    options = [option for game in available_games() for option in options_of(game)]
+    return frozenset(found | {f"--{no}{option.flag}" for option in options for no in ("", "no-")})
+
+
+def _parameters(command: Any) -> Iterator[Any]:
+    yield from command.params
+    for inner in getattr(command, "commands", {}).values():
+        yield from _parameters(inner)

@@ -13,7 +13,7 @@ import typer
 
 from jimbot.cli import main
 from tests.docs.commands import Line, in_sentences, is_shell, of_page
-from tests.docs.names import command_line
+from tests.docs.names import command_line, flags
 from tests.docs.pages import PAGES, REPOSITORY, blocks, name
 
 LANGUAGES = {"python", "yaml", "bash", "console", "text", "mermaid"}
@@ -21,9 +21,11 @@ LANGUAGES = {"python", "yaml", "bash", "console", "text", "mermaid"}
 
 def complaint(line: Line, whole: bool = True) -> str | None:
     """What the parser has against a command; not that words are missing, where a sentence names its beginning only."""
-    command, *words = line.words[1:] or ["--help"]
+    if len(line.words) == 1:
+        return None
+    command, *words = line.words[1:]
     if command.startswith("--"):
-        return None if command in ("--help", "--version") else f"jimbot has no {command}"
+        return None if command in {*flags(), "--help"} else f"jimbot has no {command}"
     if command not in command_line().commands:
         return f"there is no command {command}"
     words = ["3" if word == "N" else word for word in words]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.docs import names
 from tests.docs.commands import PROGRAMS
-from tests.docs.pages import PAGES, blocks, name, spans
+from tests.docs.pages import DOCS, PAGES, blocks, name, spans
 
 SOURCES = ("jimbot/", "tests/", "docs/", "configs/", "examples/")
 ENDINGS = "py|md|yaml|yml|json|jsonl|npz|js|toml|txt|svg|png|gz|log|onnx|html|cff|sh"
@@ -88,3 +89,11 @@ def test_no_exception_has_become_needless() -> None:
     written = {word for page in PAGES for _, text in spans(page) for word in names.WORD.findall(text)}
     assert not KNOWN - written
     assert not KNOWN & names.words()
+
+
+def test_the_picture_of_the_data_flow_names_files_that_exist() -> None:
+    lanes = runpy.run_path(str(DOCS / "img" / "dataflow.py"))["LANES"]
+    files = [file for boxes in lanes.values() for _, file in boxes]
+    assert not [file for file in files if not names.is_file(f"jimbot/{file}")]
+    drawn = (DOCS / "img" / "dataflow.svg").read_text()
+    assert not [file for file in files if f"<!-- {file} -->" not in drawn], "draw it again: python docs/img/dataflow.py"

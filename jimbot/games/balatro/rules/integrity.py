@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules.chance.streams import RESAMPLE_CAPACITY, TEMPLATES
 from jimbot.games.balatro.rules.content import (
     BLINDS,
     CHALLENGES,
@@ -50,6 +49,7 @@ from jimbot.games.balatro.rules.state import (
     PACK,
     PHASE_NAMES,
 )
+from jimbot.games.balatro.rules.streams import RESAMPLE_CAPACITY, TEMPLATES
 
 FAULTS = (
     "is in order",

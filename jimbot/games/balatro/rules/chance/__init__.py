@@ -1,1 +1,0 @@
-"""Everything random: the game's number generator, its streams, the pools drawn from, and what is created by drawing."""

@@ -1,1 +1,0 @@
-"""The shop: what is on its shelves and what it asks, vouchers, booster packs."""
