@@ -103,7 +103,7 @@ def recorded(**changes) -> str:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (recorded()[:-40], "is damaged: line 1: .*; expected JSON"),
+        (recorded()[:-40], r"is damaged: line 1, column \d+: .*; expected JSON"),
         ("[]", "is no transcript of a Balatro game; expected the format 'jimbot-balatro-transcript'"),
         (recorded(format_version=2), "has format_version 2; this JimBot replays 1"),
         (recorded(game_version=99), f"has game_version 99; this JimBot replays {VERSION}"),
