@@ -11,8 +11,9 @@ import importlib.abc
 import importlib.machinery
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
+from typing import Any
 
 # package: {old name: where it is now}
 _TABLE: dict[str, dict[str, str]] = {
@@ -25,22 +26,22 @@ _TABLE: dict[str, dict[str, str]] = {
         "batch": "jimbot.games.balatro.encoding.batch_kernel",
         "blind_choice": "jimbot.games.balatro.rules.blind_select",
         "blinds": "jimbot.games.balatro.rules.antes",
-        "boss_effects": "jimbot.games.balatro.rules.boss_effects",
+        "boss_effects": "jimbot.games.balatro.rules.bosses.blind",
         "bosses": "jimbot.games.balatro.rules.bosses",
         "candidates": "jimbot.games.balatro.encoding.candidates",
-        "card_changes": "jimbot.games.balatro.rules.card_changes",
-        "cards": "jimbot.games.balatro.rules.cards",
+        "card_changes": "jimbot.games.balatro.rules.consumables.card_changes",
+        "cards": "jimbot.games.balatro.rules.playing_cards.cards",
         "challenges": "jimbot.games.balatro.rules.challenges",
         "compile": "jimbot.games.balatro.compiling.kernels",
-        "consumables": "jimbot.games.balatro.rules.consumables",
+        "consumables": "jimbot.games.balatro.rules.consumables.using",
         "content": "jimbot.games.balatro.rules.content",
-        "create": "jimbot.games.balatro.rules.create",
+        "create": "jimbot.games.balatro.rules.chance.create",
         "describe": "jimbot.games.balatro.view.describe",
         "diary": "jimbot.games.balatro.view.diary",
-        "drawing": "jimbot.games.balatro.rules.dealing",
+        "drawing": "jimbot.games.balatro.rules.playing_cards.dealing",
         "fields": "jimbot.games.balatro.encoding.fields",
         "figures": "jimbot.games.balatro.view.figures",
-        "hands": "jimbot.games.balatro.rules.hands",
+        "hands": "jimbot.games.balatro.rules.playing_cards.hands",
         "hidden": "jimbot.games.balatro.rules.hidden",
         "hooks": "jimbot.games.balatro.rules.jokers.moments",
         "integrity": "jimbot.games.balatro.rules.integrity",
@@ -51,13 +52,13 @@ _TABLE: dict[str, dict[str, str]] = {
         "names": "jimbot.games.balatro.view.names",
         "observe": "jimbot.games.balatro.encoding.observation",
         "observe_shop": "jimbot.games.balatro.encoding.observed_offers",
-        "opening": "jimbot.games.balatro.rules.pack_opening",
-        "packs": "jimbot.games.balatro.rules.pack_contents",
+        "opening": "jimbot.games.balatro.rules.shop.packs",
+        "packs": "jimbot.games.balatro.rules.shop.packs",
         "payout": "jimbot.games.balatro.rules.payout",
-        "piles": "jimbot.games.balatro.rules.piles",
-        "pools": "jimbot.games.balatro.rules.pools",
-        "preview": "jimbot.games.balatro.seeds.kernels",
-        "prices": "jimbot.games.balatro.rules.prices",
+        "piles": "jimbot.games.balatro.rules.playing_cards.piles",
+        "pools": "jimbot.games.balatro.rules.chance.pools",
+        "preview": "jimbot.games.balatro.seeds.preview_kernel",
+        "prices": "jimbot.games.balatro.rules.shop.prices",
         "records": "jimbot.games.balatro.compiling.record_copies",
         "render": "jimbot.games.balatro.view.table",
         "render_cards": "jimbot.games.balatro.view.things",
@@ -65,26 +66,27 @@ _TABLE: dict[str, dict[str, str]] = {
         "render_tiles": "jimbot.games.balatro.view.tiles",
         "reorder": "jimbot.games.balatro.rules.reorder",
         "rewards": "jimbot.games.balatro.encoding.rewards",
-        "rng": "jimbot.games.balatro.rules.rng",
+        "rng": "jimbot.games.balatro.rules.chance.rng",
         "rounds": "jimbot.games.balatro.rules.rounds",
         "run": "jimbot.games.balatro.rules.decisions",
         "scaling": "jimbot.games.balatro.encoding.scaling",
         "scoring": "jimbot.games.balatro.rules.scoring",
         "scratch": "jimbot.games.balatro.rules.scratch",
         "setup": "jimbot.games.balatro.rules.run_start",
-        "shop": "jimbot.games.balatro.rules.shop_stock",
+        "shop": "jimbot.games.balatro.rules.shop.stock",
         "shopping": "jimbot.games.balatro.rules.between_rounds",
-        "spectrals": "jimbot.games.balatro.rules.spectrals",
+        "spectrals": "jimbot.games.balatro.rules.consumables.spectrals",
         "staging": "jimbot.games.balatro.verify.staging",
         "state": "jimbot.games.balatro.rules.state",
-        "streams": "jimbot.games.balatro.rules.streams",
-        "tag_effects": "jimbot.games.balatro.rules.tag_effects",
-        "tags": "jimbot.games.balatro.rules.tags",
-        "tarots": "jimbot.games.balatro.rules.tarots",
-        "traces": "jimbot.games.balatro.verify.states",
-        "vouchers": "jimbot.games.balatro.rules.vouchers",
+        "streams": "jimbot.games.balatro.rules.chance.streams",
+        "tag_effects": "jimbot.games.balatro.rules.tags.firing",
+        "tags": "jimbot.games.balatro.rules.tags.held",
+        "tarots": "jimbot.games.balatro.rules.consumables.tarots",
+        "traces": "jimbot.games.balatro.verify.recorded_states",
+        "vouchers": "jimbot.games.balatro.rules.shop.vouchers",
     },
     "jimbot.games.balatro.heuristic": {
+        "plan": "jimbot.games.balatro.heuristic.workspace",
         "rounds": "jimbot.games.balatro.heuristic.playing",
         "shopping": "jimbot.games.balatro.heuristic.buying",
     },
@@ -103,8 +105,40 @@ _TABLE: dict[str, dict[str, str]] = {
         "round_jokers": "jimbot.games.balatro.rules.jokers.round_jokers",
         "shop_jokers": "jimbot.games.balatro.rules.jokers.shop_jokers",
     },
+    "jimbot.games.balatro.rules": {
+        "boss_effects": "jimbot.games.balatro.rules.bosses.blind",
+        "card_changes": "jimbot.games.balatro.rules.consumables.card_changes",
+        "cards": "jimbot.games.balatro.rules.playing_cards.cards",
+        "create": "jimbot.games.balatro.rules.chance.create",
+        "dealing": "jimbot.games.balatro.rules.playing_cards.dealing",
+        "hands": "jimbot.games.balatro.rules.playing_cards.hands",
+        "pack_contents": "jimbot.games.balatro.rules.shop.packs",
+        "pack_opening": "jimbot.games.balatro.rules.shop.packs",
+        "piles": "jimbot.games.balatro.rules.playing_cards.piles",
+        "pools": "jimbot.games.balatro.rules.chance.pools",
+        "prices": "jimbot.games.balatro.rules.shop.prices",
+        "rng": "jimbot.games.balatro.rules.chance.rng",
+        "shop_stock": "jimbot.games.balatro.rules.shop.stock",
+        "spectrals": "jimbot.games.balatro.rules.consumables.spectrals",
+        "streams": "jimbot.games.balatro.rules.chance.streams",
+        "tag_effects": "jimbot.games.balatro.rules.tags.firing",
+        "tarots": "jimbot.games.balatro.rules.consumables.tarots",
+        "vouchers": "jimbot.games.balatro.rules.shop.vouchers",
+    },
+    "jimbot.games.balatro.seeds": {
+        "kernels": "jimbot.games.balatro.seeds.preview_kernel",
+    },
+    "jimbot.games.balatro.view": {
+        "recording": "jimbot.games.balatro.view.replay",
+    },
     "jimbot.games.balatro.verify": {
         "report": "jimbot.games.verification",
+        "pools": "jimbot.games.balatro.verify.recorded_pools",
+        "rng_units": "jimbot.games.balatro.verify.recorded_numbers",
+        "scoring": "jimbot.games.balatro.verify.recorded_hands",
+        "seeds": "jimbot.games.balatro.verify.recorded_seeds",
+        "states": "jimbot.games.balatro.verify.recorded_states",
+        "traces": "jimbot.games.balatro.verify.recorded_games",
     },
     "jimbot.policies": {
         "shipped": "jimbot.runs.shipped",
@@ -138,6 +172,12 @@ _TABLE: dict[str, dict[str, str]] = {
         "statistics": "jimbot.training.jax_ppo.normalising",
     },
 }
+# Modules that became rooms of the same name: where the names they had are now.
+NAMES = {
+    "jimbot.games.balatro.rules.bosses": ("blind", "debuffs", "definitions", "dispatch"),
+    "jimbot.games.balatro.rules.consumables": ("using",),
+    "jimbot.games.balatro.rules.tags": ("held",),
+}
 MOVED = {f"{package}.{old}": new for package, names in _TABLE.items() for old, new in names.items()}
 
 
@@ -165,3 +205,18 @@ def keep_old_paths() -> None:
     """Called once, by `import jimbot`."""
     if not any(isinstance(finder, _Alias) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Alias())  # before the folders: an old one may still hold compiled leftovers
+
+
+def old_names(room: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a room that was a module: its old names, out of the modules that have them now."""
+
+    def find(name: str) -> Any:
+        for part in NAMES[room] if not name.startswith("__") and name not in NAMES[room] else ():
+            module = importlib.import_module(f"{room}.{part}")
+            if hasattr(module, name):
+                text = f"{room}.{name} is now in {module.__name__}; the old path goes with the next release."
+                warnings.warn(text, DeprecationWarning, 2)
+                return getattr(module, name)
+        raise AttributeError(f"module {room} has no attribute {name}")
+
+    return find

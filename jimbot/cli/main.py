@@ -22,7 +22,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Learn": ("train", "resume", "tune", "experiment", "record", "clone"),
     "Judge": ("evaluate", "compare", "analyze", "verify"),
     "Look": ("watch", "play", "replay", "seed"),
-    "Serve": ("export",),
+    "Serve": ("export", "serve", "ask"),
     "Operate": ("runs", "doctor", "setup", "bench", "soak", "help"),
 }
 """Modules of jimbot.cli by the panel of `--help` that shows their command, in its order."""

@@ -62,7 +62,7 @@ def seed(
     if (seed is None) == (find is None):
         what = "Neither a seed nor --find is given" if seed is None else "Both a seed and --find are given"
         raise UsageError(f"{what}; expected one of them, such as: jimbot seed 4WAX5M4D")
-    from jimbot.games.balatro.rules.streams import SEED_COUNT, seed_number
+    from jimbot.games.balatro.rules.chance.streams import SEED_COUNT, seed_number
     from jimbot.games.balatro.view.names import find_deck, find_stake
 
     chosen: dict[str, Any] = {"antes": antes, "deck": find_deck(deck), "stake": find_stake(stake)}

@@ -80,6 +80,11 @@ def watch(
     record: Annotated[
         Path | None, typer.Option(help=f"{RECORD_HELP} One game, unless --games says more (FILE-2, …).")
     ] = None,
+    model: Annotated[str | None, typer.Option("--model", help="The same as naming it without a flag.")] = None,
+    hidden_dim: Annotated[
+        int | None, typer.Option(help="Width of the hidden layers; every file says it, so it is only checked.")
+    ] = None,
+    num_layers: Annotated[int | None, typer.Option(help="Hidden layers; only checked, too.")] = None,
     runs_dir: RunsDirOption = RUNS,
 ) -> None:
     """Watch a policy play.
@@ -92,6 +97,8 @@ def watch(
 
     terminal.require_positive(games=games, speed=speed)
     check_place(record)
+    if model is not None:
+        policy, second = (model, second) if policy is None else (policy, model)
     if latest and policy is not None:
         raise UsageError(f"Both --latest and '{policy}' say what to watch; give one of them.")
     if policy is not None:
@@ -100,12 +107,23 @@ def watch(
 
     def load() -> Player:
         reference = str(newest_checkpoint(runs_dir)) if latest else policy or game or DEFAULT_GAME
-        return find_player(reference, game, options, runs_dir)
+        player = find_player(reference, game, options, runs_dir)
+        check_network(player, hidden_dim, num_layers)
+        return player
 
     on_terminal = sys.stdout.isatty()
     endless = on_terminal and record is None
     watcher = _watcher(load, latest, Pace(speed, pause, on_terminal), stochastic, record, opponent, options, runs_dir)
     watcher.watch(_seeds(terminal.seed_of(watcher.choice.entry, seed)), games or (None if endless else 1))
+
+
+def check_network(player: Player, hidden_dim: int | None, num_layers: int | None) -> None:
+    """Raises unless the policy's network is as wide and deep as somebody says it is."""
+    hidden = player.manifest.network.get("hidden") if player.manifest is not None else None
+    found = (hidden[0], len(hidden)) if hidden else (None, None)
+    for flag, said, is_so in (("--hidden-dim", hidden_dim, found[0]), ("--num-layers", num_layers, found[1])):
+        if said is not None and is_so is not None and said != is_so:
+            raise UsageError(f"{flag} is {said}, but '{player.name}' has {is_so}, as its file says. Leave it out.")
 
 
 def _watcher(

@@ -82,7 +82,10 @@ class RayDecisionService(DecisionServicer):
         self, request: events_pb2.LearningDecisionRequest, context: Any
     ) -> events_pb2.LearningDecisionResponse:
         await _require_readable(request, context)
-        return await self._within_limits(context, lambda: self.service.decide_async(request, context.time_remaining()))
+        trace = next((value for key, value in context.invocation_metadata() or () if key == "traceparent"), "")
+        return await self._within_limits(
+            context, lambda: self.service.decide_async(request, context.time_remaining(), str(trace)[:64])
+        )
 
     async def Decide(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         async for batch in request_iterator:

@@ -20,10 +20,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jimbot.errors import CheckpointError
+from jimbot.errors import CheckpointError, UnreadableError
 from jimbot.games.spec import GameSpec
 from jimbot.policies.networks import check_params, param_shapes, part_of
-from jimbot.runs.checkpoint import Manifest, check_matches, find_checkpoint, load_checkpoint, manifest_in_npz
+from jimbot.reading.tensors import read_tensors
+from jimbot.runs.checkpoint import (
+    MANIFEST_ENTRY,
+    Manifest,
+    check_matches,
+    find_checkpoint,
+    load_checkpoint,
+    manifest_in_npz,
+)
+from jimbot.training.imitation.foreign import map_clone
 from jimbot.training.settings.record import TrainSettings
 
 
@@ -85,11 +94,13 @@ def fitting_params(path: str | Path, spec: GameSpec, network: Mapping[str, Any])
     """The parameters of a clone that exist with the same shape here, without its value head.
 
     A clone's value is a guess about its teacher, so the critic starts fresh. A clone none of whose policy fits is one
-    clear sentence.
+    clear sentence. Clones of other projects are mapped by `imitation.foreign`.
     """
-    checkpoint = load_checkpoint(path)
-    check_matches(checkpoint.manifest, spec, where=path)
-    found, shapes = checkpoint.params(), param_shapes(network)
+    if (tensors := foreign_tensors(path)) is not None:
+        return _fitting_of_others(path, tensors, network)
+    manifest, found = read_policy(path)
+    check_matches(manifest, spec, where=path)
+    shapes = param_shapes(network)
     wanted = {name: shape for name, shape in shapes.items() if part_of(name) != "value"}
     fits = {name for name, shape in wanted.items() if name in found and found[name].shape == shape}
     # A bias means nothing without the weights it was learned with.
@@ -98,7 +109,7 @@ def fitting_params(path: str | Path, spec: GameSpec, network: Mapping[str, Any])
     loaded = Counter(part_of(name) for name in params)
     total = Counter(part_of(name) for name in wanted)
     if not loaded["policy"]:
-        theirs = checkpoint.manifest.network
+        theirs = manifest.network
         raise CheckpointError(
             f"Nothing of the policy of clone {path} (network {theirs.get('kind')} {theirs.get('hidden')}) fits this "
             f"run's network {network['kind']} {network['hidden']}. Give the same --network."
@@ -107,6 +118,38 @@ def fitting_params(path: str | Path, spec: GameSpec, network: Mapping[str, Any])
     missing = [name for name in wanted if name not in params]
     rest = "Fresh: the value head" + (f", {', '.join(missing)}" if missing else "")
     return Fitting(params, not missing, f"Loaded from {path}: {parts}. {rest}.")
+
+
+def foreign_tensors(path: str | Path) -> dict[str, np.ndarray] | None:
+    """The tensors of a `.pt` file that does not say what it is: another project's. None for everything of ours."""
+    path = Path(path)
+    if path.suffix != ".pt" or not path.is_file():
+        return None
+    try:
+        tensors = read_tensors(path)
+    except UnreadableError as problem:
+        raise CheckpointError(f"{path} is not a file of plain tensors: {problem}.") from problem
+    return None if MANIFEST_ENTRY in tensors else tensors
+
+
+def _fitting_of_others(path: str | Path, tensors: Mapping[str, np.ndarray], network: Mapping[str, Any]) -> Fitting:
+    mapped = map_clone(tensors, network)
+    left = f" Left alone: {', '.join(mapped.left)}." if mapped.left else ""
+    if "policy.weight" not in mapped.params:
+        raise CheckpointError(
+            f"Nothing of the policy of clone {path} fits this run's network {network['kind']} {network['hidden']}."
+            f"{left} Give --network mlp with the --hidden-dim that its action head takes in."
+        )
+    return Fitting(mapped.params, False, f"Loaded from {path}: {', '.join(mapped.taken)}. Fresh: all else.{left}")
+
+
+def filled(fresh: np.ndarray, taken: np.ndarray | None) -> np.ndarray:
+    """`fresh` with `taken` in its leading part: a head that knows fewer actions fills the first ones."""
+    if taken is None:
+        return fresh
+    whole = np.array(fresh)
+    whole[tuple(slice(size) for size in taken.shape)] = taken
+    return whole
 
 
 def check_network(manifest: Manifest, network: Mapping[str, Any], path: str | Path) -> None:

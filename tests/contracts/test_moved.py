@@ -45,6 +45,25 @@ def test_modules_that_became_rooms_still_give_their_names() -> None:
     assert all((find, preview, AnteCurriculum, League, Session, TrainSettings, load_settings))
 
 
+@pytest.mark.parametrize(
+    ("room", "name", "place"),
+    [
+        ("bosses", "refresh_card", "debuffs"),
+        ("bosses", "is_face_to_boss", "definitions"),
+        ("consumables", "can_use", "using"),
+        ("tags", "gain_tag", "held"),
+    ],
+)
+def test_a_room_gives_the_names_of_the_module_it_was(room: str, name: str, place: str) -> None:
+    rules = "jimbot.games.balatro.rules"
+    module = importlib.import_module(f"{rules}.{room}")
+    with pytest.warns(DeprecationWarning, match=rf"{room}\.{name} is now in {rules}\.{room}\.{place}"):
+        found = getattr(module, name)
+    assert found is getattr(importlib.import_module(f"{rules}.{room}.{place}"), name)
+    with pytest.raises(AttributeError, match="has no attribute nobody"):
+        getattr(module, "nobody")  # noqa: B009 - as an importer would ask
+
+
 def test_nothing_in_the_repository_uses_an_old_path() -> None:
     old = re.compile("|".join(rf"(?<![\w.]){re.escape(name)}(?![\w])" for name in sorted(MOVED, key=len, reverse=True)))
     files = [*REPOSITORY.glob("jimbot/**/*.py"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("examples/*.py")]

@@ -24,7 +24,7 @@ from jimbot.games.balatro.rules.content import JOKERS
 from jimbot.games.balatro.rules.inventory import START_COUNTER, START_VALUE
 from jimbot.games.balatro.rules.state import BYTES_PER_GAME
 from jimbot.games.balatro.seeds import finding
-from jimbot.games.balatro.seeds.kernels import look_at_many
+from jimbot.games.balatro.seeds.preview_kernel import look_at_many
 
 TURNS = 64  # random actions per compiled call
 PREVIEWED_ANTES = 8

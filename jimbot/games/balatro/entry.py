@@ -14,8 +14,8 @@ import numpy as np
 from jimbot.errors import UsageError
 from jimbot.games.balatro.game import SPEC, BalatroGame
 from jimbot.games.balatro.options import Options
+from jimbot.games.balatro.rules.chance.streams import seed_number, seed_text
 from jimbot.games.balatro.rules.content import RATES
-from jimbot.games.balatro.rules.streams import seed_number, seed_text
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry
 from jimbot.games.hooks import Figure, Milestones, RareEvent, RecordingForm, SeedForm
@@ -68,13 +68,13 @@ def benchmark(num_envs: int | None, seconds: float, cold: bool) -> dict[str, Any
 
 
 def _begin_recording(game: BatchGame) -> Any:
-    from jimbot.games.balatro.view.recording import RunRecorder
+    from jimbot.games.balatro.view.replay import RunRecorder
 
     return RunRecorder(game)
 
 
 def _read_recording(text: str, name: str) -> Any:
-    from jimbot.games.balatro.view.recording import read
+    from jimbot.games.balatro.view.replay import read
 
     return read(text, name)
 

@@ -14,9 +14,9 @@ from jimbot.games.balatro.compiling.kernels import announce_compilation
 from jimbot.games.balatro.encoding import action_table, batch_kernel, observation, rewards
 from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules import integrity
+from jimbot.games.balatro.rules.chance.streams import seed_bytes
 from jimbot.games.balatro.rules.scratch import SCRATCH_DTYPE
 from jimbot.games.balatro.rules.state import GAME_DTYPE, new_games
-from jimbot.games.balatro.rules.streams import seed_bytes
 from jimbot.games.balatro.version import VERSION
 from jimbot.games.balatro.view import describe
 from jimbot.games.contract import BatchGame

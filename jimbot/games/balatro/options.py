@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from jimbot.errors import UnknownNameError
 from jimbot.games.balatro.encoding.rewards import PRESETS
+from jimbot.games.balatro.rules.chance.streams import seed_bytes
 from jimbot.games.balatro.rules.content import CHALLENGES, DECKS, STAKES, Table
-from jimbot.games.balatro.rules.streams import seed_bytes
 from jimbot.games.spec import check_discount
 
 STEP_LIMIT = 3000

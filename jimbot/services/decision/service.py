@@ -99,6 +99,12 @@ class Told:
     refusal: RefusedError | None
     game: str
     total_ms: float
+    traceparent: str = ""
+    """The caller's W3C trace context, if it sent one."""
+
+    @property
+    def trace_id(self) -> str:
+        return self.traceparent.split("-")[1] if self.traceparent.count("-") == 3 else ""
 
 
 class DecisionService:
@@ -194,8 +200,9 @@ class DecisionService:
             raise self._refused(request, refusal, began) from None
         return self._answered(request, answer, began)
 
-    async def decide_async(self, request: Request, remaining: float | None = None) -> Answer:
-        """The same without blocking the event loop; `remaining` seconds are what the caller has left."""
+    async def decide_async(self, request: Request, remaining: float | None = None, traceparent: str = "") -> Answer:
+        """The same without blocking the event loop; `remaining` seconds are what the caller has left,
+        `traceparent` is the trace it belongs to."""
         began = time.perf_counter()
         try:
             if is_ready_made(request.game_state):
@@ -208,8 +215,8 @@ class DecisionService:
             elif answer is None:
                 answer = self._settle(question, await self._asked_async(question))
         except RefusedError as refusal:
-            raise self._refused(request, refusal, began) from None
-        return self._answered(request, answer, began)
+            raise self._refused(request, refusal, began, traceparent) from None
+        return self._answered(request, answer, began, traceparent)
 
     def drain(self) -> None:
         """No new work; what was taken is finished."""
@@ -434,14 +441,14 @@ class DecisionService:
 
     # --- what happened ---
 
-    def _answered(self, request: Request, answer: Answer, began: float) -> Answer:
-        self._tell(request, answer, None, began)
+    def _answered(self, request: Request, answer: Answer, began: float, traceparent: str = "") -> Answer:
+        self._tell(request, answer, None, began, traceparent)
         return answer
 
-    def _refused(self, request: Request, refusal: RefusedError, began: float) -> RefusedError:
+    def _refused(self, request: Request, refusal: RefusedError, began: float, traceparent: str = "") -> RefusedError:
         if refusal.code == Code.RESOURCE_EXHAUSTED:
             self.figures.count(self.figures.shed, self.label(request.game))
-        self._tell(request, None, refusal, began)
+        self._tell(request, None, refusal, began, traceparent)
         return refusal
 
     def _tell(
@@ -450,12 +457,13 @@ class DecisionService:
         answer: Answer | None,
         refusal: RefusedError | None,
         began: float,
+        traceparent: str = "",
     ) -> None:
         game = self.label(request.game)
         code = Code.OK if refusal is None else refusal.code
         self.figures.count(self.figures.requests, game, code.name)
         if self.listeners:
-            told = Told(request, answer, refusal, game, (time.perf_counter() - began) * 1000)
+            told = Told(request, answer, refusal, game, (time.perf_counter() - began) * 1000, traceparent)
             for listener in self.listeners:
                 listener(told)
 

@@ -23,7 +23,7 @@ from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
 from jimbot.runs.files import remove_directory
 from jimbot.training.environments.given import has_curriculum, training_game, training_options
 from jimbot.training.framework import Callback, RLTrainer, plain_callback
-from jimbot.training.init_policy import check_network, fitting_params, start_of
+from jimbot.training.init_policy import check_network, filled, fitting_params, start_of
 from jimbot.training.jax_ppo.gradients import NOISE, SIGNAL
 from jimbot.training.jax_ppo.growth import Growth, grown, growth_from
 from jimbot.training.jax_ppo.phases import fused_phase_seconds
@@ -108,7 +108,8 @@ class JaxPPOTrainer(RLTrainer):
         fresh = self._params()
 
         def copied() -> Params:
-            return {name: jnp.array(taken.params.get(name, value), jnp.float32) for name, value in fresh.items()}
+            found = {name: filled(value, taken.params.get(name)) for name, value in fresh.items()}
+            return {name: jnp.array(value, jnp.float32) for name, value in found.items()}
 
         self._begin_with(copied)
         return taken.told

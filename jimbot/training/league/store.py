@@ -16,10 +16,12 @@ import numpy as np
 from jimbot.errors import CheckpointError, SettingsError, UnreadableError
 from jimbot.games.contract import game_entry
 from jimbot.policies.contract import Policy
-from jimbot.policies.portable import OnnxPolicy
+from jimbot.policies.onnx_form import onnx_from_params
+from jimbot.policies.portable import OnnxPolicy, with_metadata
 from jimbot.policies.scripted import scripted_names, scripted_policy
 from jimbot.reading.plain import json_value
-from jimbot.runs.checkpoint import check_matches, find_checkpoint, load_checkpoint
+from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
+from jimbot.training.init_policy import find_start, foreign_tensors, read_policy
 from jimbot.training.league.opponents import SELF, League, Member, Seats
 from jimbot.training.settings.record import TrainSettings
 
@@ -56,14 +58,15 @@ def open_league(settings: TrainSettings, root: Path) -> League:
             league.add(Member(name, "exploiter", scripted_policy(name, settings.game)))
         else:
             league.add(_trained(settings, name, root, "exploiter"))
-    if settings.start.bc_model is not None:
+    if settings.start.bc_model is not None and foreign_tensors(settings.start.bc_model) is None:
         league.add(_trained(settings, settings.start.bc_model, root, CLONE))
     return league
 
 
 def _trained(settings: TrainSettings, reference: str, root: Path, kind: str) -> Member:
     try:
-        checkpoint = load_checkpoint(find_checkpoint(reference, runs_root=root))
+        path = find_start(reference, root)
+        manifest, model = _portable(path)
     except CheckpointError as problem:
         if kind == CLONE or Path(reference).exists() or (root / reference).exists():
             raise
@@ -72,9 +75,18 @@ def _trained(settings: TrainSettings, reference: str, root: Path, kind: str) -> 
             f"The league has no member '{reference}': no scripted player ({known}), run or checkpoint has this name. "
             "Check league_members."
         ) from problem
-    check_matches(checkpoint.manifest, game_entry(settings.game).spec, where=checkpoint.path)
-    model = checkpoint.policy_onnx()
+    check_matches(manifest, game_entry(settings.game).spec, where=path)
     return Member(CLONE if kind == CLONE else reference, kind, OnnxPolicy.from_bytes(model, reference), model)
+
+
+def _portable(path: Path) -> tuple[Manifest, bytes]:
+    """A policy as it is kept in checkpoints, of a checkpoint or an exported file."""
+    if path.is_dir():
+        checkpoint = load_checkpoint(path)
+        return checkpoint.manifest, checkpoint.policy_onnx()
+    manifest, params = read_policy(path)
+    sizes = manifest.network["observation_size"], manifest.network["num_actions"]
+    return manifest, with_metadata(onnx_from_params(manifest.network, params, *sizes), manifest)
 
 
 def past_self(update: int, model: bytes) -> Member:

@@ -8,8 +8,9 @@ import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules import decisions
-from jimbot.games.balatro.rules.boss_effects import disable_blind
-from jimbot.games.balatro.rules.cards import add_card, new_serial
+from jimbot.games.balatro.rules.bosses.blind import disable_blind
+from jimbot.games.balatro.rules.chance.create import start_counter
+from jimbot.games.balatro.rules.chance.streams import seed_bytes
 from jimbot.games.balatro.rules.content import (
     BLINDS,
     CHALLENGES,
@@ -24,14 +25,13 @@ from jimbot.games.balatro.rules.content import (
     card_code,
     parse_card,
 )
-from jimbot.games.balatro.rules.create import start_counter
 from jimbot.games.balatro.rules.inventory import add_consumable, add_joker
-from jimbot.games.balatro.rules.piles import put_in_hand, put_under_pile
+from jimbot.games.balatro.rules.playing_cards.cards import add_card, new_serial
+from jimbot.games.balatro.rules.playing_cards.piles import put_in_hand, put_under_pile
 from jimbot.games.balatro.rules.scratch import new_scratch
+from jimbot.games.balatro.rules.shop.vouchers import own_voucher
 from jimbot.games.balatro.rules.state import IN_DECK, NOWHERE, PHASE_NAMES, new_games
-from jimbot.games.balatro.rules.streams import seed_bytes
-from jimbot.games.balatro.rules.tags import gain_tag
-from jimbot.games.balatro.rules.vouchers import own_voucher
+from jimbot.games.balatro.rules.tags.held import gain_tag
 
 NONE = np.uint64(0)
 

@@ -74,6 +74,21 @@ def test_caches_unused_for_a_month_are_swept_and_newer_ones_kept(tmp_path, monke
     assert sorted(entry.name for entry in (tmp_path / "balatro").iterdir()) == sorted(["recent", directory.name])
 
 
+def test_the_same_sources_share_machine_code_wherever_they_lie(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "_directory_of", lambda module: tmp_path / "cache")
+    found = []
+    for place in ("first", "second"):
+        path = tmp_path / place / "kernel.py"
+        path.parent.mkdir()
+        path.write_text("def twice(number):\n    return number + number\n")
+        names: dict = {"__name__": "kernel"}
+        exec(compile(path.read_text(), str(path), "exec"), names)
+        kernel = build._cached_njit(names["twice"])
+        assert kernel(4) == 8
+        found.append(sum(kernel.stats.cache_hits.values()))
+    assert found == [0, 1]
+
+
 def test_draws_never_use_fast_maths_and_division_by_zero_does_not_raise():
     assert build.OPTIONS["fastmath"] is False
     assert build.OPTIONS["error_model"] == "numpy"

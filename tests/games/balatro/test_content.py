@@ -1,9 +1,12 @@
 """The tables: complete, in the game's order, ids and keys both ways (recorded pools: `test_verify.py`)."""
 
+import ast
+
 import numpy as np
 import pytest
 
 from jimbot.errors import UnknownNameError
+from jimbot.games.balatro.compiling.kernels import PACKAGE
 from jimbot.games.balatro.rules import content as c
 
 TABLES = {
@@ -47,3 +50,41 @@ def test_every_planet_belongs_to_one_poker_hand():
     planets = c.PLANET_HAND[c.FIRST_PLANET : c.FIRST_SPECTRAL]
     assert sorted(planets.tolist()) == list(range(12))
     assert np.array_equal(c.PLANET_HAND[c.HAND_PLANET], np.arange(12))
+
+
+# Fractions in the rules that are no facts of the game's content: formulas and rounding.
+FORMULAS = {
+    "antes.py": {0.2, 0.75, 1.6, 10.0},  # requirements beyond ante 8
+    "definitions.py": {0.5},  # The Flint rounds half up
+    "prices.py": {0.5},  # prices likewise
+}
+
+
+def test_odds_and_factors_are_in_the_tables_and_not_in_the_rules():
+    """A fraction in a rule is a chance or a factor of the game, and these belong to `tables/`."""
+    for path in (PACKAGE / "rules").rglob("*.py"):
+        if path.name != "rng.py":  # the number generator itself
+            constants = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
+            fractions = {value for value in constants if isinstance(value, float)} - {0.0, 1.0}
+            assert fractions == FORMULAS.get(path.name, set()), path.name
+
+
+def test_every_rate_is_read_by_a_rule():
+    """A number nobody reads is a second copy of one that stands elsewhere."""
+    sources = "".join(path.read_text() for path in (PACKAGE / "rules").rglob("*.py"))
+    for name in c.RATES:
+        assert f'RATES["{name}"]' in sources, name
+
+
+def test_tags_name_the_pack_and_the_edition_they_give():
+    assert {c.TAGS.key(tag): c.PACKS.key(int(pack)) for tag, pack in enumerate(c.TAG_PACK) if pack >= 0} == {
+        "tag_standard": "p_standard_mega_1",
+        "tag_charm": "p_arcana_mega_1",
+        "tag_meteor": "p_celestial_mega_1",
+        "tag_buffoon": "p_buffoon_mega_1",
+        "tag_ethereal": "p_spectral_normal_1",
+    }
+    assert [int(c.TAG_EDITION[c.TAGS.id(f"tag_{name}")]) for name in ("foil", "holo", "polychrome", "negative")] == [
+        c.FOIL, c.HOLOGRAPHIC, c.POLYCHROME, c.NEGATIVE,
+    ]  # fmt: skip
+    assert np.count_nonzero(c.TAG_EDITION) == 4

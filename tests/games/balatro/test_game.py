@@ -17,9 +17,9 @@ from jimbot.games.balatro.encoding import batch_kernel
 from jimbot.games.balatro.encoding.action_table import ACTIONS
 from jimbot.games.balatro.game import SPEC, BalatroGame, thread_count
 from jimbot.games.balatro.options import Options
+from jimbot.games.balatro.rules.chance.streams import SEED_COUNT, seed_text
 from jimbot.games.balatro.rules.content import BLINDS, CHALLENGES, DECKS
 from jimbot.games.balatro.rules.state import BYTES_PER_GAME, CARD_FACE_DOWN, GAME_DTYPE, WON
-from jimbot.games.balatro.rules.streams import SEED_COUNT, seed_text
 from jimbot.games.checker import check_game, random_legal
 from jimbot.games.seeds import bank_of, bank_seeds, residue, split
 from tests.games.balatro.roaming import EVERY_START, digest, new_game, roam

@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from jimbot.games.balatro.rules import cards, run_start, streams
+from jimbot.games.balatro.rules import run_start
+from jimbot.games.balatro.rules.chance import streams
 from jimbot.games.balatro.rules.content import (
     BLINDS,
     DECKS,
@@ -11,6 +12,7 @@ from jimbot.games.balatro.rules.content import (
     TAGS,
     card_code,
 )
+from jimbot.games.balatro.rules.playing_cards import cards
 from jimbot.games.balatro.rules.state import new_games
 from jimbot.games.balatro.seeds import finding
 
@@ -78,8 +80,8 @@ def test_bosses_tags_and_first_hand_of_the_recorded_game_u4cvjvie():
 
 
 def test_to_do_list_draws_of_the_recorded_game_u4cvjvie():
+    from jimbot.games.balatro.rules.chance.create import pick_visible_hand
     from jimbot.games.balatro.rules.content import HANDS
-    from jimbot.games.balatro.rules.create import pick_visible_hand
 
     g = start("U4CVJVIE", "b_abandoned", "stake_red")
     expected = [

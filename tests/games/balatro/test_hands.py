@@ -2,8 +2,10 @@
 
 import pytest
 
-from jimbot.games.balatro.rules import cards, hands, inventory, run_start, streams
+from jimbot.games.balatro.rules import inventory, run_start
+from jimbot.games.balatro.rules.chance import streams
 from jimbot.games.balatro.rules.content import ENHANCEMENTS, HANDS, JOKERS, parse_card
+from jimbot.games.balatro.rules.playing_cards import cards, hands
 from jimbot.games.balatro.rules.scratch import new_scratch
 from jimbot.games.balatro.rules.state import CARD_DEBUFFED, IN_DISCARD, new_games
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from jimbot.games.balatro.rules import inventory, run_start, streams
+from jimbot.games.balatro.rules import inventory, run_start
+from jimbot.games.balatro.rules.chance import streams
 from jimbot.games.balatro.rules.content import JOKERS
 from jimbot.games.balatro.rules.jokers import dispatch, registry
 from jimbot.games.balatro.rules.jokers.copying import acts_as

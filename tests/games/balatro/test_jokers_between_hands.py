@@ -5,9 +5,9 @@ See `joker_examples.py` for how to read a row.
 
 import pytest
 
+from jimbot.games.balatro.rules.chance.pools import exists
 from jimbot.games.balatro.rules.content import CONSUMABLES
-from jimbot.games.balatro.rules.pools import exists
-from jimbot.games.balatro.rules.prices import consumable_price
+from jimbot.games.balatro.rules.shop.prices import consumable_price
 from jimbot.games.balatro.rules.state import FIRST_CONSUMABLE_KEY
 from tests.games.balatro.joker_examples import Example, examples
 

@@ -3,13 +3,16 @@
 import pytest
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules import cards, inventory, prices, run_start, streams
+from jimbot.games.balatro.rules import inventory, run_start
+from jimbot.games.balatro.rules.chance import streams
 from jimbot.games.balatro.rules.content import CONSUMABLES, ENHANCEMENTS, HANDS, JOKERS, NEGATIVE, STONE, parse_card
-from jimbot.games.balatro.rules.hands import read_jokers
 from jimbot.games.balatro.rules.jokers import dispatch
 from jimbot.games.balatro.rules.jokers.copying import acts_as, resolve_copies
 from jimbot.games.balatro.rules.jokers.round_jokers import clear_promises, keep_promises
+from jimbot.games.balatro.rules.playing_cards import cards
+from jimbot.games.balatro.rules.playing_cards.hands import read_jokers
 from jimbot.games.balatro.rules.scratch import new_scratch
+from jimbot.games.balatro.rules.shop import prices
 from jimbot.games.balatro.rules.state import CARD_DEBUFFED, DOOMED, ETERNAL, IN_DECK, IN_HAND, SELECTING_HAND, new_games
 
 ON_TABLE = 4

@@ -7,8 +7,10 @@ X Mult, dollars. The expectation is the same hand without the joker, plus that; 
 import numpy as np
 import pytest
 
-from jimbot.games.balatro.rules import cards, inventory, run_start, streams
+from jimbot.games.balatro.rules import inventory, run_start
+from jimbot.games.balatro.rules.chance import streams
 from jimbot.games.balatro.rules.content import BLINDS, ENHANCEMENTS, HANDS, JOKERS, SEALS, STEEL, STONE, parse_card
+from jimbot.games.balatro.rules.playing_cards import cards
 from jimbot.games.balatro.rules.scoring import score_hand
 from jimbot.games.balatro.rules.scratch import new_scratch
 from jimbot.games.balatro.rules.state import CARD_DEBUFFED, IN_HAND, NOWHERE, new_games

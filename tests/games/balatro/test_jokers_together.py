@@ -2,9 +2,9 @@
 
 import pytest
 
+from jimbot.games.balatro.rules.chance.streams import roll, stream_id
 from jimbot.games.balatro.rules.content import HANDS
 from jimbot.games.balatro.rules.state import ETERNAL
-from jimbot.games.balatro.rules.streams import roll, stream_id
 from tests.games.balatro.playing import Run
 
 

@@ -15,7 +15,6 @@ import pytest
 from jimbot.games.balatro.encoding import fields, observation
 from jimbot.games.balatro.encoding.fields import COLUMNS, FIELDS, OBSERVATION, WIDTH
 from jimbot.games.balatro.encoding.scaling import LARGEST
-from jimbot.games.balatro.rules import bosses
 from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, HANDS, JOKERS, TAGS, VOUCHERS
 from jimbot.games.balatro.rules.state import (
     CARD_DEBUFFED,
@@ -432,7 +431,8 @@ def test_jokers_face_down_show_that_they_are_there_and_nothing_else():
     for key in ("j_baron", "j_blueprint", "j_todo_list"):
         run.joker(key)
     run.boss("bl_final_acorn").act("select")
-    assert bosses.is_active(run.g, bosses.ACORN)
+    assert BLINDS.key(run.g.blind) == "bl_final_acorn"
+    assert not run.g.blind_disabled
     assert not view(run, "joker_id").any()
     assert not view(run, "joker_copies").any()
     assert view(run, "jokers")[:3, :2].tolist() == [[1.0, 1.0]] * 3

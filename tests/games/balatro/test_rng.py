@@ -3,7 +3,7 @@
 import pytest
 
 from jimbot.errors import UsageError
-from jimbot.games.balatro.rules import rng, streams
+from jimbot.games.balatro.rules.chance import rng, streams
 from jimbot.games.balatro.rules.state import new_games
 
 

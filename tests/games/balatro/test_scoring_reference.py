@@ -11,7 +11,7 @@ import pytest
 
 from jimbot.games.balatro.rules.content import DECKS, ENHANCEMENTS, HANDS, JOKERS
 from jimbot.games.balatro.verify import staging
-from jimbot.games.balatro.verify.scoring import Table
+from jimbot.games.balatro.verify.recorded_hands import Table
 from tests.games.balatro import reference_hands, reference_scorer
 
 SCENARIOS = json.loads((Path(__file__).parents[2] / "golden" / "balatro" / "scoring.json").read_text())

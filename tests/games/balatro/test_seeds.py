@@ -3,9 +3,9 @@
 import pytest
 
 from jimbot.errors import UnknownNameError, UsageError
-from jimbot.games.balatro.rules.streams import seed_text
+from jimbot.games.balatro.rules.chance.streams import seed_text
 from jimbot.games.balatro.seeds import finding
-from jimbot.games.balatro.seeds.kernels import ACCEPT, REJECT
+from jimbot.games.balatro.seeds.preview_kernel import ACCEPT, REJECT
 
 
 def holds(text: str, seed: str, **options) -> bool:

@@ -5,8 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from jimbot.games.balatro.rules import antes, run_start, streams
+from jimbot.games.balatro.rules import antes, run_start
 from jimbot.games.balatro.rules import content as c
+from jimbot.games.balatro.rules.chance import streams
 from jimbot.games.balatro.rules.content import BLINDS, CHALLENGES, CONSUMABLES, DECKS, JOKERS, RATES, VOUCHERS
 from jimbot.games.balatro.rules.state import BYTES_PER_GAME, ETERNAL, GAME_DTYPE, PINNED, new_games
 

@@ -4,18 +4,10 @@ import numpy as np
 import pytest
 
 from jimbot.games.balatro.rules import content as c
-from jimbot.games.balatro.rules import (
-    inventory,
-    pack_contents,
-    pools,
-    prices,
-    run_start,
-    shop_stock,
-    streams,
-    tags,
-    vouchers,
-)
+from jimbot.games.balatro.rules import inventory, run_start
+from jimbot.games.balatro.rules.chance import pools, streams
 from jimbot.games.balatro.rules.content import CONSUMABLES, DECKS, JOKERS, PACKS, TAGS, VOUCHERS
+from jimbot.games.balatro.rules.shop import packs, prices, stock, vouchers
 from jimbot.games.balatro.rules.state import (
     DEBUFFED,
     FIRST_CONSUMABLE_KEY,
@@ -25,6 +17,7 @@ from jimbot.games.balatro.rules.state import (
     RENTAL,
     new_games,
 )
+from jimbot.games.balatro.rules.tags import held as tags
 
 
 def start(deck: str = "b_red", stake: int = 1, seed: str = "TESTSEED", challenge: int = 0):
@@ -127,21 +120,21 @@ def test_second_tier_vouchers_need_the_first_and_nothing_is_sold_twice():
 def test_the_first_booster_of_a_run_is_a_buffoon_pack_even_in_ante_2():
     g = start()
     g.ante = 2
-    shop_stock.stock_shop(g)
+    stock.stock_shop(g)
     assert PACKS.key(int(g.booster_id[0])) == "p_buffoon_normal_1"
-    shop_stock.clear_shop(g)
+    stock.clear_shop(g)
     g.ante = 3
-    shop_stock.stock_shop(g)
+    stock.stock_shop(g)
     kinds = [PACKS.key(int(pack)) for pack in g.booster_id]
     fresh = start()
     fresh.ante, fresh.first_booster_given = 3, True
-    assert kinds == [PACKS.key(int(shop_stock.draw_booster(fresh))) for _ in range(2)]
+    assert kinds == [PACKS.key(int(stock.draw_booster(fresh))) for _ in range(2)]
 
 
 def test_an_uncommon_tag_gives_a_free_uncommon_joker_in_the_first_slot_only():
     g = start()
     tags.gain_tag(g, tags.UNCOMMON, -1)
-    shop_stock.stock_shop(g)
+    stock.stock_shop(g)
     assert g.offer_kind[0] == OFFER_JOKER
     assert c.JOKER_RARITY[g.offer_id[0]] == 2
     assert (prices.offer_price(g, 0), g.tag_count) == (0, 0)
@@ -153,7 +146,7 @@ def test_a_rare_tag_is_spent_for_nothing_when_all_rare_jokers_are_held():
     for key in [row["key"] for row in JOKERS if row["rarity"] == 3]:
         give(g, key)
     tags.gain_tag(g, tags.RARE, -1)
-    shop_stock.stock_shop(g)
+    stock.stock_shop(g)
     assert g.tag_count == 0
     assert not g.offer_flags[0] & FREE
 
@@ -165,7 +158,7 @@ def test_a_rare_tag_is_spent_for_nothing_when_all_rare_jokers_are_held():
 def test_an_edition_tag_turns_the_first_plain_joker(tag, edition):
     g = start()  # the first shop of this seed shows two jokers without edition
     tags.gain_tag(g, TAGS.id(tag), -1)
-    shop_stock.stock_shop(g)
+    stock.stock_shop(g)
     assert (g.offer_edition[0], prices.offer_price(g, 0), g.tag_count) == (edition, 0, 0)
     assert g.offer_edition[1] == 0
 
@@ -174,14 +167,14 @@ def test_coupon_d6_and_voucher_tags_act_once_in_the_next_shop():
     g = start()
     for tag in (tags.COUPON, tags.D_SIX, tags.VOUCHER, tags.VOUCHER, tags.D_SIX):
         tags.gain_tag(g, tag, -1)
-    shop_stock.stock_shop(g)
+    stock.stock_shop(g)
     assert [prices.offer_price(g, 0), prices.offer_price(g, 1)] == [0, 0]
     assert [prices.booster_price(g, 0), prices.booster_price(g, 1)] == [0, 0]
     assert g.voucher_count == 3
     assert len(set(g.shop_voucher[:3].tolist())) == 3
     assert prices.voucher_price(g, g.shop_voucher[0]) == 10
     assert (prices.reroll_price(g), g.tag_count) == (0, 1)
-    shop_stock.reroll_cards(g)
+    stock.reroll_cards(g)
     assert prices.offer_price(g, 0) > 0
 
 
@@ -195,9 +188,9 @@ def test_every_double_tag_copies_the_next_tag_but_not_another_double_tag():
 
 def test_overstock_fills_empty_slots_of_the_open_shop():
     g = start()
-    shop_stock.stock_shop(g)
+    stock.stock_shop(g)
     own(g, "v_overstock_norm", "v_overstock_plus")
-    shop_stock.fill_card_slots(g)
+    stock.fill_card_slots(g)
     assert g.shop_count == 4
 
 
@@ -209,7 +202,7 @@ def test_magic_trick_and_illusion_bring_playing_cards_with_editions():
     seen = []
     for ante in range(1, 60):
         g.ante = ante
-        shop_stock.reroll_cards(g)
+        stock.reroll_cards(g)
         assert g.offer_kind[0] == OFFER_CARD
         seen.append((int(g.offer_enhancement[0]), int(g.offer_edition[0])))
     enhanced, with_edition = np.mean([bool(e) for e, _ in seen]), np.mean([bool(e) for _, e in seen])
@@ -226,9 +219,9 @@ def test_telescope_forces_the_planet_of_the_most_played_hand_stronger_on_ties():
     own(g, "v_telescope")
     for hand in ("Flush", "High Card"):
         g.hand_played[c.HANDS.id(hand)] = 3
-    pack_contents.open_pack(g, PACKS.id("p_celestial_normal_1"))
+    packs.open_pack(g, PACKS.id("p_celestial_normal_1"))
     assert CONSUMABLES.key(int(g.offer_id[4])) == "c_jupiter"
-    pack_contents.close_pack(g)
+    packs.close_pack(g)
     assert not g.used.any()
 
 
@@ -237,9 +230,9 @@ def test_omen_globe_puts_spectrals_into_arcana_packs():
     own(g, "v_omen_globe")
     seen = []
     for _ in range(20):
-        pack_contents.open_pack(g, PACKS.id("p_arcana_mega_1"))
+        packs.open_pack(g, PACKS.id("p_arcana_mega_1"))
         seen += [CONSUMABLES.rows[i]["set"] for i in g.offer_id[4 : 4 + g.pack_count]]
-        pack_contents.close_pack(g)
+        packs.close_pack(g)
     assert 0.08 < np.mean([kind == "Spectral" for kind in seen]) < 0.35
 
 

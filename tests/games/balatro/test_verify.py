@@ -13,8 +13,8 @@ import pytest
 
 from jimbot.errors import UsageError
 from jimbot.games.balatro.verify import find_recordings, verify_directory, verify_file
+from jimbot.games.balatro.verify.recorded_games import replay
 from jimbot.games.balatro.verify.recordings import kind_of, read_recording
-from jimbot.games.balatro.verify.traces import replay
 from jimbot.games.verification import UNKNOWN_FIELD, FileReport
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "balatro"
@@ -293,7 +293,7 @@ def test_a_game_without_its_first_step_is_a_difference():
 
 
 def test_games_of_other_decks_stakes_and_challenges_start_as_recorded():
-    from jimbot.games.balatro.verify.states import read_state, start_recorded
+    from jimbot.games.balatro.verify.recorded_states import read_state, start_recorded
 
     for start, money, size in (
         ({"deck": "Yellow", "stake": "Gold Stake"}, 14, 52),

@@ -10,9 +10,10 @@ small functions as reads well. This uses three inner classes of Numba (its versi
 **Cache.** Numba notices a change in the file of a function, but not a change in another module's constant, in a JSON
 table or in the options; all of these end up inside the machine code here. So the cache lives in a directory named by a
 hash of every table, every option and every source that can reach machine code (all but `PLAIN` and `APART`): any change
-means a new directory, and old ones are swept away when nobody has used them for a month. The scripted player (`APART`)
-compiles by itself: its machine code lies in a directory below, named by a hash of its own sources, so a change of it
-leaves the code of the rules in use.
+means a new directory, and old ones are swept away when nobody has used them for a month. Where the package lies does
+not matter (`cache_place.py`): clones and worktrees of the same sources share the machine code. The scripted player
+(`APART`) compiles by itself: its machine code lies in a directory below, named by a hash of its own sources, so a
+change of it leaves the code of the rules in use.
 
 Environment:
 - `NUMBA_DISABLE_JIT=1` runs the same functions as plain Python (debugger, tests).
@@ -37,6 +38,8 @@ import numba
 from numba.core import types
 from numba.core.imputils import lower_constant
 from numba.extending import models, register_model, typeof_impl
+
+from jimbot.games.balatro.compiling import cache_place
 
 linking: Any
 try:
@@ -132,15 +135,16 @@ def _directory_of(module: str) -> Path | None:
 def _cached_njit(function: Callable[..., Any], **options: Any) -> Any:
     """numba.njit with the disk cache in the package's own directory.
 
-    Numba reads its cache directory once, when a function is decorated, so it is set for that moment only: other
+    Numba reads its cache settings once, when a function is decorated, so they are set for that moment only: other
     packages that use Numba in the same process keep theirs.
     """
-    previous = _numba_settings.CACHE_DIR
+    previous = _numba_settings.CACHE_DIR, _numba_settings.CACHE_LOCATOR_CLASSES
     _numba_settings.CACHE_DIR = str(_directory_of(function.__module__))
+    _numba_settings.CACHE_LOCATOR_CLASSES = cache_place.NAME
     try:
         return numba.njit(cache=True, **OPTIONS, **options)(function)
     finally:
-        _numba_settings.CACHE_DIR = previous
+        _numba_settings.CACHE_DIR, _numba_settings.CACHE_LOCATOR_CLASSES = previous
 
 
 class Kernel:

@@ -25,7 +25,7 @@ from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.encoding.observation import FIELDS
 from jimbot.games.balatro.rules import decisions
 from jimbot.games.balatro.rules.content import CONSUMABLE_MAX_TARGETS, CONSUMABLE_MIN_TARGETS, CONSUMABLES
-from jimbot.games.balatro.rules.piles import count_bits
+from jimbot.games.balatro.rules.playing_cards.piles import count_bits
 from jimbot.games.balatro.rules.state import (
     CARD_FORCED,
     FIRST_PACK_OFFER,

@@ -18,8 +18,8 @@ import numpy as np
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.encoding import action_table, observation, rewards
 from jimbot.games.balatro.rules import decisions, hidden, integrity
+from jimbot.games.balatro.rules.chance.streams import SEED_COUNT, set_seed_number
 from jimbot.games.balatro.rules.state import GAME_OVER, NOTHING, WON
-from jimbot.games.balatro.rules.streams import SEED_COUNT, set_seed_number
 from jimbot.games.seeds import FIRST_TRAIN_RESIDUE
 
 START, RESTART, STEP, LOOK, REDRAW, CHECK, ROAM, REPLAY = range(8)  # tasks

@@ -19,12 +19,12 @@ from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.compiling.record_copies import keep_game, put_back
 from jimbot.games.balatro.encoding.fields import HAND_ROWS, places, start, stride
 from jimbot.games.balatro.encoding.scaling import share, symlog
-from jimbot.games.balatro.rules import bosses
-from jimbot.games.balatro.rules.content import BLINDS, HANDS, JOKERS, STEEL
-from jimbot.games.balatro.rules.hands import detect_hand, read_jokers
+from jimbot.games.balatro.rules.bosses.dispatch import counts_cards
+from jimbot.games.balatro.rules.content import HANDS, JOKERS, STEEL
 from jimbot.games.balatro.rules.jokers import registry as r
 from jimbot.games.balatro.rules.jokers.evaluate import card_condition
-from jimbot.games.balatro.rules.piles import is_chosen
+from jimbot.games.balatro.rules.playing_cards.hands import detect_hand, read_jokers
+from jimbot.games.balatro.rules.playing_cards.piles import is_chosen
 from jimbot.games.balatro.rules.reorder import swap_jokers
 from jimbot.games.balatro.rules.rounds import put_forward
 from jimbot.games.balatro.rules.scratch import MAX_CANDIDATES, MAX_PLAYED
@@ -35,7 +35,6 @@ _SCORE, _SHARE = places("best_plays")
 _STRIDE = stride("best_plays")
 _BEST_SCORE, _BEST_SHARE = places("best_play")
 _BEST_CARDS = start("best_play_cards")
-_PSYCHIC = BLINDS.id("bl_psychic")
 
 # Jokers by what they see of cards that do not score.
 _WATCHES_SOME = r.HELD.condition  # held cards that meet a condition
@@ -147,14 +146,14 @@ def _is_watched(g, s, slot):
 def _ask_jokers(g, s):
     """Notes which candidates matter while held, and whether the number of cards played does.
 
-    The Psychic wants five cards and The Tooth takes a dollar for each, which some jokers look at.
+    The Psychic wants five cards; The Tooth takes a dollar for each, and some jokers look at money.
     """
     read_jokers(g, s)
     s.watched = 0
     for index in range(s.candidate_count):
         if _is_watched(g, s, g.hand[s.candidates[index]]):
             s.watched |= 1 << index
-    s.counted = bosses.is_active(g, _PSYCHIC) or bosses.is_active(g, bosses.TOOTH)
+    s.counted = counts_cards(g)
     for i in range(g.joker_count):
         s.counted = s.counted or _COUNTS[g.joker_id[i]]
 

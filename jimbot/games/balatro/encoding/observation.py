@@ -28,16 +28,18 @@ from jimbot.games.balatro.encoding.fields import (
 )
 from jimbot.games.balatro.encoding.scaling import count_log, share, symlog, value_log
 from jimbot.games.balatro.rules.antes import NO_SUIT, requirement_of
-from jimbot.games.balatro.rules.boss_effects import blind_on_deck
-from jimbot.games.balatro.rules.bosses import is_active
-from jimbot.games.balatro.rules.content import BLINDS, HANDS, JOKERS, NEGATIVE, STONE, TAGS, VOUCHERS
+from jimbot.games.balatro.rules.bosses.blind import blind_on_deck
+from jimbot.games.balatro.rules.bosses.dispatch import vetoes
+from jimbot.games.balatro.rules.chance.streams import BANKS
+from jimbot.games.balatro.rules.content import HANDS, JOKERS, NEGATIVE, STONE, TAGS, VOUCHERS
 from jimbot.games.balatro.rules.inventory import debt_floor, odds_numerator
 from jimbot.games.balatro.rules.jokers.copying import acts_as
 from jimbot.games.balatro.rules.jokers.registry import MAIN_ARGUMENT
 from jimbot.games.balatro.rules.payout import interest
-from jimbot.games.balatro.rules.piles import hand_limit, is_chosen
-from jimbot.games.balatro.rules.prices import consumable_sell_value, joker_sell_value
+from jimbot.games.balatro.rules.playing_cards.piles import hand_limit, is_chosen
 from jimbot.games.balatro.rules.scoring import level_chips, level_mult
+from jimbot.games.balatro.rules.scratch import MAX_PLAYED
+from jimbot.games.balatro.rules.shop.prices import consumable_sell_value, joker_sell_value
 from jimbot.games.balatro.rules.state import (
     CARD_DEBUFFED,
     CARD_FACE_DOWN,
@@ -61,8 +63,7 @@ from jimbot.games.balatro.rules.state import (
     SHOP,
     UPCOMING,
 )
-from jimbot.games.balatro.rules.streams import BANKS
-from jimbot.games.balatro.rules.tags import ORBITAL
+from jimbot.games.balatro.rules.tags.held import ORBITAL
 
 __all__ = ["FIELDS", "WIDTH", "write"]
 
@@ -113,7 +114,6 @@ _PERISH_ROUNDS = 5.0
 _BLUEPRINT, _BRAINSTORM = JOKERS.id("j_blueprint"), JOKERS.id("j_brainstorm")
 _LOYALTY, _TODO = JOKERS.id("j_loyalty_card"), JOKERS.id("j_todo_list")
 _LOYALTY_EVERY = int(MAIN_ARGUMENT[_LOYALTY])
-_EYE, _MOUTH = BLINDS.id("bl_eye"), BLINDS.id("bl_mouth")
 
 
 @njit
@@ -253,8 +253,6 @@ def _write_deck(g, out):
 @njit
 def _write_poker_hands(g, out):
     in_round = g.phase == SELECTING_HAND
-    eye = in_round and is_active(g, _EYE)
-    mouth = in_round and is_active(g, _MOUTH) and g.mouth_hand >= 0
     for hand in range(_HANDS):
         at = hand * _HAND_STRIDE
         out[at + _LEVEL] = count_log(g.hand_level[hand] - 1)
@@ -262,7 +260,7 @@ def _write_poker_hands(g, out):
         out[at + _PLAYED_ROUND] = count_log(g.hand_played_round[hand])
         out[at + _CHIPS] = count_log(np.int64(level_chips(g, hand)))
         out[at + _MULT] = count_log(np.int64(level_mult(g, hand)))
-        if (eye and g.eye_used >> hand & 1) or (mouth and g.mouth_hand != hand):
+        if in_round and vetoes(g, hand, MAX_PLAYED):
             out[at + _BLOCKED] = 1.0
     out[_MOST_PLAYED + np.int64(g.most_played_hand) * _HAND_STRIDE] = 1.0
     out[_LAST_HAND] = g.last_hand + 1

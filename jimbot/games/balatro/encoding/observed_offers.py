@@ -19,7 +19,7 @@ from jimbot.games.balatro.encoding.scaling import count_log
 from jimbot.games.balatro.rules.between_rounds import can_afford, has_room_for_offer
 from jimbot.games.balatro.rules.blind_select import can_reroll_boss
 from jimbot.games.balatro.rules.content import PACK_KIND, PACKS, STONE
-from jimbot.games.balatro.rules.prices import booster_price, offer_price, reroll_price, voucher_price
+from jimbot.games.balatro.rules.shop.prices import booster_price, offer_price, reroll_price, voucher_price
 from jimbot.games.balatro.rules.state import (
     BLIND_SELECT,
     ETERNAL,

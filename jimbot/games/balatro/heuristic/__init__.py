@@ -22,10 +22,10 @@ import numpy as np
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.heuristic import sight, steps
 from jimbot.games.balatro.heuristic.buying import go_shopping, open_pack, place_grabbed
-from jimbot.games.balatro.heuristic.plan import new_plans
 from jimbot.games.balatro.heuristic.playing import play_round
 from jimbot.games.balatro.heuristic.preferences import Taste
 from jimbot.games.balatro.heuristic.targets import use_something
+from jimbot.games.balatro.heuristic.workspace import new_plans
 from jimbot.games.balatro.rules.state import BLIND_SELECT, PACK, ROUND_EVAL, SELECTING_HAND, SHOP
 
 

@@ -29,11 +29,14 @@ from jimbot.games.balatro.rules.content import (
     JOKER_COPYABLE,
     JOKERS,
     NEGATIVE,
+    RATES,
 )
 
 # What a dollar is worth, by ante: little while there is nothing to score with, nothing when the run ends.
 _DOLLAR = np.array([0.02, 0.016, 0.018, 0.022, 0.022, 0.02, 0.016, 0.01, 0.004, 0.004])
-_INTEREST_STEPS = 5
+_INTEREST_PER = RATES["interest"]["per_dollars"]
+_INTEREST_STEPS = RATES["interest"]["up_to"] // _INTEREST_PER
+_WIN_ANTE = RATES["starting"]["win_ante"]
 _BLUEPRINT, _BRAINSTORM = JOKERS.id("j_blueprint"), JOKERS.id("j_brainstorm")
 _BUFFOON_FIRST, _BUFFOON_LAST = like.BUFFOON_PACKS[0], like.BUFFOON_PACKS[-1]
 
@@ -47,9 +50,9 @@ def _dollar(p, o):
 def _cost(p, o, price):
     """A price in log-ratios, with the interest it takes away."""
     money = sight.count(o[sight.MONEY])
-    before = min(_INTEREST_STEPS, max(0, money) // 5)
-    after = min(_INTEREST_STEPS, max(0, money - price) // 5)
-    rounds = min(p.interest_rounds, 3.0 * max(0, 8 - sight.ante(o)))
+    before = min(_INTEREST_STEPS, max(0, money) // _INTEREST_PER)
+    after = min(_INTEREST_STEPS, max(0, money - price) // _INTEREST_PER)
+    rounds = min(p.interest_rounds, 3.0 * max(0, _WIN_ANTE - sight.ante(o)))
     return _dollar(p, o) * (price + rounds * (before - after))
 
 

@@ -12,9 +12,25 @@ import numpy as np
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.encoding.fields import FIRST_JOKER_ITEM, HAND_ROWS, JOKER_ROWS, STONE_ITEM
 from jimbot.games.balatro.heuristic import sight
-from jimbot.games.balatro.heuristic.plan import CARDS, FIRST_ITEM, MOST_DECK, MOST_DRAWN, SAMPLES
-from jimbot.games.balatro.rules.content import BONUS, GLASS, HANDS, JOKERS, LUCKY, MULT, SUITS, WILD
+from jimbot.games.balatro.heuristic.workspace import CARDS, FIRST_ITEM, MOST_DECK, MOST_DRAWN, SAMPLES
+from jimbot.games.balatro.rules.content import (
+    BONUS,
+    EDITIONS,
+    ENHANCEMENTS,
+    FOIL,
+    GLASS,
+    HANDS,
+    HOLOGRAPHIC,
+    JOKERS,
+    LUCKY,
+    MULT,
+    POLYCHROME,
+    RANK_CHIPS,
+    SUITS,
+    WILD,
+)
 from jimbot.games.balatro.rules.jokers import registry as r
+from jimbot.games.balatro.rules.jokers.evaluate import BOOTSTRAPS_DOLLARS
 
 TYPES = len(HANDS)
 (
@@ -33,7 +49,10 @@ _BEYOND = 0.01  # what a point beyond the missing ones counts: enough to choose 
 _FOUR_FINGERS, _SHORTCUT, _SMEARED, _PAREIDOLIA = (
     JOKERS.id(key) for key in ("j_four_fingers", "j_shortcut", "j_smeared", "j_pareidolia")
 )
-_RANK_CHIPS = np.array([0, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 11], np.float64)
+_BONUS_CHIPS = float(ENHANCEMENTS.row("m_bonus")["config"]["bonus"])
+_CARD_MULT = float(ENHANCEMENTS.row("m_mult")["config"]["mult"])
+_FOIL_CHIPS = float(EDITIONS.row("e_foil")["values"]["chips"])
+_HOLOGRAPHIC_MULT = float(EDITIONS.row("e_holo")["values"]["mult"])
 _FACES = 1 << 11 | 1 << 12 | 1 << 13
 _SCORED_CONDITION, _SCORED_ARGUMENT, _SCORED_ODDS = r.SCORED.condition, r.SCORED.argument, r.SCORED.odds
 _SCORED_CHIPS, _SCORED_MULT, _SCORED_X = r.SCORED.chips, r.SCORED.mult, r.SCORED.x_mult
@@ -76,7 +95,7 @@ def _quantity(o, row, quantity, hand):
     if quantity == r.MONEY:
         return np.float64(max(0, sight.count(o[sight.MONEY])))
     if quantity == r.MONEY_FIVES:
-        return np.float64(max(0, sight.count(o[sight.MONEY])) // 5)
+        return np.float64(max(0, sight.count(o[sight.MONEY])) // BOOTSTRAPS_DOLLARS)
     if quantity == r.OTHER_SELL_VALUES:
         total = 0.0
         for other in range(JOKER_ROWS):
@@ -172,7 +191,7 @@ def _set_card(p, card, item, smeared):
     p.suits[card] = 1 << suit
     if smeared:
         p.suits[card] |= 1 << (suit ^ 2)  # Spades with Clubs, Hearts with Diamonds
-    p.card_chips[card] = _RANK_CHIPS[rank]
+    p.card_chips[card] = RANK_CHIPS[rank]
 
 
 @njit
@@ -185,19 +204,19 @@ def _set_hand_card(o, p, card, smeared):
     enhancement = np.int64(o[sight.HAND_ENHANCEMENT + card])
     p.card_chips[card] += sight.count(o[at + sight.CARD_CHIPS])
     if enhancement == BONUS:
-        p.card_chips[card] += 30.0
+        p.card_chips[card] += _BONUS_CHIPS
     elif enhancement == MULT or enhancement == LUCKY:
-        p.card_mult[card] += 4.0
+        p.card_mult[card] += _CARD_MULT
     elif enhancement == GLASS:
         p.card_log[card] += 0.7
     elif enhancement == WILD:
         p.suits[card] = 15
     edition = np.int64(o[sight.HAND_EDITION + card])
-    if edition == 1:
-        p.card_chips[card] += 50.0
-    elif edition == 2:
-        p.card_mult[card] += 10.0
-    elif edition == 3:
+    if edition == FOIL:
+        p.card_chips[card] += _FOIL_CHIPS
+    elif edition == HOLOGRAPHIC:
+        p.card_mult[card] += _HOLOGRAPHIC_MULT
+    elif edition == POLYCHROME:
         p.card_log[card] += 0.4
 
 

@@ -9,12 +9,14 @@ from jimbot.games.balatro.encoding.fields import FIRST_JOKER_ITEM, HAND_ROWS, JO
 from jimbot.games.balatro.heuristic import preferences as like
 from jimbot.games.balatro.heuristic import sight, steps
 from jimbot.games.balatro.heuristic.estimate import expect, make_plan
-from jimbot.games.balatro.heuristic.plan import MOST_CONSIDERED, SAMPLES
 from jimbot.games.balatro.heuristic.targets import use_something
+from jimbot.games.balatro.heuristic.workspace import MOST_CONSIDERED, SAMPLES
+from jimbot.games.balatro.rules.bosses.registry import number
 from jimbot.games.balatro.rules.content import BLINDS, JOKERS
+from jimbot.games.balatro.rules.scratch import MAX_PLAYED
 
-MOST_PLAYED = 5
 _SERPENT, _LEAF, _TOOTH = (1 + BLINDS.id(key) for key in ("bl_serpent", "bl_final_leaf", "bl_tooth"))
+_SERPENT_CARDS = number("bl_serpent", "cards")
 _FEW_SAMPLES, _FINALISTS = 4, 8
 _KEEPS_HAND = np.zeros(len(JOKERS), np.bool_)  # jokers to which cards held, or few cards played, matter
 for _key in (
@@ -56,7 +58,7 @@ def best_cards(o):
 def _drawn(o, p, gone):
     """How many cards come when `gone` cards leave."""
     if np.int64(o[sight.BLIND_ID]) == _SERPENT and o[sight.DISABLED] == 0:
-        return 3
+        return _SERPENT_CARDS
     return max(0, sight.count(o[sight.HAND_LIMIT]) - (p.hand_count - gone))
 
 
@@ -73,7 +75,7 @@ def best_removal(o, p, must, may, most, later):
         gone = choice << first | fixed
         p.values[choice] = -1.0
         size = _size(gone)
-        if gone & must == must and not gone & ~(must | may) and size <= MOST_PLAYED and size > 0:
+        if gone & must == must and not gone & ~(must | may) and size <= MAX_PLAYED and size > 0:
             p.values[choice] = expect(p, gone, _drawn(o, p, size) + later, most, 0, _FEW_SAMPLES)
     best, best_value = 0, -1.0
     for _ in range(_FINALISTS):
@@ -131,10 +133,10 @@ def _play(o, m, p, played):
     """Plays cards, and with them what is better gone, where it costs nothing."""
     tooth = np.int64(o[sight.BLIND_ID]) == _TOOTH
     last = sight.count(o[sight.HANDS_LEFT]) <= 1
-    if _size(played) < MOST_PLAYED and not last and not tooth and not _cares_for_held_cards(o):
+    if _size(played) < MAX_PLAYED and not last and not tooth and not _cares_for_held_cards(o):
         most = sight.score(o[sight.MISSING])
         wanted, _ = best_removal(o, p, played, _without_harm(o, p, played), most, 0)
-        if wanted != 0 and not (_size(wanted) == MOST_PLAYED and _is_one_suit_or_row(p, wanted)):
+        if wanted != 0 and not (_size(wanted) == MAX_PLAYED and _is_one_suit_or_row(p, wanted)):
             played = wanted
     return steps.put_down(o, m, played, True)
 

@@ -1,6 +1,6 @@
 """Blinds of an ante: the boss, the score to beat, the round targets some jokers look at.
 
-What bosses do during a round is in the modules of play; this one chooses and measures them.
+What bosses do during a round is in `bosses/`; this one chooses and measures them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.challenges import BANNED_BLIND
+from jimbot.games.balatro.rules.chance.streams import pick, stream_id
 from jimbot.games.balatro.rules.content import (
     BLIND_BASE,
     BLIND_MIN_ANTE,
@@ -19,13 +20,13 @@ from jimbot.games.balatro.rules.content import (
     STAKE_SCALING,
     STONE,
 )
-from jimbot.games.balatro.rules.streams import pick, stream_id
 
 _BOSS = stream_id("boss")
 _IDOL, _MAIL = stream_id("idol{ante}"), stream_id("mail{ante}")
 _ANCIENT, _CASTLE = stream_id("anc{ante}"), stream_id("cas{ante}")
 _BOSS_COUNT = len(BOSS_ORDER)
 _PLASMA = DECKS.id("b_plasma")
+_PLASMA_SCALE = float(DECKS.row("b_plasma")["config"]["ante_scaling"])
 NO_SUIT = 255  # ancient suit before the first draw
 
 
@@ -67,7 +68,7 @@ def draw_boss(g):
 def base_requirement(ante, scaling):
     """The score of an ante's Small Blind; beyond ante 8 it grows faster than any power, to two significant digits."""
     if ante < 1:
-        return 100.0
+        return BLIND_BASE[scaling, 0]
     if ante <= 8:
         return BLIND_BASE[scaling, ante]
     beyond = np.float64(ante - 8)
@@ -81,7 +82,7 @@ def base_requirement(ante, scaling):
 @njit
 def requirement_of(g, blind):
     """The score a blind asks for at the current ante."""
-    scale = 2.0 if g.deck == _PLASMA else 1.0
+    scale = _PLASMA_SCALE if g.deck == _PLASMA else 1.0
     return base_requirement(g.ante, STAKE_SCALING[g.stake]) * BLIND_MULT[blind] * scale
 
 

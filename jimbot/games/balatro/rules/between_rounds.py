@@ -10,13 +10,12 @@ import numpy as np
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.antes import draw_boss
 from jimbot.games.balatro.rules.blind_select import enter_blind_select
-from jimbot.games.balatro.rules.boss_effects import disable_blind
-from jimbot.games.balatro.rules.bosses import LEAF, is_active
-from jimbot.games.balatro.rules.cards import add_card, shuffle_pile
+from jimbot.games.balatro.rules.bosses.blind import disable_blind, is_boss_round
+from jimbot.games.balatro.rules.bosses.dispatch import gives_up_at_sale
 from jimbot.games.balatro.rules.challenges import INFLATION
-from jimbot.games.balatro.rules.consumables import use_effect
+from jimbot.games.balatro.rules.chance.streams import stream_id
+from jimbot.games.balatro.rules.consumables.using import use_effect
 from jimbot.games.balatro.rules.content import NEGATIVE
-from jimbot.games.balatro.rules.dealing import draw_for_hand_size
 from jimbot.games.balatro.rules.inventory import (
     add_consumable,
     add_joker,
@@ -28,9 +27,11 @@ from jimbot.games.balatro.rules.inventory import (
     remove_joker,
 )
 from jimbot.games.balatro.rules.jokers import moments
-from jimbot.games.balatro.rules.pack_opening import end_pack, start_pack
-from jimbot.games.balatro.rules.piles import put_under_pile
-from jimbot.games.balatro.rules.prices import (
+from jimbot.games.balatro.rules.playing_cards.cards import add_card, shuffle_pile
+from jimbot.games.balatro.rules.playing_cards.dealing import draw_for_hand_size
+from jimbot.games.balatro.rules.playing_cards.piles import put_under_pile
+from jimbot.games.balatro.rules.shop.packs import end_pack, start_pack
+from jimbot.games.balatro.rules.shop.prices import (
     booster_price,
     consumable_sell_value,
     joker_sell_value,
@@ -38,7 +39,8 @@ from jimbot.games.balatro.rules.prices import (
     reroll_price,
     voucher_price,
 )
-from jimbot.games.balatro.rules.shop_stock import clear_shop, fill_card_slots, reroll_cards, stock_shop, take_offer
+from jimbot.games.balatro.rules.shop.stock import clear_shop, fill_card_slots, reroll_cards, stock_shop, take_offer
+from jimbot.games.balatro.rules.shop.vouchers import own_voucher
 from jimbot.games.balatro.rules.state import (
     BLIND_SELECT,
     FIRST_CONSUMABLE_KEY,
@@ -53,10 +55,8 @@ from jimbot.games.balatro.rules.state import (
     SHOP,
     UPCOMING,
 )
-from jimbot.games.balatro.rules.streams import stream_id
-from jimbot.games.balatro.rules.tag_effects import fire_choice_tags
-from jimbot.games.balatro.rules.tags import draw_skip_tags
-from jimbot.games.balatro.rules.vouchers import own_voucher
+from jimbot.games.balatro.rules.tags.firing import fire_choice_tags
+from jimbot.games.balatro.rules.tags.held import draw_skip_tags
 
 _CASH_OUT = stream_id("cashout{ante}")
 
@@ -69,7 +69,7 @@ def cash_out(g, s):
     """Takes the payout, makes the next blind selectable (after a boss a new ante's three) and opens the shop."""
     g.money += g.payout
     shuffle_pile(g, _CASH_OUT)
-    if g.on_deck == 2:
+    if is_boss_round(g):
         draw_skip_tags(g)
         draw_boss(g)
         g.boss_rerolled = False
@@ -277,6 +277,6 @@ def sell_joker(g, s, index):
     g.money += value
     remove_joker(g, index)
     moments.selling_card(g, s)
-    if g.phase == SELECTING_HAND and is_active(g, LEAF):
+    if g.phase == SELECTING_HAND and gives_up_at_sale(g):
         disable_blind(g)
     draw_for_hand_size(g, size)

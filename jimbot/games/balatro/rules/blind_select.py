@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.antes import draw_boss
-from jimbot.games.balatro.rules.create import pick_visible_hand
+from jimbot.games.balatro.rules.chance.create import pick_visible_hand
+from jimbot.games.balatro.rules.chance.streams import BANKS, stream_id
+from jimbot.games.balatro.rules.content import VOUCHERS
 from jimbot.games.balatro.rules.inventory import debt_floor
+from jimbot.games.balatro.rules.shop.vouchers import DIRECTORS_CUT, RETCON
 from jimbot.games.balatro.rules.state import BLIND_SELECT, SELECTABLE, SKIPPED
-from jimbot.games.balatro.rules.streams import BANKS, stream_id
-from jimbot.games.balatro.rules.tag_effects import fire_choice_tags, fire_immediate_tags
-from jimbot.games.balatro.rules.tags import ORBITAL, gain_tag
-from jimbot.games.balatro.rules.vouchers import DIRECTORS_CUT, RETCON
+from jimbot.games.balatro.rules.tags.firing import fire_choice_tags, fire_immediate_tags
+from jimbot.games.balatro.rules.tags.held import ORBITAL, gain_tag
 
 _ORBITAL = stream_id("orbital")
-_BOSS_REROLL_PRICE = 10
+_BOSS_REROLL_PRICE = VOUCHERS.row("v_directors_cut")["config"]["extra"]
 
 
 @njit

@@ -110,8 +110,6 @@ LETTER_OF_RANK = {rank: letter for letter, rank in RANK_LETTERS.items()}
 
 TAROT_COUNT = sum(row["set"] == "Tarot" for row in CONSUMABLES)
 PLANET_COUNT = sum(row["set"] == "Planet" for row in CONSUMABLES)
-SPECTRAL_COUNT = sum(row["set"] == "Spectral" for row in CONSUMABLES)
-FIRST_TAROT = 0
 FIRST_PLANET = TAROT_COUNT
 FIRST_SPECTRAL = TAROT_COUNT + PLANET_COUNT
 
@@ -137,6 +135,11 @@ def parse_card(code: str) -> tuple[int, int]:
 FRONTS = tuple(sorted(f"{suit}_{rank}" for suit in SUIT_LETTERS for rank in RANK_LETTERS))
 FRONT_RANK = np.array([parse_card(code)[0] for code in FRONTS], np.int64)
 FRONT_SUIT = np.array([parse_card(code)[1] for code in FRONTS], np.int64)
+
+# By rank, 0 below 2
+RANK_CHIPS = np.zeros(15, np.int64)
+for _letter, _rank in RANK_LETTERS.items():
+    RANK_CHIPS[_rank] = RATES["rank_chips"][_letter]
 
 # Jokers
 JOKER_RARITY = JOKERS.column(lambda row: row["rarity"], np.int64)  # 1 Common .. 4 Legendary
@@ -170,6 +173,8 @@ HAND_VISIBLE_AT_START = HANDS.column(lambda row: row["visible_at_start"], np.boo
 VOUCHER_REQUIRES = VOUCHERS.column(lambda row: VOUCHERS.id(row["requires"][0]) if row["requires"] else -1, np.int64)
 VOUCHER_COST = VOUCHERS.column(lambda row: row["cost"], np.int64)
 TAG_MIN_ANTE = TAGS.column(lambda row: row["min_ante"], np.int64)
+TAG_PACK = TAGS.column(lambda row: PACKS.id(row["config"]["pack"]) if "pack" in row["config"] else -1, np.int64)
+TAG_EDITION = TAGS.column(lambda row: EDITIONS.id(f"e_{row['config'].get('edition', 'base')}"), np.int64)
 PACK_KINDS = ("Arcana", "Celestial", "Standard", "Buffoon", "Spectral")
 PACK_KIND = PACKS.column(lambda row: PACK_KINDS.index(row["kind"]), np.int64)
 PACK_CARDS = PACKS.column(lambda row: row["cards"], np.int64)
@@ -177,11 +182,6 @@ PACK_PICKS = PACKS.column(lambda row: row["picks"], np.int64)
 PACK_COST = PACKS.column(lambda row: row["cost"], np.int64)
 PACK_WEIGHT = PACKS.column(lambda row: row["weight"], np.float64)
 PACK_DEALS_HAND = PACKS.column(lambda row: row["deals_hand"], np.bool_)
-# Plain left-to-right sums: the game adds the inexact weights in list order, and the last bit can decide a pack.
-_RUNNING_WEIGHTS = [0.0]
-for _weight in PACK_WEIGHT.tolist():
-    _RUNNING_WEIGHTS.append(_RUNNING_WEIGHTS[-1] + _weight)
-PACK_RUNNING_WEIGHT = np.array(_RUNNING_WEIGHTS[1:], np.float64)
 
 # Blinds
 BLIND_MULT = BLINDS.column(lambda row: row["mult"], np.float64)

@@ -10,9 +10,10 @@ import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules import between_rounds, blind_select, reorder, rounds, run_start
-from jimbot.games.balatro.rules.consumables import can_use
-from jimbot.games.balatro.rules.piles import count_chosen, leaves_out_forced_card, sort_hand
-from jimbot.games.balatro.rules.prices import booster_price, offer_price, reroll_price, voucher_price
+from jimbot.games.balatro.rules.consumables.using import can_use
+from jimbot.games.balatro.rules.playing_cards.piles import count_chosen, leaves_out_forced_card, sort_hand
+from jimbot.games.balatro.rules.scratch import MAX_PLAYED
+from jimbot.games.balatro.rules.shop.prices import booster_price, offer_price, reroll_price, voucher_price
 from jimbot.games.balatro.rules.state import (
     ETERNAL,
     FIRST_PACK_OFFER,
@@ -36,7 +37,6 @@ ACTION_KINDS = (
 ) = range(len(ACTION_KINDS))  # fmt: skip
 START = -1  # for `apply`
 _BY_RANK, _BY_SUIT = 0, 1
-_MOST_PLAYED = 5
 
 
 # --- legality ---
@@ -45,7 +45,7 @@ _MOST_PLAYED = 5
 @njit
 def _can_play(g, targets):
     count = count_chosen(g, targets)
-    return count >= 1 and count <= _MOST_PLAYED and not leaves_out_forced_card(g, targets)
+    return count >= 1 and count <= MAX_PLAYED and not leaves_out_forced_card(g, targets)
 
 
 @njit

@@ -11,7 +11,10 @@ edition, and an Eternal joker cannot be sold whatever side is up.
 from __future__ import annotations
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules import bosses, streams
+from jimbot.games.balatro.rules.bosses.definitions import is_face_to_boss
+from jimbot.games.balatro.rules.bosses.dispatch import turns_faces_down
+from jimbot.games.balatro.rules.chance import streams
+from jimbot.games.balatro.rules.chance.streams import pick, set_seed_number, start_streams, stream_id
 from jimbot.games.balatro.rules.content import CONSUMABLES
 from jimbot.games.balatro.rules.reorder import swap_jokers
 from jimbot.games.balatro.rules.state import (
@@ -25,7 +28,6 @@ from jimbot.games.balatro.rules.state import (
     OFFER_CONSUMABLE,
     PINNED,
 )
-from jimbot.games.balatro.rules.streams import pick, set_seed_number, start_streams, stream_id
 
 _SHUFFLE = stream_id("shuffle")  # of the first shuffle of a run: nothing draws from it later
 _AURA = CONSUMABLES.id("c_aura")
@@ -47,7 +49,7 @@ def _has_aura(g):
 @njit
 def _could_be(g, slot, other):
     """Whether the player could take one face-down card for the other."""
-    if bosses.is_active(g, bosses.MARK) and bosses.is_face_to_boss(g, slot) != bosses.is_face_to_boss(g, other):
+    if turns_faces_down(g) and is_face_to_boss(g, slot) != is_face_to_boss(g, other):
         return False
     return (g.card_edition[slot] == 0) == (g.card_edition[other] == 0) or not _has_aura(g)
 

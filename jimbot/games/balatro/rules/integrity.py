@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules.chance.streams import RESAMPLE_CAPACITY, TEMPLATES
 from jimbot.games.balatro.rules.content import (
     BLINDS,
     CHALLENGES,
@@ -49,7 +50,6 @@ from jimbot.games.balatro.rules.state import (
     PACK,
     PHASE_NAMES,
 )
-from jimbot.games.balatro.rules.streams import RESAMPLE_CAPACITY, TEMPLATES
 
 FAULTS = (
     "is in order",

@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules.cards import new_serial
-from jimbot.games.balatro.rules.content import JOKERS, NEGATIVE
-from jimbot.games.balatro.rules.pools import count_active
+from jimbot.games.balatro.rules.chance.pools import count_active
+from jimbot.games.balatro.rules.chance.streams import draw, stream_id
+from jimbot.games.balatro.rules.content import JOKERS, NEGATIVE, RATES
+from jimbot.games.balatro.rules.playing_cards.cards import new_serial
 from jimbot.games.balatro.rules.state import (
     CURRENT,
     DEBUFFED,
@@ -23,12 +24,12 @@ from jimbot.games.balatro.rules.state import (
     MAX_JOKERS,
     PERISHABLE,
 )
-from jimbot.games.balatro.rules.streams import draw, stream_id
 
-_PERISH_ROUNDS = 5
+_PERISH_ROUNDS = RATES["stickers"]["perish_rounds"]
 _DEBT_PER_CREDIT_CARD = JOKERS.row("j_credit_card")["config"]["extra"]
 _CREDIT_CARD = JOKERS.id("j_credit_card")
 _OOPS = JOKERS.id("j_oops")
+_OOPS_FACTOR = float(JOKERS.row("j_oops")["config"]["factor"])
 _CHAOS = JOKERS.id("j_chaos")
 _TURTLE_BEAN = JOKERS.id("j_turtle_bean")
 _INVISIBLE = JOKERS.id("j_invisible")
@@ -156,6 +157,27 @@ def set_joker_debuff(g, index, debuffed):
 
 
 @njit
+def _has_expired(g, index):
+    """Whether a Perishable joker's rounds are over: nothing revives it."""
+    return (g.joker_flags[index] & PERISHABLE) != 0 and g.joker_perish[index] <= 0
+
+
+@njit
+def revive_jokers(g):
+    """Lifts every joker's debuff that can be lifted."""
+    for index in range(g.joker_count):
+        if not _has_expired(g, index):
+            set_joker_debuff(g, index, False)
+
+
+@njit
+def turn_jokers_up(g):
+    """Turns all jokers face up."""
+    for index in range(g.joker_count):
+        g.joker_flags[index] &= 0xFF ^ FACE_DOWN
+
+
+@njit
 def release_key(g, key):
     """Frees a joker or consumable key for the pools when no copy of it is held any more."""
     if key < FIRST_CONSUMABLE_KEY:
@@ -237,7 +259,7 @@ def give_consumable(g, consumable):
 @njit
 def odds_numerator(g):
     """1, doubled by every active Oops! All 6s: a chance of 1 in N succeeds when roll < numerator / N."""
-    return 2.0 ** count_active(g, _OOPS)
+    return _OOPS_FACTOR ** count_active(g, _OOPS)
 
 
 @njit

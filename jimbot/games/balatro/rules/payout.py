@@ -10,14 +10,16 @@ from jimbot.games.balatro.rules.challenges import (
     NO_REWARD_BOSS,
     NO_REWARD_SMALL,
 )
-from jimbot.games.balatro.rules.content import BLIND_REWARD, DECKS, STAKE_SMALL_REWARD, TAGS
+from jimbot.games.balatro.rules.content import BLIND_REWARD, DECKS, RATES, STAKE_SMALL_REWARD, TAGS
 from jimbot.games.balatro.rules.jokers import moments
-from jimbot.games.balatro.rules.tags import DOUBLE, INVESTMENT, find_tag, gain_tag, remove_tag
+from jimbot.games.balatro.rules.tags.held import DOUBLE, INVESTMENT, find_tag, gain_tag, remove_tag
 
 BLIND_PART, HANDS_PART, JOKERS_PART, TAGS_PART, INTEREST_PART = range(5)
 _GREEN, _ANAGLYPH = DECKS.id("b_green"), DECKS.id("b_anaglyph")
 _GREEN_HAND = DECKS.row("b_green")["config"]["extra_hand_bonus"]
 _GREEN_DISCARD = DECKS.row("b_green")["config"]["extra_discard_bonus"]
+_HAND_DOLLARS = RATES["dollars_per_remaining_hand"]
+_INTEREST_PER = RATES["interest"]["per_dollars"]
 _INVESTMENT_DOLLARS = TAGS.row("tag_investment")["config"]["dollars"]
 
 
@@ -39,7 +41,7 @@ def _remaining_hands(g):
     if NO_EXTRA_HAND_MONEY[g.challenge]:
         hands = 0
     else:
-        hands = g.hands_left * (_GREEN_HAND if g.deck == _GREEN else 1)
+        hands = g.hands_left * (_GREEN_HAND if g.deck == _GREEN else _HAND_DOLLARS)
     discards = g.discards_left * _GREEN_DISCARD if g.deck == _GREEN else 0
     return hands + discards
 
@@ -58,9 +60,9 @@ def _spend_investment_tags(g):
 @njit
 def interest(g):
     """Interest on the money held before the payout."""
-    if g.money < 5 or g.deck == _GREEN or NO_INTEREST[g.challenge]:
+    if g.money < _INTEREST_PER or g.deck == _GREEN or NO_INTEREST[g.challenge]:
         return 0
-    return g.interest_per_five * (min(g.money, g.interest_cap) // 5)
+    return g.interest_per_five * (min(g.money, g.interest_cap) // _INTEREST_PER)
 
 
 @njit

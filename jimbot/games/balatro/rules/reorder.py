@@ -1,12 +1,9 @@
-"""Changing the order of jokers, consumables and hand cards, by the player or by Amber Acorn."""
+"""Changing the order of jokers, consumables and hand cards."""
 
 from __future__ import annotations
 
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.state import PINNED
-from jimbot.games.balatro.rules.streams import draw, shuffle, stream_id
-
-_ACORN = stream_id("aajk")
 
 
 @njit
@@ -31,7 +28,7 @@ def _swap_consumables(g, a, b):
 
 
 @njit
-def _keep_pinned_left(g):
+def keep_pinned_left(g):
     """A pinned joker (On a Knife's Edge) always lies at the left end."""
     for index in range(1, g.joker_count):
         if g.joker_flags[index] & PINNED:
@@ -47,7 +44,7 @@ def move_joker_to(g, source, target):
     step = 1 if target > source else -1
     for place in range(source, target, step):
         swap_jokers(g, place, place + step)
-    _keep_pinned_left(g)
+    keep_pinned_left(g)
 
 
 @njit
@@ -64,26 +61,3 @@ def move_hand_card_to(g, source, target):
     step = 1 if target > source else -1
     for place in range(source, target, step):
         g.hand[place], g.hand[place + step] = g.hand[place + step], g.hand[place]
-
-
-@njit
-def shuffle_jokers(g, s):
-    """Amber Acorn: three shuffles. Each starts from the order of age, so only the last one shows."""
-    draw(g, _ACORN)
-    draw(g, _ACORN)
-    order = s.acts_as  # serials for now; nothing else needs this space outside of a phase
-    for index in range(g.joker_count):
-        serial = g.joker_serial[index]
-        place = index
-        while place > 0 and order[place - 1] > serial:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = serial
-    shuffle(g, _ACORN, order, g.joker_count)
-    for place in range(g.joker_count):
-        index = place
-        while g.joker_serial[index] != order[place]:
-            index += 1
-        if index != place:
-            swap_jokers(g, place, index)
-    _keep_pinned_left(g)

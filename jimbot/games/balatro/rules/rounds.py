@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules import bosses
 from jimbot.games.balatro.rules.antes import draw_targets
-from jimbot.games.balatro.rules.boss_effects import lift_blind, set_blind
-from jimbot.games.balatro.rules.cards import remove_card, shuffle_pile
+from jimbot.games.balatro.rules.bosses import dispatch as bosses
+from jimbot.games.balatro.rules.bosses.blind import lift_blind, set_blind
 from jimbot.games.balatro.rules.challenges import (
     DEBUFF_PLAYED_CARDS,
     DISCARD_COST,
     ETERNAL_AFTER_ANTE,
     NO_SLOTS_AFTER_ANTE,
 )
+from jimbot.games.balatro.rules.chance.create import draw_tarot
+from jimbot.games.balatro.rules.chance.pools import EIGHT_BALL, count_active
+from jimbot.games.balatro.rules.chance.streams import stream_id
 from jimbot.games.balatro.rules.content import (
     BLUE_SEAL,
     ENHANCEMENTS,
@@ -24,12 +26,9 @@ from jimbot.games.balatro.rules.content import (
     JOKER_CAN_BE_ETERNAL,
     JOKERS,
     PURPLE_SEAL,
-    RED_SEAL,
+    RATES,
     TAGS,
 )
-from jimbot.games.balatro.rules.create import draw_tarot
-from jimbot.games.balatro.rules.dealing import draw_to_hand
-from jimbot.games.balatro.rules.hands import is_debuffed
 from jimbot.games.balatro.rules.inventory import (
     give_consumable,
     has_consumable_room,
@@ -37,17 +36,19 @@ from jimbot.games.balatro.rules.inventory import (
     set_joker_debuff,
 )
 from jimbot.games.balatro.rules.jokers import moments
-from jimbot.games.balatro.rules.pack_contents import most_played_hand
+from jimbot.games.balatro.rules.jokers.evaluate import held_retriggers
 from jimbot.games.balatro.rules.payout import settle_payout
-from jimbot.games.balatro.rules.piles import (
+from jimbot.games.balatro.rules.playing_cards.cards import remove_card, shuffle_pile
+from jimbot.games.balatro.rules.playing_cards.dealing import draw_to_hand
+from jimbot.games.balatro.rules.playing_cards.hands import is_debuffed, most_played_hand
+from jimbot.games.balatro.rules.playing_cards.piles import (
     clear_forced_cards,
     hand_limit,
     lay_on_table,
-    nth_in_hand,
     return_everything,
 )
-from jimbot.games.balatro.rules.pools import EIGHT_BALL, count_active
 from jimbot.games.balatro.rules.scoring import score_hand
+from jimbot.games.balatro.rules.shop.vouchers import draw_ante_voucher
 from jimbot.games.balatro.rules.state import (
     CARD_DEBUFFED,
     CARD_DEBUFFED_FOR_GOOD,
@@ -57,24 +58,20 @@ from jimbot.games.balatro.rules.state import (
     ETERNAL,
     GAME_OVER,
     IN_DISCARD,
-    ON_TABLE,
     PERISHABLE,
     RENTAL,
     ROUND_EVAL,
     SELECTING_HAND,
     WON,
 )
-from jimbot.games.balatro.rules.streams import pick, stream_id
-from jimbot.games.balatro.rules.tags import JUGGLE, find_tag, remove_tag
-from jimbot.games.balatro.rules.vouchers import draw_ante_voucher
+from jimbot.games.balatro.rules.tags.held import JUGGLE, find_tag, remove_tag
 
-_NEW_ROUND, _HOOK = stream_id("nr{ante}"), stream_id("hook")
-_CHAOS, _MIME = JOKERS.id("j_chaos"), JOKERS.id("j_mime")
+_NEW_ROUND = stream_id("nr{ante}")
+_CHAOS = JOKERS.id("j_chaos")
 _JUGGLE_CARDS = TAGS.row("tag_juggle")["config"]["h_size"]
 _GOLD_DOLLARS = ENHANCEMENTS.row("m_gold")["config"]["h_dollars"]
 _HAND_COUNT = len(HANDS)
-_HOOKED = 2
-_RENT = 3
+_RENT = RATES["stickers"]["rent"]
 
 
 # --- starting ---
@@ -191,41 +188,19 @@ def discard(g, s, targets):
 
 
 @njit
-def _hook_discards(g, s):
-    """The Hook discards two random held cards; the played cards wait meanwhile, packed into one number."""
-    count = min(_HOOKED, g.hand_count)
-    if count == 0:
+def _discard_for_boss(g, s, targets):
+    """The boss discards held cards; the played cards wait meanwhile, packed into one number."""
+    if targets == np.uint64(0):
         return
     waiting = s.played_count
     packed = np.int64(0)
     for place in range(waiting):
         packed |= np.int64(s.played[place]) << (8 * place)
-    targets = np.uint64(0)
-    for number in range(count):
-        slot = nth_in_hand(g, pick(g, _HOOK, g.hand_count - number))
-        g.card_place[slot] = ON_TABLE  # the second pick does not see the first
-        for place in range(g.hand_count):
-            if g.hand[place] == slot:
-                targets |= np.uint64(1) << np.uint64(place)
     lay_on_table(g, s, targets)
     _discard_table(g, s)
     s.played_count = waiting
     for place in range(waiting):
         s.played[place] = (packed >> (8 * place)) & 0xFF
-
-
-@njit
-def _boss_reacts(g, s):
-    """What a boss does once cards are on the table, before they are looked at."""
-    if g.blind_disabled:
-        return
-    if g.blind == bosses.HOOK:
-        if not s.certain:
-            _hook_discards(g, s)
-    elif g.blind == bosses.TOOTH:
-        g.money -= s.played_count
-    elif g.blind == bosses.FISH or g.blind == bosses.HEART:
-        g.blind_primed = True
 
 
 @njit
@@ -236,7 +211,8 @@ def put_forward(g, s, targets):
     lay_on_table(g, s, targets)
     for place in range(s.played_count):
         g.card_flags[s.played[place]] |= CARD_PLAYED_THIS_ANTE
-    _boss_reacts(g, s)
+    _discard_for_boss(g, s, bosses.takes_cards(g, s))
+    bosses.on_play(g, s)
     score_hand(g, s)
 
 
@@ -293,15 +269,10 @@ def _trigger_held_card(g, slot):
 @njit
 def _pay_held_cards(g, s):
     moments.prepare(g, s)
-    mimes = 0
-    for i in range(g.joker_count):
-        if s.acts_as[i] >= 0 and g.joker_id[s.acts_as[i]] == _MIME:
-            mimes += 1
     for place in range(g.hand_count):
         slot = g.hand[place]
         if not is_debuffed(g, slot) and _trigger_held_card(g, slot):
-            again = mimes + (1 if g.card_seal[slot] == RED_SEAL else 0)
-            for _ in range(again):
+            for _ in range(held_retriggers(g, s, slot)):
                 _trigger_held_card(g, slot)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules import challenges as ch
 from jimbot.games.balatro.rules.antes import NO_SUIT, draw_boss, draw_targets
-from jimbot.games.balatro.rules.cards import new_serial, put_card, shuffle_pile
+from jimbot.games.balatro.rules.chance.streams import pick, start_streams, stream_id
 from jimbot.games.balatro.rules.content import (
     CONSUMABLES,
     DECKS,
@@ -19,6 +19,8 @@ from jimbot.games.balatro.rules.content import (
     VOUCHERS,
 )
 from jimbot.games.balatro.rules.inventory import START_COUNTER, add_joker, give_consumable
+from jimbot.games.balatro.rules.playing_cards.cards import new_serial, put_card, shuffle_pile
+from jimbot.games.balatro.rules.shop.vouchers import draw_ante_voucher, own_voucher
 from jimbot.games.balatro.rules.state import (
     BLIND_SELECT,
     IN_DECK,
@@ -33,16 +35,17 @@ from jimbot.games.balatro.rules.state import (
     WEIGHT_SPECTRAL,
     WEIGHT_TAROT,
 )
-from jimbot.games.balatro.rules.streams import pick, start_streams, stream_id
-from jimbot.games.balatro.rules.tags import draw_skip_tags
-from jimbot.games.balatro.rules.vouchers import draw_ante_voucher, own_voucher
+from jimbot.games.balatro.rules.tags.held import draw_skip_tags
 
 _START = RATES["starting"]
 _WEIGHTS = RATES["shop_weights"]
 _MONEY, _HANDS, _DISCARDS, _HAND_SIZE = (_START[key] for key in ("dollars", "hands", "discards", "hand_size"))
 _JOKER_SLOTS, _CONSUMABLE_SLOTS = _START["joker_slots"], _START["consumable_slots"]
-_REROLL, _WIN_ANTE = _START["reroll_cost"], _START["win_ante"]
-_WEIGHT_OF_JOKER, _WEIGHT_OF_TAROT, _WEIGHT_OF_PLANET = _WEIGHTS["Joker"], _WEIGHTS["Tarot"], _WEIGHTS["Planet"]
+_REROLL, _WIN_ANTE, _SHOP_SLOTS = _START["reroll_cost"], _START["win_ante"], _START["shop_slots"]
+_INTEREST, _INTEREST_CAP = RATES["interest"]["dollars"], RATES["interest"]["up_to"]
+_WEIGHT_OF_JOKER, _WEIGHT_OF_TAROT, _WEIGHT_OF_PLANET, _WEIGHT_OF_PLAYING_CARD = (
+    _WEIGHTS[kind] for kind in ("Joker", "Tarot", "Planet", "PlayingCard")
+)
 
 
 def _deck_column(name: str) -> np.ndarray:
@@ -190,15 +193,15 @@ def _set_limits(g):
     g.consumable_slots = _CONSUMABLE_SLOTS + _DECK_CONSUMABLE_SLOTS[g.deck]
     g.reroll_base = _REROLL
     g.discount_percent = 0
-    g.interest_cap = 25
-    g.interest_per_five = 1
+    g.interest_cap = _INTEREST_CAP
+    g.interest_per_five = _INTEREST
     g.inflation = 0
     g.edition_rate = 1.0
-    g.shop_slots = 2
+    g.shop_slots = _SHOP_SLOTS
     g.shop_weight[WEIGHT_JOKER] = _WEIGHT_OF_JOKER
     g.shop_weight[WEIGHT_TAROT] = _WEIGHT_OF_TAROT
     g.shop_weight[WEIGHT_PLANET] = _WEIGHT_OF_PLANET
-    g.shop_weight[WEIGHT_PLAYING_CARD] = 0.0
+    g.shop_weight[WEIGHT_PLAYING_CARD] = _WEIGHT_OF_PLAYING_CARD
     g.shop_weight[WEIGHT_SPECTRAL] = _DECK_SPECTRAL_WEIGHT[g.deck]
 
 

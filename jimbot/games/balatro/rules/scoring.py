@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules.bosses import dispatch as bosses
+from jimbot.games.balatro.rules.chance.streams import stream_id
 from jimbot.games.balatro.rules.content import (
-    BLINDS,
     DECKS,
+    EDITIONS,
     ENHANCEMENTS,
     FIRST_PLANET,
     FIRST_SPECTRAL,
@@ -23,16 +25,17 @@ from jimbot.games.balatro.rules.content import (
     HAND_LEVEL_MULT,
     HAND_MULT,
     HOLOGRAPHIC,
-    JOKERS,
     LUCKY,
     MULT,
     PLANET_HAND,
     POLYCHROME,
+    RANK_CHIPS,
     RED_SEAL,
+    SEALS,
     STEEL,
     STONE,
+    VOUCHERS,
 )
-from jimbot.games.balatro.rules.hands import detect_hand, is_debuffed, is_face, rank_of, read_jokers
 from jimbot.games.balatro.rules.inventory import remove_doomed
 from jimbot.games.balatro.rules.jokers import dispatch
 from jimbot.games.balatro.rules.jokers.copying import resolve_copies
@@ -42,19 +45,16 @@ from jimbot.games.balatro.rules.jokers.evaluate import (
     apply_main_row,
     apply_scored_row,
     chance,
+    held_retriggers,
     row_retriggers,
 )
+from jimbot.games.balatro.rules.playing_cards.hands import detect_hand, is_debuffed, is_face, rank_of, read_jokers
+from jimbot.games.balatro.rules.shop.vouchers import OBSERVATORY
 from jimbot.games.balatro.rules.state import DEBUFFED, IN_HAND
-from jimbot.games.balatro.rules.streams import stream_id
-from jimbot.games.balatro.rules.vouchers import OBSERVATORY
 
 _LUCKY_MULT_STREAM, _LUCKY_MONEY_STREAM = stream_id("lucky_mult"), stream_id("lucky_money")
 _GLASS_STREAM = stream_id("glass")
-_MIME = JOKERS.id("j_mime")
 _PLASMA = DECKS.id("b_plasma")
-_PSYCHIC, _EYE, _MOUTH, _ARM, _OX, _FLINT = (
-    BLINDS.id(f"bl_{name}") for name in ("psychic", "eye", "mouth", "arm", "ox", "flint")
-)
 
 
 def _enhancement(name: str) -> np.ndarray:
@@ -66,16 +66,15 @@ _CARD_MULT = float(_enhancement("mult")[MULT])
 _LUCKY_MULT, _LUCKY_DOLLARS = float(_enhancement("mult")[LUCKY]), int(_enhancement("p_dollars")[LUCKY])
 _GLASS_X, _GLASS_ODDS = float(_enhancement("Xmult")[GLASS]), float(_enhancement("extra")[GLASS])
 _STEEL_X = float(_enhancement("h_x_mult")[STEEL])
-_LUCKY_MULT_ODDS, _LUCKY_MONEY_ODDS = 5, 15
-_FOIL_CHIPS, _HOLOGRAPHIC_MULT, _POLYCHROME_X = 50.0, 10.0, 1.5
-_GOLD_SEAL_DOLLARS = 3
-_OBSERVATORY_X = 1.5
-
-
-@njit
-def base_chips(rank):
-    """The chips printed on a card."""
-    return 11 if rank == 14 else min(rank, 10)
+_LUCKY_MULT_ODDS, _LUCKY_MONEY_ODDS = (
+    float(_enhancement("mult_odds")[LUCKY]),
+    float(_enhancement("dollars_odds")[LUCKY]),
+)
+_FOIL_CHIPS = float(EDITIONS.row("e_foil")["values"]["chips"])
+_HOLOGRAPHIC_MULT = float(EDITIONS.row("e_holo")["values"]["mult"])
+_POLYCHROME_X = float(EDITIONS.row("e_polychrome")["values"]["x_mult"])
+_GOLD_SEAL_DOLLARS = SEALS.row("Gold")["config"]["dollars"]
+_OBSERVATORY_X = float(VOUCHERS.row("v_observatory")["config"]["extra"])
 
 
 @njit
@@ -90,38 +89,7 @@ def level_mult(g, hand):
     return max(1.0, HAND_MULT[hand] + HAND_LEVEL_MULT[hand] * (g.hand_level[hand] - 1))
 
 
-# --- the boss's say ---
-
-
-@njit
-def _boss_vetoes(g, s):
-    """The Psychic, The Eye and The Mouth may let the hand score nothing; the last two remember hands."""
-    if g.blind_disabled:
-        return False
-    if g.blind == _PSYCHIC:
-        return s.played_count < 5
-    if g.blind == _EYE:
-        if g.eye_used >> s.hand & 1:
-            return True
-        g.eye_used |= 1 << s.hand
-    elif g.blind == _MOUTH:
-        if g.mouth_hand >= 0 and g.mouth_hand != s.hand:
-            return True
-        g.mouth_hand = s.hand
-    return False
-
-
-@njit
-def _boss_strikes(g, s):
-    """The Arm lowers the hand's level, The Ox takes all money for the most played hand."""
-    if g.blind_disabled:
-        return
-    if g.blind == _ARM and g.hand_level[s.hand] > 1:
-        g.hand_level[s.hand] -= 1
-        g.blind_triggered = True
-    elif g.blind == _OX and s.hand == g.most_played_hand:
-        g.money = 0
-        g.blind_triggered = True
+# --- the poker hand ---
 
 
 @njit
@@ -137,10 +105,7 @@ def _set_base(g, s):
     s.chips = 0.0
     s.mult = level_mult(g, s.hand)
     add_chips(g, s, level_chips(g, s.hand))
-    if g.blind == _FLINT and not g.blind_disabled:
-        s.chips = max(0.0, np.floor(s.chips / 2 + 0.5))
-        s.mult = max(1.0, np.floor(s.mult / 2 + 0.5))
-        g.blind_triggered = True
+    bosses.on_base(g, s)
 
 
 # --- scored cards ---
@@ -162,7 +127,7 @@ def _score_own(g, s, slot):
     enhancement = g.card_enhancement[slot]
     chips = _BONUS_CHIPS[enhancement] + g.card_extra_chips[slot]
     if enhancement != STONE:
-        chips += base_chips(g.card_rank[slot])
+        chips += RANK_CHIPS[g.card_rank[slot]]
     add_chips(g, s, chips)
     s.lucky_hit = False
     if enhancement == MULT:
@@ -249,10 +214,6 @@ def _find_lowest_held(g, s):
 @njit
 def _score_held_cards(g, s):
     _find_lowest_held(g, s)
-    mimes = 0
-    for i in range(g.joker_count):
-        if s.acts_as[i] >= 0 and g.joker_id[s.acts_as[i]] == _MIME:
-            mimes += 1
     for place in range(g.hand_count):
         slot = g.hand[place]
         if g.card_place[slot] != IN_HAND:
@@ -260,8 +221,7 @@ def _score_held_cards(g, s):
         s.had_effect = False
         _trigger_held(g, s, slot)
         if s.had_effect:
-            again = mimes + (1 if g.card_seal[slot] == RED_SEAL else 0)
-            for _ in range(again):
+            for _ in range(held_retriggers(g, s, slot)):
                 _trigger_held(g, s, slot)
 
 
@@ -325,12 +285,12 @@ def score_hand(g, s):
     s.chips = 0.0
     s.mult = 0.0
     g.blind_triggered = False
-    s.blocked = _boss_vetoes(g, s)
+    s.blocked = bosses.vetoes(g, s.hand, s.played_count)
     if s.blocked:
         g.blind_triggered = True
         dispatch.debuffed_hand(g, s)
     else:
-        _boss_strikes(g, s)
+        bosses.before_scoring(g, s)
         s.money_before = g.money
         s.cards_added = 0
         _count_enhanced_cards(g, s)

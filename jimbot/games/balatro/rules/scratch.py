@@ -9,10 +9,10 @@ from math import comb
 
 import numpy as np
 
-from jimbot.games.balatro.rules.content import HANDS
+from jimbot.games.balatro.rules.content import HANDS, RATES
 from jimbot.games.balatro.rules.state import BYTES_PER_GAME, MAX_JOKERS
 
-MAX_PLAYED = 5
+MAX_PLAYED: int = RATES["starting"]["max_selected_cards"]
 TYPICAL_HANDS = 7  # hands that offers are tried out on
 MAX_CANDIDATES = 12  # hand cards whose combinations are tried out
 MAX_CHOICES = sum(comb(MAX_CANDIDATES, size) for size in range(1, MAX_PLAYED + 1))

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from jimbot.games.balatro.rules.chance.streams import BANKS, STREAM_FIELDS
 from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, HANDS, JOKERS, VOUCHERS
-from jimbot.games.balatro.rules.streams import BANKS, STREAM_FIELDS
 
 MAX_CARDS = 240  # playing cards owned; at the cap a new card is not created (its random draws still happen)
 MAX_HAND = 64  # cards in hand; at the cap no more are drawn or put there
@@ -26,7 +26,6 @@ MAX_SHOP_VOUCHERS = 8  # 1, and 1 more per Voucher Tag; at the cap a Voucher Tag
 MAX_BOOSTERS = 2
 MAX_OFFERS = MAX_SHOP_CARDS + MAX_PACK_CARDS
 FIRST_PACK_OFFER = MAX_SHOP_CARDS
-NO_CARD = 255
 
 # Where a playing card is (`card_place`)
 NOWHERE, IN_DECK, IN_HAND, IN_DISCARD, ON_TABLE = 0, 1, 2, 3, 4

@@ -1,6 +1,6 @@
 """Seeds from outside: what a seed holds (`preview`), and which seeds hold something (`find`).
 
-The view is explained in `kernels.py`. A question for `find` is written like
+The view is explained in `preview_kernel.py`. A question for `find` is written like
 
     voucher:v_telescope@1 and joker:j_blueprint+negative@<=2 and not boss:bl_needle@<=3
 
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import UnknownNameError, UsageError
+from jimbot.games.balatro.rules.chance.streams import SEED_COUNT, seed_bytes, seed_text
 from jimbot.games.balatro.rules.content import (
     BLINDS,
     CONSUMABLES,
@@ -42,8 +43,7 @@ from jimbot.games.balatro.rules.content import (
 )
 from jimbot.games.balatro.rules.run_start import clear_run
 from jimbot.games.balatro.rules.state import ETERNAL, OFFER_CARD, OFFER_JOKER, PERISHABLE, RENTAL, new_games
-from jimbot.games.balatro.rules.streams import SEED_COUNT, seed_bytes, seed_text
-from jimbot.games.balatro.seeds import kernels as view
+from jimbot.games.balatro.seeds import preview_kernel as view
 from jimbot.games.balatro.view.names import find_id, find_ids
 
 DEFAULT_DECK, DEFAULT_STAKE = "b_red", "stake_white"

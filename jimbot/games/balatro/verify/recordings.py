@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from jimbot.errors import UnreadableError, UsageError
-from jimbot.games.balatro.verify.pools import check_pools
 from jimbot.games.balatro.verify.real_game import check_real_game
-from jimbot.games.balatro.verify.rng_units import check_rng_units
-from jimbot.games.balatro.verify.scoring import check_scoring
-from jimbot.games.balatro.verify.seeds import check_seeds
-from jimbot.games.balatro.verify.traces import check_traces
+from jimbot.games.balatro.verify.recorded_games import check_traces
+from jimbot.games.balatro.verify.recorded_hands import check_scoring
+from jimbot.games.balatro.verify.recorded_numbers import check_rng_units
+from jimbot.games.balatro.verify.recorded_pools import check_pools
+from jimbot.games.balatro.verify.recorded_seeds import check_seeds
 from jimbot.games.verification import FileReport
 from jimbot.reading.plain import LARGEST_TEXT, as_text, file_bytes, gunzipped, json_value
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules import antes, bosses, cards, inventory, pack_contents, prices, run_start, shop_stock
+from jimbot.games.balatro.rules import antes, inventory, rounds, run_start
+from jimbot.games.balatro.rules.bosses import debuffs
+from jimbot.games.balatro.rules.playing_cards import cards
 from jimbot.games.balatro.rules.scoring import score_hand
+from jimbot.games.balatro.rules.shop import packs, prices, stock
+from jimbot.games.balatro.rules.shop.vouchers import draw_ante_voucher, own_voucher
 from jimbot.games.balatro.rules.state import FIRST_PACK_OFFER, MAX_PACK_CARDS, MAX_SHOP_CARDS
-from jimbot.games.balatro.rules.vouchers import draw_ante_voucher, own_voucher
-from jimbot.games.balatro.seeds.kernels import offer_code
+from jimbot.games.balatro.seeds.preview_kernel import offer_code
 
 (
     CLEAR,  # an empty run of the seed, deck, stake and challenge in the record
@@ -28,8 +31,12 @@ from jimbot.games.balatro.seeds.kernels import offer_code
     DRAW_TARGETS,
     DRAW_VOUCHER,  # → the ante's voucher
     SCORE,  # the hand on the table
+    PUT_FORWARD,  # hand positions as a bit set: played and scored, nothing paid yet
+    OPEN_PACK,  # pack
+    CLOSE_PACK,
+    OFFER,  # place → item code
     OFFER_PRICE,  # place → dollars
-) = range(13)
+) = range(17)
 
 
 @njit
@@ -50,7 +57,7 @@ def stage(g, s, what, a, b, c, d, e, f):
     elif what == SELL_VALUE:
         return np.int64(prices.joker_sell_value(g, a))
     elif what == DEBUFF:
-        bosses.refresh_cards(g)
+        debuffs.refresh_cards(g)
     elif what == SHUFFLE:
         cards.shuffle_pile(g, a)
     elif what == DRAW_TARGETS:
@@ -60,30 +67,52 @@ def stage(g, s, what, a, b, c, d, e, f):
         return np.int64(g.ante_voucher)
     elif what == SCORE:
         score_hand(g, s)
+    elif what == PUT_FORWARD:
+        rounds.put_forward(g, s, np.uint64(a))
+    else:
+        return _stage_shop(g, what, a)
+    return np.int64(0)
+
+
+@njit
+def _stage_shop(g, what, a):
+    if what == OPEN_PACK:
+        packs.open_pack(g, a)
+    elif what == CLOSE_PACK:
+        packs.close_pack(g)
+    elif what == OFFER:
+        return offer_code(g, a)
     elif what == OFFER_PRICE:
         return np.int64(prices.offer_price(g, a))
     return np.int64(0)
 
 
 @njit
-def visit_shop(g, slots, costs, boosters, contents):
+def visit_shop(g, slots, costs, boosters, contents, voucher, after, sold):
     """A shop looked at without buying: stocked, both boosters opened and skipped, then rerolled to the end of `slots`.
 
-    slots, costs: (rerolls + 1, MAX_SHOP_CARDS) int64 item codes and prices; boosters: (2,) int64; contents:
-    (2, MAX_PACK_CARDS) int64 item codes.
+    slots, costs: (displays, MAX_SHOP_CARDS) int64 item codes and prices; boosters: (2,) int64; contents:
+    (2, MAX_PACK_CARDS) int64 item codes. One voucher, unless it is -1, is bought after display number `after`, when as
+    many cards were `sold` (the rightmost: which ones is all the same to what comes); the display that follows is that
+    one with its empty slots filled.
     """
-    shop_stock.stock_shop(g)
+    stock.stock_shop(g)
     _write_slots(g, slots, costs, 0)
     for number in range(g.booster_count):
         boosters[number] = g.booster_id[number]
-        pack_contents.open_pack(g, boosters[number])
+        packs.open_pack(g, boosters[number])
         for card in range(MAX_PACK_CARDS):
             contents[number, card] = offer_code(g, FIRST_PACK_OFFER + card) if card < g.pack_count else 0
-        pack_contents.close_pack(g)
-    for reroll in range(1, slots.shape[0]):
-        shop_stock.reroll_cards(g)
-        _write_slots(g, slots, costs, reroll)
-    shop_stock.clear_shop(g)
+        packs.close_pack(g)
+    for display in range(1, slots.shape[0]):
+        if voucher >= 0 and display == after + 1:
+            g.shop_count -= sold
+            own_voucher(g, voucher)
+            stock.fill_card_slots(g)
+        else:
+            stock.reroll_cards(g)
+        _write_slots(g, slots, costs, display)
+    stock.clear_shop(g)
 
 
 @njit

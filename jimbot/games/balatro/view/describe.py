@@ -46,7 +46,7 @@ from jimbot.games.balatro.rules.state import (
     SELECTING_HAND,
     SHOP,
 )
-from jimbot.games.balatro.verify.states import joker_state
+from jimbot.games.balatro.verify.recorded_states import joker_state
 from jimbot.games.balatro.view.figures import read_figures
 from jimbot.games.balatro.view.move_text import positions
 

@@ -13,8 +13,8 @@ from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.antes import requirement_of
 from jimbot.games.balatro.rules.content import BIG_BLIND, SMALL_BLIND
 from jimbot.games.balatro.rules.payout import blind_reward
-from jimbot.games.balatro.rules.piles import hand_limit
-from jimbot.games.balatro.rules.prices import (
+from jimbot.games.balatro.rules.playing_cards.piles import hand_limit
+from jimbot.games.balatro.rules.shop.prices import (
     booster_price,
     consumable_sell_value,
     joker_sell_value,

@@ -46,11 +46,12 @@ def find_ids(table: Table, text: str, kind: str = "", only: range | None = None)
     >>> find_ids(JOKERS, "Blueprint") == find_ids(JOKERS, "j_blueprint")
     True
     """
-    wanted = simplified(text)
-    for way in _spellings(table):
-        found = tuple(number for number in way.get(wanted, ()) if only is None or number in only)
-        if found:
-            return found
+    bare = _FILLERS.sub("", text.lower())  # "Skip Tag", as the game's files call the Speed Tag
+    for wanted in dict.fromkeys((simplified(text), simplified(bare))):
+        for way in _spellings(table):
+            found = tuple(number for number in way.get(wanted, ()) if only is None or number in only)
+            if found:
+                return found
     numbers = only or range(table.first, table.size)
     known = {name for number in numbers for name in (table.key(number), table.name(number))}
     raise UnknownNameError(kind or table.kind, text, known)

@@ -27,7 +27,6 @@ from jimbot.games.balatro.seeds.finding import Item
 SUIT_SIGNS = "♠♥♣♦"
 SUIT_STYLES = ("#8fb3ff", "#ff5c7a", "#59d0a4", "#ffb454")  # Spades, Hearts, Clubs, Diamonds
 RARITY_STYLES = ("", "#4aa8ff", "#4bc292", "#fe5f55", "bold #c77dff")  # Common .. Legendary
-RARITY_NAMES = ("", "Common", "Uncommon", "Rare", "Legendary")
 SET_STYLES = {"Tarot": "#b79bf0", "Planet": "#35c3e0", "Spectral": "#6f9bff"}
 PACK_STYLES = {
     "Arcana": "#b79bf0", "Celestial": "#35c3e0", "Spectral": "#6f9bff", "Standard": "#e8c170", "Buffoon": "#fe5f55",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from jimbot.games.balatro.rules.content import GOLD, SUITS
-from jimbot.games.balatro.rules.create import draw_tarot
-from jimbot.games.balatro.rules.hands import is_debuffed, is_face, rank_of
+from jimbot.games.balatro.rules.chance.create import draw_tarot
+from jimbot.games.balatro.rules.chance.pools import EIGHT_BALL
+from jimbot.games.balatro.rules.chance.streams import stream_id
+from jimbot.games.balatro.rules.content import GOLD, RANK_CHIPS, SUITS
 from jimbot.games.balatro.rules.inventory import doom, give_consumable, has_consumable_room
 from jimbot.games.balatro.rules.jokers.evaluate import chance
 from jimbot.games.balatro.rules.jokers.registry import (
@@ -27,11 +28,10 @@ from jimbot.games.balatro.rules.jokers.registry import (
     define,
     ranks,
 )
-from jimbot.games.balatro.rules.pools import EIGHT_BALL
-from jimbot.games.balatro.rules.streams import stream_id
+from jimbot.games.balatro.rules.playing_cards.hands import is_debuffed, is_face, rank_of
 
 _SPADES, _HEARTS, _CLUBS, _DIAMONDS = range(len(SUITS))
-_JACK, _QUEEN, _KING, _ACE = 11, 12, 13, 14
+_QUEEN, _KING, _ACE = 12, 13, 14
 
 # --- by suit ---
 define("j_greedy_joker", scores=CardRow(SUIT, _DIAMONDS, mult="extra.s_mult"))
@@ -114,12 +114,13 @@ define("j_lucky_cat", score_card=_lucky_cat, gives=MainRow(X_MULT, 1, VALUE))
 define("j_baron", held=CardRow(RANKS, ranks(_KING), x_mult="extra"))
 define("j_shoot_the_moon", held=CardRow(RANKS, ranks(_QUEEN), mult="extra"))
 
+_FIST_TIMES = amount("j_raised_fist", "times_chips")
+
 
 def _raised_fist(g, s, i, copied, slot):
     """The lowest held card gives twice its chips as Mult; `s.lowest_held` is the rightmost of the lowest rank."""
     if slot == s.lowest_held and not is_debuffed(g, slot):
-        rank = g.card_rank[slot]
-        s.mult += 2 * (11 if rank == _ACE else min(rank, 10))
+        s.mult += _FIST_TIMES * RANK_CHIPS[g.card_rank[slot]]
         s.had_effect = True
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from jimbot.games.balatro.rules.chance.create import draw_tarot
+from jimbot.games.balatro.rules.chance.pools import VAGABOND
+from jimbot.games.balatro.rules.chance.rng import first_double, to_index
+from jimbot.games.balatro.rules.chance.streams import draw, stream_id
 from jimbot.games.balatro.rules.content import JOKER_RARITY
-from jimbot.games.balatro.rules.create import draw_tarot
 from jimbot.games.balatro.rules.inventory import give_consumable, has_consumable_room
 from jimbot.games.balatro.rules.jokers.registry import (
     ALL_FOUR_SUITS,
@@ -32,9 +35,6 @@ from jimbot.games.balatro.rules.jokers.registry import (
     amount,
     define,
 )
-from jimbot.games.balatro.rules.pools import VAGABOND
-from jimbot.games.balatro.rules.rng import first_double, to_index
-from jimbot.games.balatro.rules.streams import draw, stream_id
 
 define("j_joker", gives=MainRow(MULT, "mult"))
 define("j_stuntman", gives=MainRow(CHIPS, "extra.chip_mod"), passive="inventory")
@@ -55,7 +55,8 @@ define("j_bootstraps", gives=MainRow(MULT, "extra.mult", MONEY_FIVES))
 define("j_swashbuckler", gives=MainRow(MULT, "mult", OTHER_SELL_VALUES))
 define("j_flower_pot", gives=MainRow(X_MULT, "extra", condition=ALL_FOUR_SUITS))
 define("j_seeing_double", gives=MainRow(X_MULT, "extra", condition=CLUB_AND_OTHER))
-define("j_drivers_license", gives=MainRow(X_MULT, "extra", condition=ENHANCED_AT_LEAST, argument=16))
+_LICENSE_CARDS = int(amount("j_drivers_license", "enhanced_cards"))
+define("j_drivers_license", gives=MainRow(X_MULT, "extra", condition=ENHANCED_AT_LEAST, argument=_LICENSE_CARDS))
 define(
     "j_loyalty_card",
     gives=MainRow(

@@ -5,9 +5,16 @@
 
 from __future__ import annotations
 
-from jimbot.games.balatro.rules.hands import detect_hand, is_debuffed, is_face, is_suit, rank_of, read_jokers
 from jimbot.games.balatro.rules.inventory import doom
 from jimbot.games.balatro.rules.jokers.registry import CHIPS, VALUE, X_MULT, MainRow, amount, define
+from jimbot.games.balatro.rules.playing_cards.hands import (
+    detect_hand,
+    is_debuffed,
+    is_face,
+    is_suit,
+    rank_of,
+    read_jokers,
+)
 
 _RAMEN_LOSS = amount("j_ramen", "extra")
 

@@ -6,15 +6,16 @@ import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.challenges import CHIPS_CAPPED_BY_MONEY
-from jimbot.games.balatro.rules.content import JOKERS, WILD
-from jimbot.games.balatro.rules.hands import is_face, is_flush_suit, is_printed_suit, is_suit, rank_of
+from jimbot.games.balatro.rules.chance.streams import roll
+from jimbot.games.balatro.rules.content import JOKERS, RED_SEAL, WILD
 from jimbot.games.balatro.rules.jokers import registry as r
-from jimbot.games.balatro.rules.prices import joker_sell_value
+from jimbot.games.balatro.rules.playing_cards.hands import is_face, is_flush_suit, is_printed_suit, is_suit, rank_of
+from jimbot.games.balatro.rules.shop.prices import joker_sell_value
 from jimbot.games.balatro.rules.state import IN_HAND
-from jimbot.games.balatro.rules.streams import roll
 
-_STENCIL = JOKERS.id("j_stencil")
+_STENCIL, _MIME = JOKERS.id("j_stencil"), JOKERS.id("j_mime")
 _SPADES, _HEARTS, _CLUBS, _DIAMONDS = range(4)
+BOOTSTRAPS_DOLLARS = int(r.amount("j_bootstraps", "extra.dollars"))
 _FLOWER_POT_ORDER = np.array([_HEARTS, _DIAMONDS, _SPADES, _CLUBS], np.int64)
 _SEEING_DOUBLE_ORDER = np.array([_CLUBS, _DIAMONDS, _SPADES, _HEARTS], np.int64)
 
@@ -159,7 +160,7 @@ def main_quantity(g, s, i, quantity):
     if quantity == r.MONEY:
         return np.float64(max(0, g.money + s.dollars))
     if quantity == r.MONEY_FIVES:
-        return np.float64(max(0, (g.money + s.dollars) // 5))
+        return np.float64(max(0, (g.money + s.dollars) // BOOTSTRAPS_DOLLARS))
     if quantity == r.OTHER_SELL_VALUES:
         return np.float64(_other_sell_values(g, i))
     return np.float64(_empty_slots(g))
@@ -240,6 +241,16 @@ def apply_held_row(g, s, joker, slot):
     s.mult += _HELD_MULT[joker]
     if _HELD_X_MULT[joker] != 0:
         s.mult *= _HELD_X_MULT[joker]
+
+
+@njit
+def held_retriggers(g, s, slot):
+    """Extra triggers of a held card that did something: one per Mime, one for a Red Seal."""
+    times = 1 if g.card_seal[slot] == RED_SEAL else 0
+    for i in range(g.joker_count):
+        if s.acts_as[i] >= 0 and g.joker_id[s.acts_as[i]] == _MIME:
+            times += 1
+    return times
 
 
 @njit

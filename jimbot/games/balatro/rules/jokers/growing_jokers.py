@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from jimbot.games.balatro.rules.cards import set_enhancement
+from jimbot.games.balatro.rules.chance.streams import stream_id
 from jimbot.games.balatro.rules.content import GLASS, GOLD
-from jimbot.games.balatro.rules.hands import is_debuffed, is_face
 from jimbot.games.balatro.rules.inventory import doom
 from jimbot.games.balatro.rules.jokers.evaluate import chance
 from jimbot.games.balatro.rules.jokers.registry import CHIPS, MULT, VALUE, X_MULT, MainRow, amount, define
+from jimbot.games.balatro.rules.playing_cards.cards import set_enhancement
+from jimbot.games.balatro.rules.playing_cards.hands import is_debuffed, is_face
 from jimbot.games.balatro.rules.state import DEBUFFED
-from jimbot.games.balatro.rules.streams import stream_id
 
 # --- before scoring ---
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from jimbot.games.balatro.rules import hands as h
-from jimbot.games.balatro.rules.create import draw_spectral, draw_tarot, hand_visible, pick_visible_hand
+from jimbot.games.balatro.rules.chance.create import draw_spectral, draw_tarot, pick_visible_hand
+from jimbot.games.balatro.rules.chance.pools import SEANCE, SUPERPOSITION
+from jimbot.games.balatro.rules.chance.streams import stream_id
+from jimbot.games.balatro.rules.content import HANDS
 from jimbot.games.balatro.rules.inventory import give_consumable, has_consumable_room
 from jimbot.games.balatro.rules.jokers.evaluate import chance
 from jimbot.games.balatro.rules.jokers.registry import (
@@ -19,10 +21,9 @@ from jimbot.games.balatro.rules.jokers.registry import (
     amount,
     define,
 )
-from jimbot.games.balatro.rules.pools import SEANCE, SUPERPOSITION
-from jimbot.games.balatro.rules.streams import stream_id
+from jimbot.games.balatro.rules.playing_cards import hands as h
 
-_HAND_COUNT = 12
+_HAND_COUNT = len(HANDS)
 
 for _hand, _mult, _chips, _x_mult in (
     (h.PAIR, "j_jolly", "j_sly", "j_duo"),
@@ -59,10 +60,11 @@ def _runner(g, s, i, copied):
 define("j_runner", before=_runner, gives=MainRow(CHIPS, 1, VALUE))
 
 _SQUARE_CHIPS = amount("j_square", "extra.chip_mod")
+_SQUARE_CARDS = int(amount("j_square", "cards"))
 
 
 def _square(g, s, i, copied):
-    if not copied and s.played_count == 4:
+    if not copied and s.played_count == _SQUARE_CARDS:
         g.joker_value[i] += _SQUARE_CHIPS
 
 
@@ -87,7 +89,7 @@ def _obelisk(g, s, i, copied):
     if copied:
         return
     for hand in range(_HAND_COUNT):
-        if hand != s.hand and hand_visible(g, hand) and g.hand_played[hand] >= g.hand_played[s.hand]:
+        if hand != s.hand and h.hand_visible(g, hand) and g.hand_played[hand] >= g.hand_played[s.hand]:
             g.joker_value[i] += _OBELISK_GAIN
             return
     g.joker_value[i] = 1.0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jimbot.games.balatro.rules.content import STONE
+from jimbot.games.balatro.rules.bosses.blind import is_boss_round
+from jimbot.games.balatro.rules.content import PLANET_COUNT, STONE
 from jimbot.games.balatro.rules.jokers.registry import amount, define
 
 _DELAYED_DOLLARS = int(amount("j_delayed_grat", "extra"))
@@ -42,7 +43,7 @@ _ROCKET_INCREASE = amount("j_rocket", "extra.increase")
 
 def _rocket_rises(g, s, i, copied):
     """After a boss, already for that boss's own payout."""
-    if not copied and g.on_deck == 2:
+    if not copied and is_boss_round(g):
         g.joker_value[i] += _ROCKET_INCREASE
 
 
@@ -57,7 +58,7 @@ _SATELLITE_DOLLARS = int(amount("j_satellite", "extra"))
 
 def _satellite(g, s, i, copied):
     """Every different Planet used in the run."""
-    for planet in range(12):
+    for planet in range(PLANET_COUNT):
         if g.planets_used >> planet & 1:
             s.dollars += _SATELLITE_DOLLARS
 

@@ -2,7 +2,7 @@
 
 The regular majority is data. A row says when a joker acts, on what condition, and by how much; rows become arrays that
 the scoring loops read by joker id. The rest are small functions, named by the phase they run in; they are gathered into
-one chain of comparisons per phase (a binary one, since a linear chain of all jokers was seven times slower).
+one kernel per phase (`compiling/choosing.py`).
 
 Amounts are paths into the joker's `config` in the table (`"extra.s_mult"`), so no number is written twice.
 
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from jimbot.games.balatro.compiling.choosing import chooser
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.content import JOKERS
 
@@ -181,30 +182,6 @@ def has_function(phase: str) -> np.ndarray:
 
 
 def dispatcher(phase: str, extra: str = "") -> Callable[..., Any]:
-    """A kernel `run(joker, g, s, i, copied[, extra])` that calls the joker's function of a phase, or does nothing.
-
-    It is written out as a binary chain of comparisons, the form that compiles to the fastest jumps.
-    """
-    chosen = sorted(_functions[phase].items())
-    arguments = "g, s, i, copied" + (f", {extra}" if extra else "")
-    lines = [f"def run(joker, {arguments}):"]
-
-    def write(part: list[tuple[int, Any]], depth: int) -> None:
-        pad = "    " * depth
-        if not part:
-            lines.append(f"{pad}return")
-        elif len(part) == 1:
-            lines.append(f"{pad}if joker == {part[0][0]}:")
-            lines.append(f"{pad}    rule_{part[0][0]}({arguments})")
-        else:
-            middle = len(part) // 2
-            lines.append(f"{pad}if joker < {part[middle][0]}:")
-            write(part[:middle], depth + 1)
-            lines.append(f"{pad}else:")
-            write(part[middle:], depth + 1)
-
-    write(chosen, 1)
-    names: dict[str, Any] = {f"rule_{joker}": function for joker, function in chosen}
-    exec(compile("\n".join(lines), f"<jokers {phase}>", "exec"), names)
-    names["run"].__module__ = __name__
-    return njit(names["run"])
+    """A kernel `run(joker, g, s, i, copied[, extra])` that calls the joker's function of a phase, or does nothing."""
+    passed = "g, s, i, copied" + (f", {extra}" if extra else "")
+    return chooser(phase, f"joker, {passed}", "joker", _functions[phase], passed=passed)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules.boss_effects import disable_blind
-from jimbot.games.balatro.rules.bosses import refresh_card
-from jimbot.games.balatro.rules.cards import add_card, copy_card, new_serial
+from jimbot.games.balatro.rules.bosses.blind import disable_blind, is_boss_round
+from jimbot.games.balatro.rules.bosses.debuffs import refresh_card
+from jimbot.games.balatro.rules.chance.create import draw_front, draw_spectral, draw_tarot, make_joker, roll_seal
+from jimbot.games.balatro.rules.chance.pools import CARTOMANCER, RIFF_RAFF, SIXTH_SENSE
+from jimbot.games.balatro.rules.chance.streams import pick, stream_id
 from jimbot.games.balatro.rules.content import STONE
-from jimbot.games.balatro.rules.create import draw_front, draw_spectral, draw_tarot, make_joker, roll_seal
-from jimbot.games.balatro.rules.hands import rank_of
 from jimbot.games.balatro.rules.inventory import doom, give_consumable, has_consumable_room, nth_joker
 from jimbot.games.balatro.rules.jokers.registry import MULT, VALUE, X_MULT, MainRow, amount, define
-from jimbot.games.balatro.rules.piles import put_in_hand, sort_hand
-from jimbot.games.balatro.rules.pools import CARTOMANCER, RIFF_RAFF, SIXTH_SENSE
-from jimbot.games.balatro.rules.prices import joker_sell_value
+from jimbot.games.balatro.rules.playing_cards.cards import add_card, copy_card, new_serial
+from jimbot.games.balatro.rules.playing_cards.hands import rank_of
+from jimbot.games.balatro.rules.playing_cards.piles import put_in_hand, sort_hand
+from jimbot.games.balatro.rules.shop.prices import joker_sell_value
 from jimbot.games.balatro.rules.state import DOOMED, ETERNAL, IN_DECK, IN_HAND
-from jimbot.games.balatro.rules.streams import pick, stream_id
-
-_BOSS = 2  # `on_deck` of a boss blind
 
 # --- when a blind is selected ---
 
@@ -41,7 +39,7 @@ def keep_promises(g, s):
 
 def _chicot(g, s, i, copied):
     """The boss gives back what it took when all jokers had their turn: Burglar cannot take The Water's discards."""
-    s.boss_to_disable = g.on_deck == _BOSS
+    s.boss_to_disable = is_boss_round(g)
 
 
 define("j_chicot", setting_blind=_chicot)
@@ -52,7 +50,7 @@ _MADNESS_STREAM = stream_id("madness")
 
 def _madness(g, s, i, copied):
     """Grows at Small and Big Blinds and takes another joker with it."""
-    if copied or g.on_deck == _BOSS:
+    if copied or is_boss_round(g):
         return
     g.joker_value[i] += _MADNESS_GAIN
     wanted = 0
@@ -96,13 +94,15 @@ def _cartomancer(g, s, i, copied):
 
 define("j_cartomancer", setting_blind=_cartomancer)
 
+_DAGGER_TIMES = amount("j_ceremonial", "times_sell_value")
+
 
 def _ceremonial_dagger(g, s, i, copied):
     """Destroys its right neighbour and keeps twice its sell value as Mult. Riff-raff may use the slot at once."""
     victim = i + 1
     if copied or victim >= g.joker_count or g.joker_flags[victim] & (ETERNAL | DOOMED):
         return
-    g.joker_value[i] += 2 * joker_sell_value(g, victim)
+    g.joker_value[i] += _DAGGER_TIMES * joker_sell_value(g, victim)
     doom(g, victim)
     s.jokers_sliced += 1
 
@@ -167,7 +167,7 @@ define("j_sixth_sense", destroy_check=_sixth_sense)
 
 # --- the round's end ---
 
-_SAVED_AT = 0.25
+_SAVED_AT = amount("j_mr_bones", "saved_at")
 
 
 def _mr_bones(g, s, i, copied):

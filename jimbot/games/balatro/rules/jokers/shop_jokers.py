@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules.boss_effects import disable_blind
-from jimbot.games.balatro.rules.cards import new_serial
+from jimbot.games.balatro.rules.bosses.blind import disable_blind, is_boss_round
+from jimbot.games.balatro.rules.chance.create import draw_tarot
+from jimbot.games.balatro.rules.chance.pools import HALLUCINATION
+from jimbot.games.balatro.rules.chance.streams import pick, stream_id
 from jimbot.games.balatro.rules.content import FIRST_PLANET, FIRST_SPECTRAL, NEGATIVE
-from jimbot.games.balatro.rules.create import draw_tarot
 from jimbot.games.balatro.rules.inventory import (
     add_consumable,
     copy_joker,
@@ -16,12 +17,9 @@ from jimbot.games.balatro.rules.inventory import (
 )
 from jimbot.games.balatro.rules.jokers.evaluate import chance
 from jimbot.games.balatro.rules.jokers.registry import MULT, VALUE, X_MULT, MainRow, amount, define
-from jimbot.games.balatro.rules.pools import HALLUCINATION
+from jimbot.games.balatro.rules.playing_cards.cards import new_serial
 from jimbot.games.balatro.rules.state import SELECTING_HAND
-from jimbot.games.balatro.rules.streams import pick, stream_id
-from jimbot.games.balatro.rules.tags import DOUBLE, gain_tag
-
-_BOSS = 2  # `on_deck` of a boss blind
+from jimbot.games.balatro.rules.tags.held import DOUBLE, gain_tag
 
 # --- growing ---
 
@@ -75,7 +73,7 @@ def _campfire(g, s, i, copied):
 
 def _campfire_dies(g, s, i, copied):
     """Burns down when a boss is beaten."""
-    if not copied and g.on_deck == _BOSS:
+    if not copied and is_boss_round(g):
         g.joker_value[i] = 1.0
 
 
@@ -129,7 +127,7 @@ define("j_perkeo", end_shop=_perkeo)
 
 def _luchador(g, s, i, copied):
     """Sold during a boss blind it disables the boss."""
-    if g.phase == SELECTING_HAND and g.on_deck == _BOSS:
+    if g.phase == SELECTING_HAND and is_boss_round(g):
         disable_blind(g)
 
 

@@ -1,0 +1,1 @@
+"""Everything random: the game's number generator, its streams, the pools drawn from, and what is created by drawing."""

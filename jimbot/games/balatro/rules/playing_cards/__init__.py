@@ -1,0 +1,1 @@
+"""Playing cards: the full deck, where each card lies, drawing, and which poker hand cards make."""

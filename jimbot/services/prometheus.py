@@ -1,0 +1,116 @@
+"""The service's figures as Prometheus reads them, on `/metrics` of a port of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jimbot.errors import MissingExtraError, SettingsError
+from jimbot.services.decision.figures import Figures, Histogram
+from jimbot.services.decision.service import DecisionService
+
+# name: (attribute of Figures, labels, meaning)
+COUNTERS = {
+    "requests": ("requests", ("game", "code"), "Requests by status code"),
+    "decisions": ("decisions", ("game", "policy"), "Rows decided"),
+    "fallbacks": ("fallbacks", ("game", "reason"), "Moves given in the policy's place"),
+    "shed": ("shed", ("game",), "Requests refused because the queue was full"),
+    "expired": ("expired", ("game",), "Requests dropped before inference because their time was over"),
+    "cache_hits": ("cache_hits", ("game",), "Answers from the cache of recent states"),
+    "repeats": ("repeats", ("game",), "Requests whose id had been answered before"),
+    "illegal_actions": ("illegal", ("game",), "Illegal moves of a policy, none of which was sent; must stay 0"),
+    "policy_faults": ("faults", ("game", "policy"), "Inferences that failed"),
+    "reloads": ("reloads", ("game", "result"), "New policies, swapped in or refused"),
+    "canary_steps_back": ("steps_back", ("game",), "Canaries withdrawn"),
+    "shadow_answers": ("shadows", ("game", "result"), "What shadows said: the same, another, nothing"),
+}
+HISTOGRAMS = {
+    "queue_ms": ("queue_ms", "Milliseconds in the queue"),
+    "inference_ms": ("inference_ms", "Milliseconds of inference"),
+    "total_ms": ("total_ms", "Milliseconds in the service"),
+    "batch_rows": ("batch_rows", "Rows per inference"),
+}
+PREFIX = "jimbot_serve_"
+
+
+class Collector:
+    """Reads the figures whenever somebody looks."""
+
+    def __init__(self, service: DecisionService) -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[Any]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        figures = self._service.figures
+        for name, (attribute, labels, meaning) in COUNTERS.items():
+            family = CounterMetricFamily(PREFIX + name, meaning, labels=labels)
+            for key, value in dict(getattr(figures, attribute)).items():
+                family.add_metric(key if isinstance(key, tuple) else (key,), value)
+            if attribute == "illegal":  # 0 is a statement here, not a gap
+                for game in {about.identity.game for about in self._service.policies().policies} - set(figures.illegal):
+                    family.add_metric((game,), 0)
+            yield family
+        yield from self._histograms(figures)
+        depth = GaugeMetricFamily(PREFIX + "queue_depth", "Requests that wait", labels=("game", "policy"))
+        for labels, value in figures.gauges["queue_depth"]().items():
+            depth.add_metric(labels, value)
+        yield depth
+        beside = CounterMetricFamily(PREFIX + "beside_training", "Batches computed although training had the device")
+        beside.add_metric((), figures.beside_training)
+        yield beside
+        served = GaugeMetricFamily(
+            PREFIX + "policy", "What is served", labels=("game", "policy", "version", "hash", "status")
+        )
+        for about in self._service.policies().policies:
+            who = about.identity
+            served.add_metric((who.game, who.name, who.version, who.hash, about.status), 1)
+        yield served
+
+    def _histograms(self, figures: Figures) -> Iterator[Any]:
+        from prometheus_client.core import HistogramMetricFamily
+
+        for name, (attribute, meaning) in HISTOGRAMS.items():
+            family = HistogramMetricFamily(PREFIX + name, meaning)
+            family.add_metric((), *_buckets(getattr(figures, attribute)))
+            yield family
+
+
+def _buckets(histogram: Histogram) -> tuple[list[tuple[str, float]], float]:
+    running, found = 0, []
+    for bound, count in zip((*histogram.bounds, float("inf")), histogram.counts, strict=True):
+        running += count
+        found.append(("+Inf" if bound == float("inf") else str(float(bound)), float(running)))
+    return found, histogram.total
+
+
+def metrics_text(service: DecisionService) -> str:
+    """All figures in Prometheus' own words."""
+    from prometheus_client import CollectorRegistry, generate_latest
+
+    registry = CollectorRegistry()
+    registry.register(Collector(service))
+    return generate_latest(registry).decode()
+
+
+def open_metrics(service: DecisionService, host: str, port: int) -> tuple[int, Callable[[], None]]:
+    """Serves `/metrics`; (the port, how to stop)."""
+    try:
+        from prometheus_client import CollectorRegistry, start_http_server
+    except ModuleNotFoundError as problem:
+        raise MissingExtraError("The Prometheus client", "serve") from problem
+    registry = CollectorRegistry()
+    registry.register(Collector(service))
+    try:
+        server, thread = start_http_server(port, host, registry)
+    except OSError as problem:
+        raise SettingsError(
+            f"Cannot show metrics on {host}:{port}: {problem.strerror}. Choose another port."
+        ) from problem
+
+    def stop() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+    return server.server_port, stop

@@ -1,0 +1,119 @@
+"""Everything `jimbot serve` puts together: policies, the door, figures, the log, traces; and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jimbot.errors import UsageError
+from jimbot.policies.players import find_player
+from jimbot.services.decision import CanaryRule, DecisionService, ServedPolicy, ServiceSettings
+from jimbot.services.decision_log import DecisionLog
+from jimbot.services.prometheus import open_metrics
+from jimbot.services.reload import RunWatch
+
+_log = logging.getLogger("jimbot.services")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Which policies are served, and how."""
+
+    policies: Sequence[str] = ()
+    """As everywhere; `name=policy` gives one a name of its own."""
+    game: str | None = None
+    watch_run: str | None = None
+    canary: str | None = None
+    canary_share: float = 0.1
+    shadow: str | None = None
+    runs_dir: Path = Path("runs")
+    metrics_port: int | None = None
+    log: Path | None = None
+    log_bodies: float = 0.0
+    traces: bool = False
+    service: ServiceSettings = field(default_factory=ServiceSettings)
+
+
+def served_policy(reference: str, offer: Offer) -> ServedPolicy:
+    """The policy a person means, ready to be served."""
+    name, given, rest = reference.partition("=")
+    named = bool(given) and "/" not in name
+    player = find_player(rest if named else reference, offer.game, runs_root=offer.runs_dir)
+    short = name if named else "shipped" if player.name.endswith("(shipped)") else player.name
+    return ServedPolicy.make(player.entry, player.policy, player.manifest, short)
+
+
+def load(service: DecisionService, offer: Offer) -> RunWatch | None:
+    """Adds all policies of an offer to a service; what follows a run is returned, to be closed."""
+    if not offer.policies and offer.watch_run is None:
+        raise UsageError("Nothing to serve; name a policy (a game for its shipped one), or --watch-run RUN.")
+    watch = None
+    if offer.watch_run is not None:
+        watch = RunWatch(service, offer.watch_run, offer.runs_dir)
+        watch.start()
+    for reference in offer.policies:
+        service.add(served_policy(reference, offer))
+    for reference, take in ((offer.canary, "canary"), (offer.shadow, "shadow")):
+        if reference is None:
+            continue
+        served = served_policy(reference, offer)
+        first = service.policies(served.spec.id).policies[0].identity.name
+        if take == "canary":
+            service.try_out(served, first, CanaryRule(share=offer.canary_share))
+        else:
+            service.shadow(served, first)
+    return watch
+
+
+async def serve(
+    offer: Offer,
+    door: Any,
+    told: Callable[[str], None] = lambda _: None,
+    opened: Callable[[Any], None] = lambda _: None,
+) -> None:
+    """Serves until SIGTERM or Ctrl+C, then ends in order. `door` are the ServerSettings; `told` hears sentences for
+    people, `opened` gets the server once it is ready."""
+    from jimbot.services.grpc_server import DecisionServer
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    service = DecisionService(offer.service)
+    closing: list[Callable[[], None]] = []
+    if offer.log is not None:
+        log = DecisionLog(offer.log, bodies=offer.log_bodies)
+        service.listeners.append(log)
+        closing.append(log.close)
+    if offer.traces:
+        from jimbot.services.tracing import Tracing
+
+        tracing = Tracing()
+        service.listeners.append(tracing)
+        closing.append(tracing.close)
+    server = DecisionServer(service, door)
+    await server.start()
+    try:
+        watch = await asyncio.to_thread(load, service, offer)
+        if watch is not None:
+            closing.insert(0, watch.close)
+        if offer.metrics_port is not None:
+            port, close = open_metrics(service, door.host, offer.metrics_port)
+            closing.append(close)
+            told(f"Figures: http://{door.host}:{port}/metrics")
+        await server.ready()
+        for about in service.policies().policies:
+            told(f"{about.identity.game}/{about.identity.name}: step {about.identity.version}, {about.status}")
+        told(f"Listening on {server.address}. Ask: jimbot ask FILE.json --address {server.address}")
+        opened(server)
+        await stop.wait()
+        told("Stopping: no new work; what was taken is finished.")
+    finally:
+        await server.stop()
+        for close in closing:
+            await asyncio.to_thread(close)

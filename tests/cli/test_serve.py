@@ -1,0 +1,109 @@
+"""`jimbot serve` and `jimbot ask` as they are typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jimbot.cli.main import run
+from tests.services.asking import GAME, LEGAL, OBSERVATION, Scripted, serve, service_of, shipped
+
+pytest.importorskip("grpc")
+
+from tests.services.running import running
+
+QUESTION = {"game": GAME, "observation": OBSERVATION[3].tolist(), "legal_mask": LEGAL[3].tolist()}
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with running(service_of(shipped(), serve(Scripted()))) as opened:
+        yield opened.address
+
+
+def ask(tmp_path: Path, question: Any, address: str, *flags: str) -> int:
+    file = tmp_path / "question.json"
+    file.write_text(question if isinstance(question, str) else json.dumps(question))
+    return run(["ask", str(file), "--address", address, *flags])
+
+
+def test_an_answer_is_shown_and_printed_as_json(tmp_path: Path, address: str, capsys: Any) -> None:
+    assert ask(tmp_path, QUESTION, address) == 0
+    shown = capsys.readouterr().out
+    assert "confidence" in shown
+    assert "hackmatrix/shipped" in shown
+    assert ask(tmp_path, QUESTION, address, "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["selected_action"]["label"] in shown
+    assert (answer["fallback"], answer["used_llm"]) == ("none", False)
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("{", "is not JSON"),
+        ({"game": GAME}, "exactly one state"),
+        ({"game": GAME, "stat": {}}, "Did you mean 'state'"),
+        ({**QUESTION, "seed": "lucky"}, "does not make a request"),
+        ({**QUESTION, "snapshot": "x.npz"}, "exactly one state"),
+    ],
+)
+def test_bad_questions_are_one_sentence(
+    tmp_path: Path, address: str, capsys: Any, question: Any, sentence: str
+) -> None:
+    assert ask(tmp_path, question, address) == 2
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert "Traceback" not in told
+
+
+def test_a_refusal_is_one_sentence_too(tmp_path: Path, address: str, capsys: Any) -> None:
+    assert ask(tmp_path, {**QUESTION, "game": "hackmatri"}, address) == 1
+    assert "Did you mean 'hackmatrix'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        ([], "Nothing to serve"),
+        ([GAME, "--host", "0.0.0.0"], "can be reached by other machines"),
+        ([GAME, "--fallback", "hope"], "fallback is 'hope'"),
+        ([GAME, "--tls-cert", "x"], "belong together"),
+        (["no-such-run"], "no-such-run"),
+    ],
+)
+def test_wrong_use_of_serve_is_one_sentence(capsys: Any, flags: list[str], sentence: str) -> None:
+    assert run(["serve", "--port", "0", *flags]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_serve_answers_and_ends_in_order_on_sigterm(tmp_path: Path) -> None:
+    """A real process: ready, asked, told to stop, exit code 0, the log complete."""
+    log = tmp_path / "decisions.jsonl"
+    command = [sys.executable, "-m", "jimbot", "serve", GAME, "--port", "0", "--log", str(log), "--metrics-port", "0"]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    assert server.stderr is not None
+    try:
+        told: list[str] = []
+        for line in server.stderr:
+            told.append(line)
+            if found := re.search(r"Listening on (\S+)\.", line):
+                break
+        else:
+            pytest.fail("".join(told))
+        assert ask(tmp_path, {**QUESTION, "request_id": "over the wire"}, found[1], "--json") == 0
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) == 0, "".join(told) + server.stderr.read()
+    finally:
+        server.kill()
+        server.stderr.close()
+    assert json.loads(log.read_text().splitlines()[-1])["request"] == "over the wire"

@@ -1,0 +1,87 @@
+"""Clones of other projects: what fits is copied, what does not is listed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jimbot.errors import CheckpointError
+from jimbot.games.contract import game_entry
+from jimbot.training.framework import create_trainer
+from jimbot.training.init_policy import filled, fitting_params
+from tests.training.small import SMALL
+
+torch = pytest.importorskip("torch")
+
+OBSERVED, HIDDEN = game_entry("probe").spec.observation.size, SMALL["hidden_dim"]
+ACTIONS = game_entry("probe").spec.actions.size
+
+
+def state_dict(actions: int = ACTIONS, hidden: int = HIDDEN, observed: int = OBSERVED) -> Any:
+    """As a model with a stack of layers and two heads is saved by torch."""
+    torch.manual_seed(0)
+    Linear = torch.nn.Linear  # noqa: N806 - torch's name
+    model = torch.nn.ModuleDict({
+        "ff_stack": torch.nn.Sequential(Linear(observed, hidden), torch.nn.ReLU(), Linear(hidden, hidden)),
+        "action_head": torch.nn.Linear(hidden, actions),
+        "win_head": torch.nn.Linear(hidden, 1),
+        "norm": torch.nn.LayerNorm(hidden),
+    })  # fmt: skip
+    return model.state_dict()
+
+
+def saved(path: Path, tensors: Any) -> Path:
+    torch.save(tensors, path)
+    return path
+
+
+def test_a_run_begins_with_what_fits_and_says_what_does_not(tmp_path: Path) -> None:
+    theirs = state_dict(actions=ACTIONS - 8)
+    path = saved(tmp_path / "clone.pt", theirs)
+    trainer: Any = create_trainer("probe", SMALL | {"network": "mlp", "bc_model": str(path)}, root=tmp_path)
+    ours, told = trainer._params(), trainer.start_from_clone(path)
+    trainer.close()
+    head = theirs["action_head.weight"].numpy().T
+    np.testing.assert_array_equal(ours["policy.weight"][:, : ACTIONS - 8], head)
+    np.testing.assert_array_equal(ours["policy.bias"][: ACTIONS - 8], theirs["action_head.bias"].numpy())
+    np.testing.assert_array_equal(ours["trunk_0.weight"], theirs["ff_stack.0.weight"].numpy().T)
+    assert not np.allclose(ours["value.weight"], theirs["win_head.weight"].numpy().T), "the critic starts fresh"
+    assert told == (
+        f"Loaded from {path}: ff_stack.0 → trunk_0, ff_stack.2 → trunk_1, action_head → policy. Fresh: all else. "
+        "Left alone: win_head (the value head starts fresh), norm.weight (no dense layer), norm.bias (no dense layer)."
+    )
+
+
+def test_a_stack_for_another_observation_is_listed_and_the_head_still_taken() -> None:
+    fitting = _fitting(state_dict(observed=77))
+    assert list(fitting.params) == ["trunk_1.weight", "trunk_1.bias", "policy.weight", "policy.bias"]
+    assert f"ff_stack.0 (77, {HIDDEN}) (here trunk_0 is ({OBSERVED}, {HIDDEN}))" in fitting.told
+
+
+@pytest.mark.parametrize("wrong", [{"hidden": 16}, {"actions": ACTIONS + 1}])
+def test_a_head_of_another_width_or_with_more_actions_is_one_sentence(wrong: dict[str, int]) -> None:
+    with pytest.raises(CheckpointError, match=r"Nothing of the policy of clone .* fits .* action_head .* --hidden-dim"):
+        _fitting(state_dict(**wrong))
+
+
+def test_what_is_no_state_dict_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "clone.pt"
+    path.write_bytes(b"not a zip")
+    with pytest.raises(CheckpointError, match="not a file of plain tensors"):
+        fitting_params(path, game_entry("probe").spec, {})
+
+
+def test_a_smaller_array_fills_the_leading_part() -> None:
+    assert filled(np.zeros((2, 3)), np.ones((2, 2))).tolist() == [[1, 1, 0], [1, 1, 0]]
+    assert filled(np.zeros(2), None).tolist() == [0, 0]
+
+
+def _fitting(tensors: Any) -> Any:
+    from jimbot.policies.networks import describe_network
+    from jimbot.training.init_policy import _fitting_of_others
+
+    network = describe_network(game_entry("probe").spec, "mlp", hidden_dim=HIDDEN, num_layers=2)
+    return _fitting_of_others("clone.pt", {name: value.numpy() for name, value in tensors.items()}, network)
