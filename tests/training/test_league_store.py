@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jimbot.errors import CheckpointError, JimbotError
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.scripted import RandomPolicy
-from jimbot.training.framework import learner_class
+from jimbot.training.framework import create_trainer, learner_class
 from jimbot.training.jax_ppo.program import network_for
 from jimbot.training.league.opponents import MOST_PAST_SELVES, League, Member, Seats
 from jimbot.training.league.store import league_state, open_league, past_self, plays_league, restore_league
+from jimbot.training.session.session import JUDGED_RETURN, TRAINED_RETURN
 from jimbot.training.settings.layers import resolve_settings
 from jimbot.training.settings.record import load_settings
 from tests.envs.duel import SPEC, Duel
-from tests.training.small import small_settings
+from tests.training.small import SMALL, small_settings
 
 GAMES = 12
 
@@ -100,6 +102,24 @@ def test_fewer_games_keep_their_seats() -> None:
 def test_a_checkpoint_without_a_league_is_told() -> None:
     with pytest.raises(CheckpointError, match="no league"):
         restore_league(seated(1), {}, "probe")
+
+
+def test_the_best_of_a_judged_run_is_chosen_by_judged_games(tmp_path: Path) -> None:
+    """Training return rises while the judged one falls: where a run is judged, the first checkpoint stays the best."""
+    best = {}
+    for metric in (TRAINED_RETURN, JUDGED_RETURN):
+        trainer = create_trainer("probe", SMALL | {"run_name": metric.partition("/")[0]}, root=tmp_path)
+        trainer.session.judge_by(metric)
+        trainer.create_model()
+        for trained, judged in ((1.0, 0.5), (2.0, 0.25)):
+            trainer.session.latest_metrics = {TRAINED_RETURN: trained}
+            trainer.session.evaluated(int(trained), judged, 0.0)
+            assert trainer.session.judged(int(trained))
+            trainer.state = trainer.state._replace(update=jnp.int32(trained))  # ty: ignore[missing-attribute]
+            path = trainer.save_model()
+        best[metric] = trainer.session.store.best() == path
+        trainer.close()
+    assert best == {TRAINED_RETURN: True, JUDGED_RETURN: False}
 
 
 def test_members_come_from_the_settings(tmp_path: Path) -> None:

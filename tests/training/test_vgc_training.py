@@ -12,6 +12,7 @@ import pytest
 from jimbot.cli.main import run
 from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
 from jimbot.training.framework import create_trainer
+from jimbot.training.jax_ppo import trainer as trainer_module
 from jimbot.training.jax_ppo.trainer import JaxPPOTrainer
 
 BATTLES, STEPS = 4, 6
@@ -22,6 +23,11 @@ TINY: dict[str, Any] = {  # a network that compiles in a moment
     "league_members": ["random", "max_damage"],
 }
 UPDATE = BATTLES * STEPS
+
+
+@pytest.fixture(autouse=True)
+def few_judged_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainer_module, "JUDGED_GAMES", 2)
 
 
 def train(root: Path, updates: int, **changes: Any) -> JaxPPOTrainer:
@@ -41,6 +47,9 @@ def test_a_league_run_resumes_exactly(tmp_path: Path) -> None:
     assert parts.seats is not None
     assert [m.name for m in parts.seats.league.members] == [m.name for m in whole.seats.league.members]
     assert parts.seats.league.metrics() == whole.seats.league.metrics()
+    best = whole.session.store.best()
+    assert best is not None
+    assert "eval/mean_return" in load_checkpoint(best).manifest.metrics, "the best of a league is judged, not trained"
     whole.close()
     parts.close()
 

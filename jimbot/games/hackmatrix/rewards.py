@@ -51,7 +51,8 @@ def reward_terms(before: State, after: State, events: Events, settings: spec.Set
         return jnp.asarray(value).astype(jnp.float32)
 
     stage_reward = jnp.asarray((*STAGE_REWARD, settings.last_stage_reward), jnp.float32)[before.stage - 1]
-    new_distance = jnp.where(completed, 0, events.new_distance)
+    closer = events.old_distance - jnp.where(completed, 0, events.new_distance)
+    closer = closer if settings.distance_is_signed else jnp.maximum(0, closer)
     cell = Entity.cell.of(after.entities)
     from_siphon = (Entity.kind.of(after.entities) == ENEMY) & Entity.siphon.is_set(after.entities)
     killer_beside = (from_siphon & bit(after.player).beside().has(cell)).any(0)
@@ -63,7 +64,7 @@ def reward_terms(before: State, after: State, events: Events, settings: spec.Set
         "score_gain": SCORE_WEIGHT * number(after.score - before.score),
         "kills": KILL * number(events.kills),
         "data_siphon": PICKUP * number(events.picked_up),
-        "distance_shaping": DISTANCE_WEIGHT * number(jnp.where(died, 0, events.old_distance - new_distance)),
+        "distance_shaping": DISTANCE_WEIGHT * number(jnp.where(died, 0, closer)),
         "victory": jnp.where(won, VICTORY + VICTORY_PER_POINT * number(after.score), 0.0),
         "death_penalty": jnp.where(died, jnp.asarray(_DEATH)[after.stage - 1], 0.0),
         "resource_gain": RESOURCE_WEIGHT * (purse - old_purse),

@@ -77,6 +77,8 @@ class Settings:
 
     step_penalty: float
     """Added to the reward on every step."""
+    distance_is_signed: bool
+    """Whether a step away from the exit costs what a step towards it pays, or nothing."""
     siphon_quality_sign: float
     """−1 makes a suboptimal siphon cost, +1 makes it pay (as in the original game)."""
     last_stage_reward: float
@@ -92,8 +94,8 @@ class Settings:
 
 
 PROFILES = {
-    "training": Settings(-0.01, -1.0, 100.0, 4, False, 2000, False),
-    "reference": Settings(0.0, 1.0, 64.0, 8, True, 0, True),
+    "training": Settings(-0.01, False, -1.0, 100.0, 4, False, 2000, False),
+    "reference": Settings(0.0, True, 1.0, 64.0, 8, True, 0, True),
 }
 
 

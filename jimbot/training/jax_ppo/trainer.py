@@ -41,12 +41,13 @@ from jimbot.training.memory.relief import MOST_PIECES
 from jimbot.training.running_statistics import Moments, moments_of
 from jimbot.training.session.compile_cache import use_compile_cache
 from jimbot.training.session.log_rows import Measures
-from jimbot.training.session.session import Session, TrainResult
+from jimbot.training.session.session import JUDGED_RETURN, Session, TrainResult
 from jimbot.training.settings.record import TrainSettings
 
 LEARNER, ALGORITHM = "jax", "PPO"
 _log = logging.getLogger("jimbot.training.jax")
 EXPERIENCE = "experience"  # folder of a run with `share: file_system`
+JUDGED_GAMES = 100  # before a checkpoint of a league, which they may make the best
 PER_ROW = ("tally", "rows")  # parts of TrainState with one entry per row of the game
 _GAME_PREFIX = "game/"  # of a host-stepped game's snapshot inside a checkpoint's state
 _LEAGUE_PREFIX = "league/"
@@ -69,6 +70,7 @@ class JaxPPOTrainer(RLTrainer):
         self.seats: Seats | None = None
         if league is not None and isinstance(self.game, BatchGame) and self.spec.players > 1:
             self.seats = Seats(self.game, league, settings.seed)
+            session.judge_by(JUDGED_RETURN)  # against a league that gets stronger, a better policy may score less
         self.state: TrainState | None = None
         self.growth = Growth()
         self._update: Any
@@ -159,6 +161,8 @@ class JaxPPOTrainer(RLTrainer):
         return with_metadata(model, self._manifest())
 
     def save_model(self) -> Path:
+        if self.seats is not None and not self.session.judged(self.step):
+            self.session.evaluated(self.step, *self.evaluate(JUDGED_GAMES, bank="validation"))
         live, kept = self._live(), None
         if self.games_kept is not None:
             kept = np.arange(self.games_kept * self.spec.players)

@@ -32,6 +32,7 @@ from jimbot.training.session.interrupts import StopRequest, stop_requests
 from jimbot.training.session.screen import TrainingView
 from jimbot.training.settings.record import RunSettings, TrainSettings
 
+TRAINED_RETURN, JUDGED_RETURN = "train/mean_episode_return", "eval/mean_return"
 TURN_SECONDS = 600.0  # an update that compiles takes minutes
 
 
@@ -68,7 +69,7 @@ class Session:
         self._evaluated: dict[str, float] = {}  # waits for the next log row
         self._aside: dict[str, float] = {}  # seconds since the last log row that were not spent learning, by phase
         self._first_phase = ""  # what the first update also does, until it is over
-        self._best = self._best_so_far()
+        self.judge_by(TRAINED_RETURN)
 
     @classmethod
     def open(cls, settings: RunSettings, root: Path = Path("runs"), fresh: bool = False, quiet: bool = False) -> Self:
@@ -221,7 +222,16 @@ class Session:
     def evaluated(self, step: int, mean: float, spread: float) -> None:
         """The return on validation games; part of the next log row."""
         self._evaluated_step = step
-        self._evaluated = {"eval/mean_return": mean, "eval/std_return": spread}
+        self._evaluated = {JUDGED_RETURN: mean, "eval/std_return": spread}
+        self.latest_metrics = self.latest_metrics | self._evaluated
+
+    def judge_by(self, metric: str) -> None:
+        """From now on the best checkpoint is the one with the highest of this metric."""
+        self._judged_by, self._best = metric, self._best_so_far(metric)
+
+    def judged(self, step: int) -> bool:
+        """Whether validation games have been played at this step."""
+        return self._evaluated_step == step and JUDGED_RETURN in self.latest_metrics
 
     def checkpoint_due(self, step: int) -> bool:
         if self.settings.saving.save_interval is not None:
@@ -231,7 +241,7 @@ class Session:
     def saved(self, step: int, path: Path) -> None:
         """Called by the trainer after each checkpoint: keeps `best` and the clock."""
         self._saved_at, self._saved_step = time.monotonic(), step
-        score = self.latest_metrics.get("train/mean_episode_return")
+        score = self.latest_metrics.get(self._judged_by)
         is_best = score is not None and (self._best is None or score > self._best)
         if is_best:
             self._best = score
@@ -261,9 +271,9 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _best_so_far(self) -> float | None:
+    def _best_so_far(self, metric: str) -> float | None:
         best = self.store.best()
-        return load_checkpoint(best).manifest.metrics.get("train/mean_episode_return") if best else None
+        return load_checkpoint(best).manifest.metrics.get(metric) if best else None
 
     def _note_request(self) -> None:
         self.view.note("Finishing this update and saving (Ctrl+C again to quit without saving)…")

@@ -203,7 +203,8 @@ class Reference:
         rewards["siphon_quality"] = (-1 if self.training else 1) * 0.5 * 0.05 * missed
         rewards["program_waste"] = -0.3 if action == 5 + PROGRAMS.index("RESET") and before["hp"] == 2 else 0.0
         new_distance = 0 if self.completed else self.exit_distance()
-        rewards["distance_shaping"] = 0.0 if died else 0.05 * (old_distance - new_distance)
+        closer = old_distance - new_distance
+        rewards["distance_shaping"] = 0.0 if died else 0.05 * (max(0, closer) if self.training else closer)
         if self.completed:
             rewards["stage_completion"] = STAGE_REWARDS[stage - 1] if stage < 8 or self.training else 64.0
             rewards["resource_holding"] = 0.01 * purse

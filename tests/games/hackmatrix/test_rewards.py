@@ -93,7 +93,8 @@ def test_a_pickup_pays_one_but_siphon_plus_does_not() -> None:
 def test_distance_is_measured_around_blocks_and_crash_can_shorten_it() -> None:
     nearer, farther = play_all([(make_state(player=(2, 2)), "up"), (make_state(player=(2, 2)), "down")])
     assert nearer.rewards["distance_shaping"] == pytest.approx(0.05)
-    assert farther.rewards["distance_shaping"] == pytest.approx(-0.05)
+    assert farther.rewards["distance_shaping"] == 0, "only coming closer pays in training"
+    assert reference("down", player=(2, 2)).rewards["distance_shaping"] == pytest.approx(-0.05)
     wall = [data(row, 1, 1) for row in range(5)]
     opened = play(
         make_state(player=(0, 0), exit=(0, 5), blocks=wall, owned_programs=["CRASH"], credits=3, energy=2), "CRASH"
@@ -114,8 +115,9 @@ def test_a_detour_in_the_reference_profile_pays_nothing() -> None:
 def test_an_unreachable_exit_counts_as_distance_zero() -> None:
     wall = [data(row, 3, 1) for row in range(6)]
     assert play(make_state(player=(2, 1), blocks=wall), "up").rewards["distance_shaping"] == 0
-    opened = make_state(player=(2, 2), blocks=wall, owned_programs=["CRASH"], credits=3, energy=2)
-    assert play(opened, "CRASH").rewards["distance_shaping"] == pytest.approx(0.05 * (0 - 6))
+    opened = {"player": (2, 2), "blocks": wall, "owned_programs": ["CRASH"], "credits": 3, "energy": 2}
+    assert play(make_state(**opened), "CRASH").rewards["distance_shaping"] == 0
+    assert reference("CRASH", **opened).rewards["distance_shaping"] == pytest.approx(0.05 * (0 - 6))
 
 
 def test_holding_resources_pays_on_completion_and_victory() -> None:
