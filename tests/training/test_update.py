@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
 import jax
@@ -10,7 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jimbot.errors import UnknownNameError
+from jimbot.games.spec import ActionBlock, ActionSpec
 from jimbot.policies import masking
+from jimbot.training.jax_ppo.entropy import blocks_of, entropy
 from jimbot.training.jax_ppo.gradients import NOISE, SIGNAL, signal_and_noise
 from jimbot.training.jax_ppo.program import loss_settings
 from jimbot.training.jax_ppo.rollout import Rollout
@@ -137,6 +141,22 @@ def learning(**changes: float) -> Callable[[Rollout], dict[str, np.ndarray]]:
 def learned(rollout: Rollout, **changes: float) -> dict[str, np.ndarray]:
     """The parameters after one update."""
     return {name: np.asarray(value) for name, value in learning(**changes)(rollout).items()}
+
+
+def test_entropy_by_blocks_weighs_only_what_is_chosen_inside_them() -> None:
+    """Two blocks, one twice as likely: ln 3 - ⅔ ln 2 between them, ln 2 and ln 4 inside."""
+    actions = ActionSpec((ActionBlock("few", ("a", "b")), ActionBlock("many", ("c", "d", "e", "f", "illegal"))))
+    spec = replace(probe_parts()[2].spec, actions=actions)
+    mask = np.array([[True] * 6 + [False]])
+    chance = np.array([[1 / 3, 1 / 3, 1 / 12, 1 / 12, 1 / 12, 1 / 12, 1]])
+    log_probability = masking.log_probabilities(jnp.log(jnp.asarray(chance, jnp.float32)), mask)
+    between = np.log(3) - 2 / 3 * np.log(2)
+    for factors in ({}, {"many": 0.25}, {"few": 3.0, "many": 0.0}):
+        found = entropy(log_probability, jnp.asarray(mask), blocks_of(spec, factors))
+        inside = factors.get("few", 1) * 2 / 3 * np.log(2) + factors.get("many", 1) * 1 / 3 * np.log(4)
+        assert float(found[0]) == pytest.approx(between + inside, rel=1e-5)
+    with pytest.raises(UnknownNameError, match="'meny'"):
+        blocks_of(spec, {"meny": 2.0})
 
 
 def probe_rollout(rng: np.random.Generator) -> Rollout:

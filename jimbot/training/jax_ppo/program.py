@@ -22,6 +22,7 @@ from jimbot.games.contract import BatchGame, FunctionalGame
 from jimbot.games.spec import GameSpec
 from jimbot.policies.jax_networks import JaxNetwork, Params, make_network
 from jimbot.policies.networks import describe_network
+from jimbot.training.jax_ppo.entropy import blocks_of
 from jimbot.training.jax_ppo.guidance import guidance
 from jimbot.training.jax_ppo.normalising import Statistics, initial_statistics, with_observations, with_rewards
 from jimbot.training.jax_ppo.rollout import (
@@ -62,8 +63,10 @@ class UpdateResult(NamedTuple):
     measured: Measured
 
 
-def loss_settings(settings: TrainSettings) -> LossSettings:
-    return LossSettings(*(settings[name] for name in LossSettings._fields))
+def loss_settings(settings: TrainSettings, spec: GameSpec | None = None) -> LossSettings:
+    """What of the settings shapes learning; `spec` is needed only where blocks of actions are named."""
+    numbers = {name: settings[name] for name in LossSettings._fields if name != "blocks"}
+    return LossSettings(**numbers, blocks=None if spec is None else blocks_of(spec, settings.ppo.ent_blocks))
 
 
 def network_for(settings: RunSettings, spec: Any) -> JaxNetwork:
@@ -126,7 +129,7 @@ def learned(
     guide = guidance(settings, state.params, state.reference, state.update)
     key = phase_key(state.key, state.update, SHUFFLE)
     params, optimiser, metrics = learn(
-        network, loss_settings(settings), state.params, state.optimiser, rollout, lr, key, guide
+        network, loss_settings(settings, spec), state.params, state.optimiser, rollout, lr, key, guide
     )
     statistics, params = with_observations(settings, spec, statistics, rollout, state.update, params)
     following = state._replace(params=params, optimiser=optimiser, statistics=statistics, update=state.update + 1)

@@ -24,6 +24,7 @@ from jimbot.runs.files import remove_directory
 from jimbot.training.environments.given import has_curriculum, training_game, training_options
 from jimbot.training.framework import Callback, RLTrainer, plain_callback
 from jimbot.training.init_policy import check_network, filled, fitting_params, start_of
+from jimbot.training.jax_ppo.entropy import blocks_of
 from jimbot.training.jax_ppo.gradients import NOISE, SIGNAL
 from jimbot.training.jax_ppo.growth import Growth, grown, growth_from
 from jimbot.training.jax_ppo.phases import fused_phase_seconds
@@ -71,6 +72,7 @@ class JaxPPOTrainer(RLTrainer):
         if league is not None and isinstance(self.game, BatchGame) and self.spec.players > 1:
             self.seats = Seats(self.game, league, settings.seed)
             session.judge_by(JUDGED_RETURN)  # against a league that gets stronger, a better policy may score less
+        blocks_of(self.spec, settings.ppo.ent_blocks)  # says at once which block there is not
         self.state: TrainState | None = None
         self.growth = Growth()
         self._update: Any

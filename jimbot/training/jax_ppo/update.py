@@ -15,6 +15,8 @@ import optax
 
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
+from jimbot.training.jax_ppo.entropy import Blocks
+from jimbot.training.jax_ppo.entropy import entropy as entropy_of
 from jimbot.training.jax_ppo.gradients import gradient_of, policy_part, product, signal_and_noise
 from jimbot.training.jax_ppo.guidance import Guidance, divergence, only_what_learns, with_reference
 from jimbot.training.jax_ppo.passes import run_passes, shuffled
@@ -39,6 +41,7 @@ class LossSettings(NamedTuple):
     target_kl: float = 0.0
     forced_every: int = 1
     clip_value: float = 0.0
+    blocks: Blocks | None = None  # of actions whose entropy counts by a factor of its own; None: all the same
 
 
 class LossParts(NamedTuple):
@@ -158,7 +161,7 @@ def ppo_loss(
     clipped = jnp.clip(ratio, 1 - settings.clip_eps, 1 + settings.clip_eps)
     pg_loss = -mean(jnp.minimum(ratio * batch.advantage, clipped * batch.advantage), batch.acts)
     value_loss = 0.5 * mean(value_error(value, batch, settings.clip_value), batch.counts)
-    entropy = mean(masking.entropy(log_probabilities, batch.legal_mask), batch.acts)
+    entropy = mean(entropy_of(log_probabilities, batch.legal_mask, settings.blocks), batch.acts)
     loss = pg_loss + settings.vf_coef * value_loss - settings.ent_coef * entropy
     init_kl = None
     if guide is not None and guide.pull is not None and batch.reference is not None:

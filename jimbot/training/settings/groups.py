@@ -26,6 +26,10 @@ class PPOSettings(Group):
     lr: float = Field(2.5e-4, gt=0, description="Learning rate (Adam).")
     anneal_lr: bool = Field(False, description="Lower the learning rate linearly to 0 at total-timesteps.")
     ent_coef: float = Field(0.01, ge=0, description="Weight of the entropy bonus.")
+    ent_blocks: dict[str, float] = Field(
+        default_factory=dict,
+        description="{block of actions: factor} of the entropy inside it: {play: 0.5}.",
+    )
     vf_coef: float = Field(0.5, ge=0, description="Weight of the value loss.")
     gae_lambda: float = Field(0.95, ge=0, le=1, description="Lambda of generalised advantage estimation.")
     clip_eps: float = Field(0.2, gt=0, description="PPO clip range of the probability ratio.")
