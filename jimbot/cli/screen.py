@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
 
     from jimbot.games import BatchGame, GameSpec
     from jimbot.games.contract import GameEntry
@@ -22,6 +24,32 @@ def board(entry: GameEntry, game: BatchGame, row: int = 0) -> RenderableType:
     if entry.render is not None:
         return entry.render(game, row)
     return Panel(Text(game.describe(row)), title=entry.spec.id, expand=False)
+
+
+def in_words(game: BatchGame, row: int = 0) -> RenderableType:
+    """The same in words, for terminals that are too small for the drawing."""
+    from rich.text import Text
+
+    return Text(game.describe(row))
+
+
+def height(console: Console, part: RenderableType) -> int:
+    return len(console.render_lines(part, pad=False))
+
+
+@dataclass(frozen=True)
+class Cropped:
+    """The first lines of a picture."""
+
+    part: RenderableType
+    rows: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
+        from rich.segment import Segment
+
+        for line in console.render_lines(self.part, options, pad=False)[: max(1, self.rows)]:
+            yield from line
+            yield Segment.line()
 
 
 def chances(

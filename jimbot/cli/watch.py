@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 DEFAULT_GAME = "hackmatrix"
 FASTEST, SLOWEST = 1000.0, 0.1  # steps per second that + and − can reach
+FEW_CHANCES = 4  # actions shown where there is little room
 KEYS = "space pause and step · enter go on · + − speed · q quit"
 EPILOG = """Examples:
 
@@ -301,15 +302,34 @@ class Watcher:
             (f"  {self.choice.game}  seed {self._named(seed)}  game {self.episode}  turn {self.turns}  ", "dim"),
             (f"return {self.total:+.2f}", "bold"),
         )
+        foot = Text(f"{self.pace} · {KEYS}" if self.pace.on_terminal else "", style="dim")
+        body = self._body(
+            game, decision, self.console.height - 1 - screen.height(self.console, Group(head, self.last, foot))
+        )
+        return Group(head, body, self.last, foot)
+
+    def _body(self, game: BatchGame, decision: Decision, rows: int) -> RenderableType:
+        """The board and what the policy would do. On a terminal it has so many rows and no more: where the drawing does
+        not fit, the game is told in words."""
+        from rich.console import Group
+
+        board = screen.board(self.choice.entry, game)
+        whole = screen.beside(self.console, board, self._chances_of(game, decision))
+        if not self.pace.on_terminal or screen.height(self.console, whole) <= rows:
+            return whole
+        chances = self._chances_of(game, decision, FEW_CHANCES)
+        left = rows - screen.height(self.console, chances)
+        if screen.height(self.console, board) > left:
+            board = screen.in_words(game)
+        return Group(screen.Cropped(board, left), chances)
+
+    def _chances_of(self, game: BatchGame, decision: Decision, top: int = 6) -> RenderableType:
         has_value = self.choice.manifest is not None  # scripted policies have no opinion
-        chances = screen.chances(
+        return screen.chances(
             game,
             decision.probabilities[0],
             int(decision.actions[0]),
             float(decision.values[0]) if has_value else None,
             steady=self.pace.on_terminal,
+            top=top,
         )
-        board = screen.board(self.choice.entry, game)
-        body = screen.beside(self.console, board, chances)
-        foot = Text(f"{self.pace} · {KEYS}" if self.pace.on_terminal else "", style="dim")
-        return Group(head, body, self.last, foot)

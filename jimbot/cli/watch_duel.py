@@ -97,15 +97,29 @@ class DuelWatcher(Watcher):
             (f"{names[0]} (one) against {names[1]} (two)", "bold"),
             (f"  {self.choice.game}  seed {self._named(seed)}  game {self.episode}  decision {self.turns + 1}", "dim"),
         )
-        one, two = (self._chances(game, row, decisions[row], names[row]) for row in range(len(SIDES)))
-        board = screen.board(self.choice.entry, game)
         foot = Text(f"{self.pace} · {KEYS}" if self.pace.on_terminal else "", style="dim")
-        parts: list[RenderableType] = [head, board, screen.beside(self.console, one, two)]
-        if self.pace.on_terminal:
-            parts.append(Text("\n".join(self._lines[-MOST_LINES:]), style="dim"))
-        return Group(*parts, foot)
+        board = screen.board(self.choice.entry, game)
+        if not self.pace.on_terminal:
+            return Group(head, board, self._both(game, decisions, names, MOST_CHANCES), foot)
+        left = self.console.height - 1 - screen.height(self.console, Group(head, foot))
+        for top in range(MOST_CHANCES, 0, -1):  # fewer actions before a smaller board
+            both = self._both(game, decisions, names, top)
+            rows = left - screen.height(self.console, both)
+            if screen.height(self.console, board) <= rows:
+                break
+        rows -= min(rows, screen.height(self.console, board))
+        story = Text("\n".join(self._lines[-min(rows, MOST_LINES) :]), style="dim") if rows else Text("")
+        above = screen.Cropped(board, left - screen.height(self.console, both))
+        told = [screen.Cropped(story, rows)] if rows and self._lines else []
+        return Group(head, above, both, *told, foot)
 
-    def _chances(self, game: BatchGame, row: int, decision: Decision | None, name: str) -> RenderableType:
+    def _both(
+        self, game: BatchGame, decisions: list[Decision | None], names: tuple[str, str], top: int
+    ) -> RenderableType:
+        one, two = (self._chances(game, row, decisions[row], names[row], top) for row in range(len(SIDES)))
+        return screen.beside(self.console, one, two)
+
+    def _chances(self, game: BatchGame, row: int, decision: Decision | None, name: str, top: int) -> RenderableType:
         from rich.console import Group
         from rich.panel import Panel
         from rich.text import Text
@@ -120,7 +134,7 @@ class DuelWatcher(Watcher):
             int(decision.actions[0]),
             float(decision.values[0]) if manifest is not None else None,  # scripted players have no opinion
             steady=self.pace.on_terminal,
-            top=MOST_CHANCES,
+            top=top,
             row=row,
         )
         return Panel(Group(body), title=title, expand=False)

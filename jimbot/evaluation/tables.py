@@ -34,12 +34,24 @@ def evaluation_tables(judged: Evaluation) -> RenderableType:
         for name, counts in judged.distributions.items()
         if name != judged.spec.ladder and len(counts) <= _MOST_SHOWN
     ]
-    parts: list[RenderableType] = [title, _figures(judged)]
+    parts: list[RenderableType] = [title, _headline(judged), _figures(judged)]
     if judged.ladder:
         parts.append(_ladder(judged))
     if distributions:
         parts.append(Columns(distributions, padding=(0, 4)))
     return Group(*parts, *_sentences(judged))
+
+
+def _headline(judged: Evaluation) -> str:
+    """What most people ask for, in one line: wins, how far it came, the return."""
+    found = []
+    if judged.win_rate is not None:
+        found.append(f"wins [bold]{judged.win_rate.mean:.1%}[/] ({_share_span(judged.win_rate)})")
+    if judged.spec.ladder:
+        reached = judged.stats[judged.spec.ladder]
+        found.append(f"{judged.spec.ladder.replace('_', ' ')} [bold]{reached.mean:.1f}[/] ({_span(reached)})")
+    found.append(f"return [bold]{judged.mean_return.mean:.2f}[/] ({_span(judged.mean_return)})")
+    return ", ".join(found)
 
 
 def _figures(judged: Evaluation) -> Table:

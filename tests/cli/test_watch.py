@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import subprocess
 import sys
 import termios
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
+from rich.console import Console
+from rich.text import Text
 
 from jimbot.cli import screen
 from jimbot.cli.choice import newest_checkpoint
 from jimbot.cli.keys import Keyboard
-from jimbot.cli.watch import Pace, _seeds
+from jimbot.cli.watch import Pace, Watcher, _seeds
 from jimbot.errors import CheckpointError
+from jimbot.games import make
 from jimbot.games.seeds import bank_of
+from jimbot.policies.players import Player, find_player
 from jimbot.runs import find_checkpoint
 from tests.cli.making import save_perfect
 
@@ -278,3 +285,23 @@ def test_opponents_are_for_games_of_two(jimbot) -> None:
         assert code == 2
         assert word in err
         assert len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 35), (60, 16)])
+def test_a_live_picture_fits_the_terminal_with_actions_value_and_keys(home: Path, width: int, height: int) -> None:
+    def load() -> Player:
+        return find_player("perfect", options={"horizon": 8})
+
+    watcher = Watcher(load, False, Pace(4.0, False, True), False)
+    watcher.console = Console(width=width, height=height, file=io.StringIO(), record=True, force_terminal=True)
+    with closing(make("probe", 1)) as game:
+        game.reset(np.array([7], np.uint64))
+        decision = watcher.choice.policy.act(game.observation, game.legal_mask, True, np.random.default_rng(0))
+        tall = Text("\n".join(["a very tall board"] * 60))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("jimbot.cli.screen.board", lambda entry, game, row=0: tall)
+            watcher.console.print(watcher.picture(game, decision, 7))
+    shown = watcher.console.export_text()
+    assert len(shown.splitlines()) < height
+    for words in ("▶", "value", "q quit", "legal action"):
+        assert words in shown, words
