@@ -14,7 +14,7 @@ LEARNERS = {  # game: (name, network, width); other games are measured with thei
     "balatro": (("balatro", "auto", 0),),
 }
 COMPARED = ("balatro",)  # learners measured against sb3-contrib's MaskablePPO in the same run
-PARTS = ("learner", "ray", "replay")
+PARTS = ("learner", "ray", "replay", "serve")
 ALL = "all"
 EPILOG = """Examples:
 
@@ -30,6 +30,8 @@ jimbot bench ray --game balatro
 
 jimbot bench replay
 
+jimbot bench serve --game hackmatrix   (decisions for other programs)
+
 jimbot bench all --seconds 20"""
 
 
@@ -38,7 +40,7 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    what: Annotated[str, typer.Argument(help="A game (random play), learner (PPO), ray, replay, or all.")] = "all",
+    what: Annotated[str, typer.Argument(help="A game (random play), learner, ray, replay, serve, or all.")] = "all",
     game: Annotated[str | None, typer.Option(help="Measure the learner on this game only.")] = None,
     seconds: Annotated[float, typer.Option(help="How long each measurement runs.")] = 10.0,
     num_envs: Annotated[int | None, typer.Option(help="Games at once; default 1,024 to play, 256 to learn.")] = None,
@@ -73,6 +75,13 @@ def bench(
         for one in learned:
             terminal.note(f"PPO of RLlib on {one}, and on games of the same shapes that do nothing…")
             results[f"ray_{one}"] = bench_ray(one, seconds, num_envs)
+    if what == "serve":  # not part of all: it starts a server
+        from jimbot.runs.shipped import shipped_games
+        from jimbot.services.benchmarks import bench_serve
+
+        for one in [game] if game else shipped_games():
+            terminal.note(f"The decision service with {one}'s shipped policy…")
+            results[f"serve_{one}"] = bench_serve(one, seconds)
     if what in ("replay", ALL):
         from jimbot.training.replay.benchmarks import bench_replay
 

@@ -77,6 +77,18 @@ class Lane:
     def depth(self) -> int:
         return len(self._queue)
 
+    def require_room(self) -> None:
+        """Refuses where the queue is full, with a hint when to ask again."""
+        if len(self._queue) < self._settings.queue_size:
+            return
+        wait = max(1, round(len(self._queue) * self._milliseconds_per_item))
+        raise RefusedError(
+            Code.RESOURCE_EXHAUSTED,
+            f"{len(self._queue)} requests wait for policy '{self.served.name}' of game '{self.served.spec.id}'; no "
+            f"more are taken. Ask again in {wait} ms.",
+            wait,
+        )
+
     def ask(self, item: Item) -> None:
         """Computes a request for a caller that waits; `item` holds the answer afterwards."""
         item.future = Future()
@@ -136,14 +148,7 @@ class Lane:
         with self._changed:
             if self._closed:
                 raise RefusedError(Code.UNAVAILABLE, "The service is stopping; ask another one.", 1000)
-            if len(self._queue) >= self._settings.queue_size:
-                wait = max(1, round(len(self._queue) * self._milliseconds_per_item))
-                raise RefusedError(
-                    Code.RESOURCE_EXHAUSTED,
-                    f"{len(self._queue)} requests wait for policy '{self.served.name}' of game "
-                    f"'{self.served.spec.id}'; no more are taken. Ask again in {wait} ms.",
-                    wait,
-                )
+            self.require_room()
             self._queue.append(item)
 
     def _wake(self) -> None:

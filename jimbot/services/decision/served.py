@@ -105,5 +105,6 @@ def fault_of(decision: Decision, legal: np.ndarray) -> np.ndarray:
 
 
 def illegal_of(decision: Decision, legal: np.ndarray) -> np.ndarray:
-    """(N,) bool: rows in which an illegal action could be chosen."""
-    return np.where(legal, np.float32(0), decision.probabilities).max(axis=1) > 0
+    """(N,) bool: rows in which an illegal action is chosen, or could be."""
+    possible = np.where(legal, np.float32(0), decision.probabilities).max(axis=1) > 0
+    return possible | ~legal[np.arange(len(legal)), decision.actions]

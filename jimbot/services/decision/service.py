@@ -243,6 +243,8 @@ class DecisionService:
         place = self.find(request.game, request.policy)
         spec = place.served.spec
         check_version(spec, request.game_version)
+        if not self.fallbacks.chain:
+            place.lane.require_room()  # before anything is read: turning away must cost next to nothing
         deadline = self.deadline(request.time_limit_ms, remaining, began)
         choosing = read_choosing(request.choosing)
         sight = place.reader.read(request.game_state)
@@ -397,11 +399,12 @@ class DecisionService:
         assert item.decision is not None
         request = question.request
         probabilities = item.decision.probabilities[0]
-        scripted = not question.choosing.sample and not hasattr(served.policy, "digest")
-        chosen = item.decision.actions[0] if scripted else choose(probabilities, question.choosing, request.request_id)
+        chosen = int(item.decision.actions[0])
+        if question.choosing.sample:
+            chosen = choose(probabilities, question.choosing, request.request_id)
         answer = Answer(request_id=request.request_id, policy=served.identity)
         value, words = item.decision.values[0], question.sight.words
-        fill(answer, served.spec, int(chosen), probabilities, value, question.alternatives, words)
+        fill(answer, served.spec, chosen, probabilities, value, question.alternatives, words)
         answer.strategy_name = strategy_name(answer.policy)
         answer.timing.queue_ms, answer.timing.inference_ms = item.queue_ms, item.inference_ms
         answer.timing.batch_size = item.batch_rows
