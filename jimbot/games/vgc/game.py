@@ -43,6 +43,8 @@ SPEC = GameSpec(
 """With one row per battle, against a scripted opponent."""
 SELF_PLAY_SPEC = replace(SPEC, players=2)
 GROUPS = 2
+MOST_STARTS = 5
+"""Attempts to start a battle whose process dies or hangs each time."""
 EVENTS = ("worker_died", "worker_hung", "worker_replaced", "battles_truncated", "battles_cut_off", "refused_choices")
 """What is counted while battles run; see `VgcGame.events`."""
 
@@ -292,9 +294,15 @@ class VgcGame(BatchGame):
         self._begin({battle: self._following[battle] for battle in lost})
 
     def _begin(self, seeds: dict[int, int]) -> None:
-        """Starts battles; again, where a process dies while it does."""
-        waiting = seeds
+        """Starts battles; again, where a process dies while it does, but not for ever."""
+        waiting, attempts = seeds, 0
         while waiting:
+            if (attempts := attempts + 1) > MOST_STARTS:
+                raise SimulatorError(
+                    f"Battle {min(waiting)} (seed {waiting[min(waiting)]}) could not be started in {MOST_STARTS} "
+                    f"attempts: {self.pool.last_failure or 'its process was lost'}. Check the simulator with: jimbot "
+                    "setup vgc"
+                )
             entries = {
                 battle: beginning(battle, luck.mixed(seed), self._deal(seed)) for battle, seed in waiting.items()
             }

@@ -22,6 +22,7 @@ import numpy as np
 
 from jimbot.errors import SimulatorError, UsageError
 from jimbot.games.vgc import fields, wire
+from jimbot.games.vgc.simulator import last_line
 from jimbot.games.vgc.wire import Kind
 from jimbot.games.vgc.worker import LOT, WorkerProcess, check_greeting
 
@@ -30,6 +31,10 @@ _log = logging.getLogger("jimbot.games.vgc")
 START_SECONDS = 60.0
 """A process loads the game's data in a few seconds; a busy machine gets its time."""
 MOST_FAILED_STARTS = 3
+WHY = {
+    "worker_died": "its process died",
+    "worker_hung": "its process did not answer within {seconds:g} s",
+}
 MAKES_BATTLES = (Kind.START, Kind.RESTORE)
 
 
@@ -70,6 +75,8 @@ class Pool:
         self._tickets = itertools.count(1)
         self._seats = [Seat() for _ in range(workers)]
         self._failed_starts = 0
+        self.last_failure = ""
+        """Why the last process that failed did, in words."""
         self._vocabulary = fields.vocabulary_fingerprint()
         self._processes: list[WorkerProcess] = []
         self._finalizer = weakref.finalize(self, _end_all, self._processes)
@@ -235,7 +242,8 @@ class Pool:
         if process is None:
             return
         ready = process.greeted is not None
-        complaint = "" if ready else process.complaint()
+        complaint = process.complaint()
+        self.last_failure = f"{WHY[reason].format(seconds=self.deadline)} ({last_line(complaint) or 'no reason given'})"
         process.end(kindly=False)
         self._processes.remove(process)
         seat.process = None
@@ -247,7 +255,7 @@ class Pool:
             if self._failed_starts >= MOST_FAILED_STARTS:
                 raise SimulatorError(
                     f"The simulator failed to start {self._failed_starts} times in a row: "
-                    f"{complaint or 'no reason given'}. Check it with: jimbot setup vgc"
+                    f"{last_line(complaint) or 'no reason given'}. Check it with: jimbot setup vgc"
                 )
         self._fill(seat)
         self.events["worker_replaced"] += 1

@@ -102,7 +102,7 @@ def check(node: str, package: Path) -> None:
     except (OSError, ValueError, KeyError, subprocess.TimeoutExpired) as problem:
         raise SimulatorError(f"The simulator in {package} cannot be read or started: {problem}") from problem
     if version != VERSION or done.returncode != 0 or not done.stdout:
-        cause = _last_line(done.stderr) or f"version {version}, format '{_CHECKED_FORMAT}' missing"
+        cause = last_line(done.stderr) or f"version {version}, format '{_CHECKED_FORMAT}' missing"
         raise SimulatorError(f"The simulator in {package} does not work: {cause}. Repeat: jimbot setup vgc --force")
 
 
@@ -152,6 +152,6 @@ def _npm_cause(stderr: str) -> str:
     )
 
 
-def _last_line(text: str) -> str:
+def last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else ""

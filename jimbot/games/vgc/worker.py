@@ -1,7 +1,9 @@
 """One simulator process: starting it, speaking with it without ever blocking on it, and ending it for certain.
 
-Both pipes are non-blocking, so a process that hangs can be noticed while others work. The process has a session of its
-own (Ctrl+C is ours to handle) and leaves when its input ends, so even a killed JimBot leaves none behind.
+Both pipes are non-blocking, so a process that hangs can be noticed while others work. The process has a group of its
+own (Ctrl+C is ours to handle) in our session, and leaves when its input ends, so even a killed JimBot leaves none
+behind. One that is stopped (SIGSTOP) then cannot notice; but a group that loses its last link to its session while a
+member is stopped is sent SIGHUP and SIGCONT by the kernel, which ends it.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
-            start_new_session=True,
+            process_group=0,
             bufsize=0,
         )
         assert self.process.stdin is not None and self.process.stdout is not None  # noqa: PT018 - one fact for the checker

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 import socket
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from jimbot.training.settings.record import TrainSettings
 LEAST_STORE = 80 * 2**20
 """Ray starts with no less."""
 KNOCK_SECONDS = 5.0
+LOOPBACK = "127.0.0.1"
 MOST_OF_DISK = 0.95
 """Ray never fills a disk beyond this share, whatever a run allows."""
 
@@ -53,8 +55,11 @@ class Cluster:
     def _start(self, settings: TrainSettings, spill: Path) -> None:
         check_runners(settings, psutil.cpu_count() or 1)
         spill.mkdir(parents=True, exist_ok=True)
+        listen_on_loopback()
         try:
             ray.init(
+                address="local",  # a new one, whatever else runs here or left its file behind
+                _node_ip_address=LOOPBACK,
                 # The learner lives in this process and takes no CPU of Ray's; runners take one each.
                 num_cpus=max(settings.ray.num_env_runners, psutil.cpu_count() or 1),
                 object_store_memory=object_store(settings),
@@ -81,6 +86,18 @@ class Cluster:
 def shows_details() -> bool:
     """Whether lines of other processes are wanted on this one's terminal."""
     return log_level() < logging.WARNING
+
+
+def listen_on_loopback() -> None:
+    """Keeps a cluster that starts here to this machine.
+
+    Ray turns 127.0.0.1 into the machine's address in the network, so that others may join, unless this switch of its
+    own says that nobody will (meant for macOS and Windows). Its processes read the variable, we have read it already.
+    """
+    from ray._private import ray_constants
+
+    os.environ[ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR] = "0"
+    ray_constants.ENABLE_RAY_CLUSTER = False
 
 
 def object_store(settings: TrainSettings) -> int:

@@ -70,7 +70,9 @@ class RayTrainer(RLTrainer):
         self.cluster = Cluster(settings, session.run.path / SPILL, self._tell)
         self.algorithm: Any = None
         self.updates = 0
-        self.runner_restarts = 0
+        self.runner_restarts = 0  # runners lost so far: Ray starts each anew
+        self._healthy: set[int] = set()
+        self._away = 0  # lost and not yet back
         self._begun = 0  # steps of the run before this algorithm was made
         self._steps = 0  # steps since
         self._learned_at = time.monotonic()
@@ -134,7 +136,7 @@ class RayTrainer(RLTrainer):
         losses = losses_of(result)
         _log.debug("iteration of RLlib up to step %d: %s", self.step, losses)
         self._check_alive(losses)
-        self._count_restarts()
+        self._count_losses()
         self.session.check_finite(losses, self.updates, self.step)
         for phase, seconds in seconds_of(result).items():
             self._seconds[phase] += seconds
@@ -253,12 +255,22 @@ class RayTrainer(RLTrainer):
                 "but its learner reports no loss. Its log files (ray's session directory) say why."
             )
 
-    def _count_restarts(self) -> None:
-        new = self.callbacks.restarts
-        if new:
-            self.callbacks.restarts = 0
-            self.runner_restarts += new
-            self._tell(f"{new} processes that play were lost and started anew; their running games are lost.")
+    def _count_losses(self) -> None:
+        """Says and counts that a runner was lost when that happens, which may be long before it is back."""
+        healthy = set(self._live().env_runner_group.healthy_env_runner_ids())
+        back, self.callbacks.restarts = self.callbacks.restarts, 0
+        gone = len(self._healthy - healthy)
+        unseen = max(0, back - self._away - gone)  # lost and back within one update
+        self._healthy = healthy
+        self._away = max(0, self._away + gone - back)
+        self.runner_restarts += gone + unseen
+        if gone + unseen:
+            self._tell(
+                f"{gone + unseen} of {self.settings.ray.num_env_runners} processes that play were lost; their running "
+                "games are lost, and Ray starts them anew."
+            )
+        if back:
+            self._tell(f"{back} processes that play are back, with new games.")
 
     def _tell(self, sentence: str) -> None:
         self.session.view.note(sentence)

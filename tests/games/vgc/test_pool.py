@@ -16,7 +16,8 @@ from jimbot.errors import SimulatorError, UsageError
 from jimbot.games.checker import random_legal
 from jimbot.games.contract import make
 from jimbot.games.vgc import pool as pools
-from jimbot.games.vgc.game import VgcGame
+from jimbot.games.vgc import wire
+from jimbot.games.vgc.game import MOST_STARTS, VgcGame
 from tests.conftest import REPOSITORY
 
 
@@ -147,6 +148,25 @@ def test_a_worker_that_never_starts_is_an_error_with_its_reason(monkeypatch: pyt
         build(2)
 
 
+def test_battles_that_cannot_be_started_are_given_up_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = build(2)
+    try:
+        game.reset()
+        attempts = []
+
+        def lost(tickets: object) -> tuple[np.ndarray, list[int]]:
+            attempts.append(tickets)
+            return np.empty(0, wire.ROW), [1]
+
+        monkeypatch.setattr(game.pool, "receive", lost)
+        monkeypatch.setattr(game.pool, "last_failure", "its process died (out of memory)")
+        with pytest.raises(SimulatorError, match=r"Battle 1 .* could not be started .* died \(out of memory\)"):
+            game.reset()
+        assert len(attempts) == MOST_STARTS
+    finally:
+        game.close()
+
+
 LOOP = """
 import numpy as np
 from jimbot.games.contract import make
@@ -162,6 +182,7 @@ while True:
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
 def test_no_process_outlives_an_interrupted_or_killed_python(sign: signal.Signals) -> None:
+    """Nor one that was stopped and cannot notice."""
     child = subprocess.Popen(
         [sys.executable, "-c", LOOP], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
@@ -170,6 +191,8 @@ def test_no_process_outlives_an_interrupted_or_killed_python(sign: signal.Signal
     pids = [int(word) for word in child.stdout.readline().split()]
     assert len(pids) == 2
     time.sleep(0.5)
+    if sign == signal.SIGKILL:
+        os.kill(pids[0], signal.SIGSTOP)
     os.kill(child.pid, sign)
     try:
         child.communicate(timeout=60)
