@@ -2,7 +2,7 @@
 
 A message says what happened, with which value, what was expected, and what to do. The command line prints it as
 one sentence and leaves with `exit_code`: 2 when the caller can fix it by calling differently, 1 when the work itself
-failed.
+failed. The whole table is in docs/operations/runbook.md.
 """
 
 from __future__ import annotations
@@ -66,7 +66,13 @@ class TranscriptError(UsageError):
 
 
 class StorageError(JimbotError):
-    """A file that matters could not be written; what was there before is untouched."""
+    """A file that matters could not be written (a full disk, a lost one); what was there before is untouched."""
+
+
+class NotWritableError(StorageError):
+    """The place that was named cannot be written to: read-only, no folder, or a run that another process writes."""
+
+    exit_code = 2
 
 
 class TrainingError(JimbotError):

@@ -21,6 +21,7 @@ import typer
 
 from jimbot.cli import terminal
 from jimbot.cli.options import RUNS, RunsDirOption
+from jimbot.machine import usable_cores
 
 EPILOG = """Examples:
 
@@ -81,6 +82,7 @@ def examine(runs_dir: Path) -> Iterator[Finding]:
         ("probe game", _smoke),
     ):
         yield _safely(name, check)
+    yield from _installations()
 
 
 def _safely(name: str, check: Callable[[], Finding]) -> Finding:
@@ -148,7 +150,7 @@ def _extras() -> Iterator[Finding]:
 
 
 def _processor() -> Finding:
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    usable = usable_cores()
     return Finding("processor", "ok", f"{usable} of {os.cpu_count()} cores usable")
 
 
@@ -227,6 +229,23 @@ def _games() -> Finding:
     return Finding("games", "ok", ", ".join(works))
 
 
+def _installations() -> Iterator[Finding]:
+    """What games need beside Python."""
+    from jimbot.games import available_games, game_entry
+
+    for game in available_games():
+        try:
+            needed = game_entry(game).installation
+        except Exception:
+            continue
+        if needed is None:
+            continue
+        if needed.is_installed():
+            yield Finding(f"game {game}", "ok", "set up")
+        else:
+            yield Finding(f"game {game}", "note", "not set up", f"To play it: jimbot setup {game}")
+
+
 def _smoke() -> Finding:
     """One second of random legal play, counted after compiling."""
     import numpy as np
@@ -260,7 +279,10 @@ def _show(findings: list[Finding], works: bool) -> None:
         table.add_row(Text(sign, style=f"bold {style}"), Text(finding.name, style="bold"), words)
     console = terminal.console()
     console.print(table)
-    if works:
+    unready = [finding.name for finding in findings if finding.name.startswith("game ") and finding.state != "ok"]
+    if works and unready:
+        console.print(f"\nEverything works here except {', '.join(unready)}: see ! above.", style="yellow")
+    elif works:
         console.print("\nEverything JimBot needs works here. Try: jimbot watch hackmatrix", style="green")
     else:
         console.print("\nSomething JimBot needs is broken: see ✗ above.", style="red")

@@ -63,10 +63,10 @@ def export(
 def _check_output(output: Path, force: bool) -> None:
     if output.suffix and output.suffix not in KINDS:
         raise UnknownNameError("file kind", output.suffix, KINDS, "End --output with one of them.")
-    if not output.parent.is_dir():
-        raise UsageError(f"--output {output} lies in '{output.parent}', which is no folder; create it first.")
-    if output.suffix and output.is_dir():
-        raise UsageError(f"--output {output} is a folder; give the name of a file.")
+    from jimbot.runs.files import check_target
+
+    if output.suffix or not output.is_dir():
+        check_target(output)
     if output.exists() and not force:
         raise UsageError(f"{output} exists already; add --overwrite to replace it, or choose another --output.")
 

@@ -6,7 +6,9 @@ command, so that `jimbot --help` answers at once. Exit codes: 0 success, 1 failu
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import sys
 from typing import Annotated, Any
 
@@ -31,6 +33,9 @@ COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 SUBCOMMANDS = ("runs",)
 """Those of them that are a family of commands."""
 INTERRUPTED = 130
+MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ECONNRESET,
+           errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT}  # fmt: skip
+"""Errors of disks, memory and connections, which no command causes; any other OSError is a bug and shows itself."""
 
 app = typer.Typer(
     name="jimbot",
@@ -77,9 +82,26 @@ def run(arguments: list[str]) -> int:
         return problem.exit_code
     except (KeyboardInterrupt, typer.Abort):
         answer = INTERRUPTED
+    except (MemoryError, OSError) as problem:
+        return _failed(problem)
     if answer == INTERRUPTED:
         terminal.complain("Interrupted.")
     return answer if isinstance(answer, int) else 0
+
+
+def _failed(problem: MemoryError | OSError) -> int:
+    """The machine gave out where nobody was prepared for it: still a sentence, and a failure while working."""
+    if isinstance(problem, BrokenPipeError):  # whoever read our output has left; so do we
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return JimbotError.exit_code
+    if isinstance(problem, MemoryError):
+        terminal.complain("There is not enough memory for this. Use fewer games at once (--num-envs).")
+        return JimbotError.exit_code
+    if problem.errno not in MACHINE:
+        raise problem
+    where = f" ({problem.filename})" if problem.filename else ""
+    terminal.complain(f"This machine could not go on: {problem.strerror}{where}. What was saved before is untouched.")
+    return JimbotError.exit_code
 
 
 def main() -> None:

@@ -141,14 +141,16 @@ class Table:
 
     def play(self) -> None:
         ended = False
-        with Keyboard() if self.interactive and self.keymap.single else _Lines(self.interactive) as keys:
-            while not ended:
-                self.show()
-                text = keys.read()
-                if text is None or text.strip().lower() in QUIT:
-                    break
-                ended = self.take(text)
-        self.end(ended)
+        try:
+            with Keyboard() if self.interactive and self.keymap.single else _Lines(self.interactive) as keys:
+                while not ended:
+                    self.show()
+                    text = keys.read()
+                    if text is None or text.strip().lower() in QUIT:
+                        break
+                    ended = self.take(text)
+        finally:  # Ctrl+C, or a game that fails: what was played is kept
+            self.end(ended)
 
     def take(self, text: str) -> bool:
         """Plays what was typed, or says what is wrong with it; True when the game is over."""

@@ -77,12 +77,14 @@ def record(
 
         record_replays(game, replays, output, terminal.pairs(option or []), overwrite, as_json)
         return
+    from jimbot.runs.files import check_target
     from jimbot.training.imitation.record import record as play_and_write
 
     choice = _teacher(policy, game, terminal.pairs(option or []), runs_dir, best)
     path = output or Path(f"{game}-{choice.name.replace('/', '-').replace(' ', '-')}.npz")
     if path.exists() and not overwrite:
         raise UsageError(f"{path} exists already. Give another --output, or --overwrite to replace it.")
+    check_target(path)
     keep_compiled(choice.entry)
     number = terminal.seed_of(choice.entry, seed)
     with showing_progress(f"Recording {choice.name}", quiet=as_json) as progress:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jimbot.errors import UsageError
-
 if TYPE_CHECKING:
     from jimbot.games import BatchGame
 
@@ -16,8 +14,10 @@ RECORD_HELP = "Write the game to this file, for jimbot replay."
 
 def check_place(path: Path | None) -> None:
     """Raises before anything is played if the file could not be written."""
-    if path is not None and (path.is_dir() or not path.parent.is_dir()):
-        raise UsageError(f"--record is '{path}'; expected a file in a folder that exists.")
+    from jimbot.runs.files import check_target
+
+    if path is not None:
+        check_target(path, "--record")
 
 
 class GameFile:

@@ -6,7 +6,6 @@ process: one game at a time, stepped from Python.
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +18,7 @@ from jimbot.errors import UsageError
 from jimbot.games import functional
 from jimbot.games.checker import random_legal
 from jimbot.games.contract import FunctionalGame, functional_game, make
+from jimbot.machine import peak_memory_mb
 
 GAMES = 1024
 SCAN_STEPS = 64
@@ -68,7 +68,7 @@ def bench_game(game_id: str, num_envs: int | None = None, seconds: float = 5.0, 
         "baseline_steps_per_second": single,
         "ratio_to_baseline": steps / wall / single,
         "compile_seconds": compile_seconds,
-        "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "rss_mb": peak_memory_mb(),
     }
 
 

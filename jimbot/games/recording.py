@@ -77,8 +77,8 @@ class Recording:
                 f"{name} is damaged: seed {document['seed']} and total_return {document['total_return']}; expected an "
                 "unsigned 64-bit number and a finite one."
             )
-        if not document["actions"] or not all(isinstance(label, str) for label in document["actions"]):
-            raise TranscriptError(f"{name} is damaged: 'actions' must name at least one move, each as text.")
+        if not all(isinstance(label, str) for label in document["actions"]):
+            raise TranscriptError(f"{name} is damaged: 'actions' must be texts.")
         spec = game_entry(document["game"]).spec
         if document["game_version"] != spec.version:
             raise TranscriptError(

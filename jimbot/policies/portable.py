@@ -160,11 +160,11 @@ def load_policy(
     if path.suffix in _FILES and not path.is_dir():
         return _FILES[path.suffix](path, spec, threads)
     checkpoint = load_checkpoint(find_checkpoint(reference, runs_root, which))
-    spec = spec or _spec_of(checkpoint.manifest)
+    spec = spec or spec_of(checkpoint.manifest)
     check_matches(checkpoint.manifest, spec, where=checkpoint.path)
     name = f"{text} (shipped)" if text in shipped_games() else _checkpoint_name(checkpoint.path)
     policy = OnnxPolicy.from_bytes(checkpoint.policy_onnx(), name, threads)
-    return _fitting(policy, spec), checkpoint.manifest
+    return fitting(policy, spec), checkpoint.manifest
 
 
 def register_address(scheme: str, opener: str) -> None:
@@ -201,11 +201,11 @@ def _from_onnx_file(path: Path, spec: GameSpec | None, threads: int) -> tuple[Po
     manifest = None
     if MANIFEST_KEY in policy.metadata:
         manifest = parse_manifest(policy.metadata[MANIFEST_KEY], path)
-        spec = spec or _spec_of(manifest)
+        spec = spec or spec_of(manifest)
         check_matches(manifest, spec, where=path)
     elif spec is not None:
         _check_metadata(policy, spec, path)
-    return (policy if spec is None else _fitting(policy, spec)), manifest
+    return (policy if spec is None else fitting(policy, spec)), manifest
 
 
 def _from_params_file(path: Path, spec: GameSpec | None, threads: int) -> tuple[Policy, Manifest]:
@@ -223,7 +223,7 @@ def _from_params(
 ) -> tuple[Policy, Manifest]:
     from jimbot.policies.onnx_form import onnx_from_params
 
-    spec = spec or _spec_of(manifest)
+    spec = spec or spec_of(manifest)
     check_matches(manifest, spec, where=path)
     model = onnx_from_params(manifest.network, params, spec.observation.size, spec.actions.size)
     return OnnxPolicy.from_bytes(model, str(path), threads), manifest
@@ -232,7 +232,7 @@ def _from_params(
 _FILES = {".onnx": _from_onnx_file, ".npz": _from_params_file, ".pt": _from_tensor_file}
 
 
-def _spec_of(manifest: Manifest) -> GameSpec:
+def spec_of(manifest: Manifest) -> GameSpec:
     if manifest.game not in available_games():
         raise CheckpointError(
             f"The policy was trained on game '{manifest.game}', which this JimBot does not have; "
@@ -253,7 +253,7 @@ def _check_metadata(policy: OnnxPolicy, spec: GameSpec, path: Path) -> None:
             )
 
 
-def _fitting(policy: OnnxPolicy, spec: GameSpec) -> OnnxPolicy:
+def fitting(policy: OnnxPolicy, spec: GameSpec) -> OnnxPolicy:
     if (policy.observation_size, policy.num_actions) != (spec.observation.size, spec.actions.size):
         raise CheckpointError(
             f"Policy '{policy.name}' takes {policy.observation_size} inputs for {policy.num_actions} actions; "

@@ -38,6 +38,7 @@ from jimbot.runs.files import (
     write_atomically,
     write_directory_atomically,
 )
+from jimbot.runs.kinds import what_is
 from jimbot.runs.manifest import FileRecord, Manifest, check_matches, parse_manifest, platform_info
 from jimbot.runs.shipped import shipped_games, shipped_policy
 
@@ -140,9 +141,13 @@ def publish(checkpoint: Checkpoint, folder: str | Path) -> None:
 class CheckpointStore:
     """The checkpoints of one run. One process writes (see RunDirectory), any number may read."""
 
-    def __init__(self, root: str | Path, keep_last: int = 3, keep_every: int = 0) -> None:
-        """`keep_every` (environment steps, 0 for none) keeps for ever the first checkpoint past each multiple."""
+    def __init__(
+        self, root: str | Path, keep_last: int = 3, keep_every: int = 0, guard: Callable[[], None] | None = None
+    ) -> None:
+        """`keep_every` (environment steps, 0 for none) keeps for ever the first checkpoint past each multiple; `guard`
+        raises where the store must not be written to any more."""
         self.root = Path(root)
+        self._guard = guard or (lambda: None)
         self.keep_last = max(1, keep_last)
         self.keep_every = keep_every
         self._warned: set[Path] = set()
@@ -183,6 +188,7 @@ class CheckpointStore:
 
     def mark_best(self, path: str | Path) -> None:
         """Records a checkpoint of this store as the best so far; it is kept until another one is."""
+        self._guard()
         name = Path(path).name.removeprefix(ASIDE)
         if name not in visible_directories(self.root):
             raise CheckpointError(f"{path} is not a checkpoint of {self.root}; only one of its own can be its best.")
@@ -198,6 +204,31 @@ class CheckpointStore:
             if self._is_sound(path):
                 return path
         return None
+
+    def refuse_damage(self) -> None:
+        """Raises where there were checkpoints and none can be used: starting over would bury what can be rescued."""
+        damaged = sorted(name for name in visible_directories(self.root) if name.isdigit())
+        if not damaged and not (self.root / LATEST).is_file():
+            return
+        told = f"all are damaged: {', '.join(damaged[-5:])}" if damaged else "they are gone"
+        raise CheckpointError(
+            f"The run at {self.root.parent} had checkpoints, but {told}. Nothing was changed. Bring one back from a "
+            "copy, start over with --fresh (this run is kept aside), or give another --run-name."
+        )
+
+    def rewind(self, step: int, score: Callable[[Manifest], float | None]) -> None:
+        """Training goes on from `step`: `best` must not lie on the line that was left, so it becomes the best of what
+        came before by `score`, or nobody."""
+        pointed = self._pointed(BEST)
+        complete = self._complete()
+        if pointed is None or all(manifest.step <= step for path, manifest in complete if path == pointed):
+            return
+        before = [(value, path) for path, m in complete if m.step <= step and (value := score(m)) is not None]
+        if before:
+            self.mark_best(max(before)[1])
+        else:
+            with storing(self.root):
+                (self.root / BEST).unlink()
 
     def best(self) -> Path | None:
         """The checkpoint last marked best, or None."""
@@ -216,6 +247,7 @@ class CheckpointStore:
 
     def _numbered(self, manifest: Manifest) -> Manifest:
         """The manifest of the next checkpoint to be written here."""
+        self._guard()
         make_directory(self.root)
         with storing(self.root):
             sweep(self.root)
@@ -278,8 +310,9 @@ def find_checkpoint(
     if str(reference) in shipped_games():
         return load_checkpoint(shipped_policy(str(reference))).path
     for candidate in (Path(reference), Path(runs_root) / reference):
-        if candidate.is_file():
-            raise CheckpointError(f"{candidate} is a file; expected a checkpoint directory, a run or a game.")
+        if candidate.exists() and not candidate.is_dir():
+            told = what_is(candidate)
+            raise CheckpointError(f"{candidate} is {told}; expected a checkpoint directory, a run or a game.")
         if not candidate.is_dir():
             continue
         if (candidate / MANIFEST).is_file():

@@ -1,24 +1,31 @@
 """One run, one directory: settings, metrics, checkpoints and report of a training run, held by one process at a time.
 
-The lock is the kernel's (`flock`), so it ends with the process that holds it, however that process ends; there is no
-stale lock to clean up. The process number in the file is only for the sentence the second trainer gets.
+The lock is the kernel's, so it ends with the process that holds it, however that process ends; there is no stale lock
+to clean up. The process number in the file is only for the sentence the second trainer gets. The lock also says which
+directory is meant: before anything is written, `check_held` looks whether the file at its place is still the one that
+was locked, so a run that was moved, deleted or replaced meanwhile is never written into or brought back.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
+import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
 import yaml
 
-from jimbot.errors import SettingsError, StorageError, UnreadableError, UsageError
+from jimbot.errors import NotWritableError, SettingsError, StorageError, UnreadableError, UsageError
 from jimbot.reading.plain import file_text
 from jimbot.reading.yaml_values import yaml_value
 from jimbot.runs.checkpoint import CHECKPOINTS, CheckpointStore
 from jimbot.runs.files import make_directory, storing, sweep, sync_directory, write_atomically
+from jimbot.runs.locking import read_holder, try_lock, write_holder
+
+HOUSEKEEPING = ("lock", "config.yaml", "events.log", "tensorboard", "spill", CHECKPOINTS)
+"""What a run has before it has learned anything."""
 
 
 def default_name(game: str, learner: str, algorithm: str) -> str:
@@ -30,6 +37,15 @@ def default_name(game: str, learner: str, algorithm: str) -> str:
     return f"{game}-{learner}-{algorithm}".lower()
 
 
+def is_plain_name(name: str) -> bool:
+    """Whether every file system and every terminal can bear a name.
+
+    >>> [is_plain_name(name) for name in ("mine-2", "", ".git", "a/b", "a\\nb", "x" * 300)]
+    [True, False, False, False, False, False]
+    """
+    return bool(name) and name.isprintable() and len(name) <= 200 and name[0] != "." and not set(name) & set("/\\")
+
+
 class RunDirectory:
     """`<root>/<name>/` and the names of what lies in it.
 
@@ -38,8 +54,8 @@ class RunDirectory:
     """
 
     def __init__(self, root: str | Path, name: str) -> None:
-        if not name or name.startswith(".") or "/" in name or "\\" in name or "\0" in name:
-            raise UsageError(f"Run name '{name}' cannot be used; expected a plain name without slashes or leading dot.")
+        if not is_plain_name(name):
+            raise UsageError(f"Run name {name!r} cannot be used; expected a plain name without slashes or leading dot.")
         self.root = Path(root)
         self.name = name
         self.path = self.root / name
@@ -49,7 +65,10 @@ class RunDirectory:
         self.tensorboard_path = self.path / "tensorboard"
         self.checkpoints_path = self.path / CHECKPOINTS
         self.report_path = self.path / "report.html"
+        self.created = False
+        """Whether the last `open_or_create` made it."""
         self._lock: int | None = None
+        self._replaced: Path | None = None  # where the run before it went
 
     def open_or_create(self, fresh: bool = False, checkpoint_dir: str | Path | None = None) -> Self:
         """Takes the run for this process, creating what is missing.
@@ -57,6 +76,7 @@ class RunDirectory:
         `fresh` starts over; the old run is kept as `<name>.old-<n>`. `checkpoint_dir` puts the checkpoints into
         `<checkpoint_dir>/<name>` instead; the run then links there, so everything still finds them.
         """
+        self.created = not self.path.exists()
         make_directory(self.path)
         self._take_lock()
         try:
@@ -81,7 +101,40 @@ class RunDirectory:
         )
 
     def checkpoints(self, keep_last: int = 3, keep_every: int = 0) -> CheckpointStore:
-        return CheckpointStore(self.checkpoints_path, keep_last, keep_every)
+        guard = None if self._lock is None else self.check_held
+        return CheckpointStore(self.checkpoints_path, keep_last, keep_every, guard)
+
+    def check_held(self) -> None:
+        """Raises unless the directory at this run's place is the one that was taken."""
+        if self._lock is None or self._is_current(self._lock, self.path / "lock"):
+            return
+        raise StorageError(
+            f"Run '{self.name}' is no longer at {self.path}: it was moved, deleted or replaced while it was being "
+            "written. Training stopped and wrote nothing there since; what was saved before is where the run is now."
+        )
+
+    def discard(self) -> None:
+        """Undoes `open_or_create` where nothing came of it: a directory it made that holds no work goes, and a run that
+        was moved aside for it comes back. To be called after `close`."""
+        if not (self.created or self._replaced) or self._holds_work():
+            return
+        with storing(self.path):
+            link = self.checkpoints_path
+            if link.is_symlink():
+                with suppress(OSError):
+                    link.resolve().rmdir()
+            shutil.rmtree(self.path, ignore_errors=True)
+            if self._replaced is not None:
+                _move_run(self._replaced, self.path)
+        self.created, self._replaced = False, None
+
+    def _holds_work(self) -> bool:
+        """Whether anything lies here that took time to make; what cannot be looked at counts as work."""
+        try:
+            kept = [entry.name for entry in self.path.iterdir() if entry.name not in HOUSEKEEPING]
+            return bool(kept) or (self.checkpoints_path.is_dir() and any(self.checkpoints_path.iterdir()))
+        except OSError:
+            return True
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Stores the fully resolved settings."""
@@ -116,21 +169,18 @@ class RunDirectory:
         path = self.path / "lock"
         with storing(path):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as problem:
-            holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
+        if not try_lock(descriptor):
+            holder = read_holder(descriptor) or "unknown"
             os.close(descriptor)
-            raise StorageError(
+            raise NotWritableError(
                 f"Run '{self.name}' in {self.root} is being written by process {holder}; "
                 "wait for it, stop it, or give this run another name."
-            ) from problem
+            )
         if not self._is_current(descriptor, path):
             os.close(descriptor)  # the run was moved aside between opening and locking
-            raise StorageError(f"Run '{self.name}' in {self.root} is being started afresh by another process.")
+            raise NotWritableError(f"Run '{self.name}' in {self.root} is being started afresh by another process.")
         with storing(path):
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+            write_holder(descriptor, f"{os.getpid()}\n")
         self._lock = descriptor
 
     @staticmethod
@@ -144,16 +194,11 @@ class RunDirectory:
         number = 1
         while (old := self.root / f"{self.name}.old-{number}").exists():
             number += 1
+        if os.name == "nt":
+            self.close()  # Windows renames no directory with an open file in it
         with storing(old):
-            os.rename(self.path, old)
-            sync_directory(self.root)
-            link = old / CHECKPOINTS
-            if link.is_symlink() and link.is_dir():  # checkpoints kept elsewhere move aside there, too
-                target = link.resolve()
-                moved = target.with_name(f"{target.name}.old-{number}")
-                os.rename(target, moved)
-                link.unlink()
-                link.symlink_to(moved, target_is_directory=True)
+            _move_run(self.path, old)
+        self._replaced = old
         self.close()
 
     def _link_checkpoints(self, target: Path) -> None:
@@ -170,3 +215,16 @@ class RunDirectory:
             if here.exists():
                 here.rmdir()
             here.symlink_to(target.resolve(), target_is_directory=True)
+
+
+def _move_run(source: Path, target: Path) -> None:
+    """Renames a run; checkpoints that it keeps elsewhere move with it."""
+    link = source / CHECKPOINTS
+    elsewhere = link.resolve() if link.is_symlink() and link.is_dir() else None
+    os.rename(source, target)
+    sync_directory(target.parent)
+    if elsewhere is not None:
+        moved = elsewhere.with_name(target.name)
+        os.rename(elsewhere, moved)
+        (target / CHECKPOINTS).unlink()
+        (target / CHECKPOINTS).symlink_to(moved, target_is_directory=True)

@@ -12,6 +12,7 @@ exists, so `visible_directories` counts an aside without its successor as the di
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import secrets
 import shutil
@@ -21,8 +22,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from jimbot.errors import StorageError, UnreadableError
+from jimbot.errors import NotWritableError, StorageError, UnreadableError
 from jimbot.reading.plain import file_text, json_value
+
+WRONG_PLACE = {
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP,
+    errno.EINVAL,
+}  # fmt: skip
+"""What is wrong with a place, not with the disk: the caller can name another one."""
 
 TEMPORARY = ".tmp-"
 ASIDE = ".aside-"
@@ -38,10 +45,12 @@ def storing(path: Path) -> Generator[None]:
         yield
     except OSError as problem:
         cause = problem.strerror or str(problem)
-        raise StorageError(
-            f"Could not write {path}: {cause}. What was there before is untouched; "
-            "make room or choose a directory that can be written."
-        ) from problem
+        kind, advice = (
+            (NotWritableError, "choose a place that can be written")
+            if problem.errno in WRONG_PLACE
+            else (StorageError, "make room or choose another disk")
+        )
+        raise kind(f"Could not write {path}: {cause}. What was there before is untouched; {advice}.") from problem
 
 
 def make_directory(path: Path) -> None:
@@ -102,6 +111,25 @@ def write_directory_atomically(path: Path, fill: Callable[[Path], None]) -> None
             raise
 
 
+def check_target(path: Path, what: str = "--output") -> None:
+    """Raises before any work is done if a file could not be written at `path`; `what` is the flag that named it.
+
+    Nothing is left behind: the file itself is not touched, and its folder is tried with a file of another name.
+    """
+    place = path.absolute().parent
+    if path.is_dir():
+        raise NotWritableError(f"{what} {path} is a folder; give the name of a file.")
+    if not place.is_dir():
+        raise NotWritableError(f"{what} {path} lies in '{place}', which is no folder; create it first.")
+    try:
+        trial = _temporary_sibling(path.absolute())
+        trial.touch()
+        trial.unlink()
+    except (OSError, ValueError) as problem:
+        cause = getattr(problem, "strerror", None) or problem
+        raise NotWritableError(f"{what} {path} cannot be written: {cause}. Choose another place.") from problem
+
+
 def remove_directory(path: Path) -> None:
     """Deletes a directory so that no half-deleted one is ever visible under its name."""
     temporary = _temporary_sibling(path)
@@ -139,7 +167,9 @@ def sweep(parent: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Makes renames inside a directory survive a power cut."""
+    """Makes renames inside a directory survive a power cut; Windows opens no directories and does it by itself."""
+    if os.name == "nt":
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from jimbot.errors import UsageError
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.sinks.contract import Sink
 
@@ -23,19 +24,23 @@ _log = logging.getLogger("jimbot.runs")
 class Recorder:
     """Feeds rows, events and checkpoints to sinks."""
 
-    def __init__(self, sinks: Sequence[Sink]) -> None:
+    def __init__(self, sinks: Sequence[Sink], guard: Callable[[], None] | None = None) -> None:
+        """`guard` raises where nothing may be written any more (see `RunDirectory.check_held`)."""
         self.sinks = list(sinks)
+        self._guard = guard or (lambda: None)
         self.failures = 0
 
     def record(self, step: int, metrics: Mapping[str, Any]) -> None:
         """One row of metrics (anything `float` takes) at an environment step."""
-        row = {name: float(value) for name, value in metrics.items()}
+        self._guard()
+        row = {name: _number(name, value) for name, value in metrics.items()}
         row[SINK_FAILURES] = float(self.failures)
         now = time.time()
         self._each(lambda sink: sink.record(step, now, row))
 
     def event(self, step: int, text: str) -> None:
         """Something that happened, in words: started, resumed, saved, a health warning."""
+        self._guard()
         now = time.time()
         self._each(lambda sink: sink.event(step, now, text))
 
@@ -45,6 +50,7 @@ class Recorder:
 
     def trim(self, step: int) -> None:
         """On resume: what was recorded after the checkpoint's step is forgotten, as it will happen again."""
+        self._guard()
         self._each(lambda sink: sink.trim(step))
 
     def close(self) -> None:
@@ -61,6 +67,13 @@ class Recorder:
                 _log.warning(
                     "Metrics no longer go to %s, training continues: %s: %s", sink.name, type(problem).__name__, problem
                 )
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise UsageError(f"Metric '{name}' is {value!r:.80}; expected a number.") from problem
 
 
 def standard_sinks(run: RunDirectory) -> list[Sink]:

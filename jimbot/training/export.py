@@ -25,8 +25,10 @@ KINDS = (".onnx", ".npz", ".pt")
 
 def exported(reference: str, kind: str, runs_dir: Path = Path("runs"), best: bool = False) -> tuple[Manifest, bytes]:
     """The manifest of what `reference` means, and the bytes of the file to write."""
-    from jimbot.policies.portable import OnnxPolicy, with_metadata
+    from jimbot.policies.networks import check_params
+    from jimbot.policies.portable import OnnxPolicy, fitting, spec_of, with_metadata
     from jimbot.runs import find_checkpoint, load_checkpoint
+    from jimbot.runs.checkpoint import check_matches
     from jimbot.training.init_policy import POLICY_FILES, read_policy
 
     path = Path(reference)
@@ -34,25 +36,24 @@ def exported(reference: str, kind: str, runs_dir: Path = Path("runs"), best: boo
         raise UsageError(f"{path} is exported already; give a run, a checkpoint directory, a .npz or a .pt file.")
     if path.suffix in POLICY_FILES and not path.is_dir():
         manifest, params = read_policy(path)
-        if kind == ".npz":
-            return manifest, path.read_bytes() if path.suffix == kind else _arrays(manifest, params)
-        if kind == ".pt":
-            return manifest, _tensors(manifest, params)
+        model = b""
+    else:
+        checkpoint = load_checkpoint(find_checkpoint(reference, runs_dir, "best" if best else "latest"))
+        manifest, params, path = checkpoint.manifest, checkpoint.params(), checkpoint.params_path
+        model = checkpoint.policy_onnx()
+    spec = spec_of(manifest)
+    check_matches(manifest, spec, where=reference)
+    check_params(manifest.network, params)
+    if kind == ".npz":
+        return manifest, path.read_bytes() if path.suffix == kind else _arrays(manifest, params)
+    if kind == ".pt":
+        return manifest, _tensors(manifest, params)
+    if not model:
         from jimbot.policies.onnx_form import onnx_from_params
 
-        size, actions = manifest.network.get("observation_size"), manifest.network.get("num_actions")
-        model = onnx_from_params(manifest.network, params, size, actions)  # ty: ignore[invalid-argument-type]
-    else:
-        which = "best" if best else "latest"
-        checkpoint = load_checkpoint(find_checkpoint(reference, runs_dir, which))
-        manifest = checkpoint.manifest
-        if kind == ".npz":
-            return manifest, checkpoint.params_path.read_bytes()
-        if kind == ".pt":
-            return manifest, _tensors(manifest, checkpoint.params())
-        model = checkpoint.policy_onnx()
+        model = onnx_from_params(manifest.network, params, spec.observation.size, spec.actions.size)
     data = with_metadata(model, manifest)
-    OnnxPolicy.from_bytes(data, reference)  # what is handed out must load
+    fitting(OnnxPolicy.from_bytes(data, reference), spec)  # what is handed out must load
     return manifest, data
 
 

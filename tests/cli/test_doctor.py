@@ -33,6 +33,16 @@ def test_a_healthy_machine_passes(jimbot) -> None:
     assert "✗" not in out
 
 
+def test_a_game_that_is_not_set_up_is_named_with_the_command(
+    jimbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JIMBOT_CACHE_DIR", str(tmp_path / "empty"))
+    code, out, _ = jimbot("doctor")
+    assert code == 0
+    assert "jimbot setup vgc" in out
+    assert "Everything works here except game vgc" in out
+
+
 def test_json_holds_the_same_findings(jimbot) -> None:
     code, out, _ = jimbot("doctor", "--json")
     report = json.loads(out)

@@ -13,8 +13,8 @@ import pytest
 from jimbot.errors import CheckpointError
 from jimbot.games import make
 from jimbot.games.probe import SPEC
-from jimbot.runs import find_checkpoint, load_checkpoint
-from tests.cli.making import save_perfect
+from jimbot.runs import CheckpointStore, Manifest, find_checkpoint, load_checkpoint
+from tests.cli.making import perfect_network, save_perfect
 
 
 def test_the_onnx_file_plays_without_jimbot_and_says_what_it_is(jimbot, home: Path) -> None:
@@ -121,6 +121,22 @@ def test_a_failing_disk_leaves_the_old_file(jimbot, home: Path, monkeypatch: pyt
     assert "No space left on device" in err
     assert (home / "policy.onnx").read_text() == "precious"
     assert [path.name for path in home.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_checkpoint_of_another_game_or_with_broken_parameters_is_not_exported(jimbot, home: Path) -> None:
+    save_perfect(home / "runs" / "other", game="chess")
+    save_perfect(home / "runs" / "older", observation_fingerprint="0" * 16)
+    network, params = perfect_network()
+    params["value.bias"] = np.full(1, np.nan, np.float32)
+    manifest = Manifest.for_game(SPEC, learner="jax", algorithm="PPO", network=network, step=10)
+    sound = (home / "runs/perfect/checkpoints/000000001000/policy.onnx").read_bytes()
+    CheckpointStore(home / "runs/broken/checkpoints").save(manifest, sound, params, {})
+    for name, words in (("other", "'chess'"), ("older", "observation table"), ("broken", "not finite numbers")):
+        for kind in ("onnx", "npz"):
+            code, _, err = jimbot("export", name, "--output", f"a.{kind}")
+            assert code == 2
+            assert words in err
+    assert not list(home.glob("a.*"))
 
 
 def test_an_exported_file_is_not_exported_again(jimbot) -> None:

@@ -26,8 +26,8 @@ LAYERS = (
     ("games",),
     ("reading",),
 )
-# Version, door, errors, log lines: in no room.
-EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.logs", "jimbot.moved")
+# Version, door, errors, the machine, log lines: in no room.
+EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.logs", "jimbot.machine", "jimbot.moved")
 
 # Inside games/, these are shared by all games; any other module or folder is one game, alone with its own rules.
 GAME_COMMONS = (
@@ -38,6 +38,7 @@ GAME_COMMONS = (
 # (files, libraries they may import at the top, libraries they may import only inside a function). Rows add up.
 LIBRARIES = (
     ("*", {"numpy"}, set()),
+    ("machine.py", set(), {"psutil"}),
     # reading: a format's library is imported by the reader of that format
     ("reading/yaml_values.py", {"yaml"}, set()),
     ("reading/models.py", set(), {"onnx", "google"}),  # google: the errors of the messages ONNX is made of

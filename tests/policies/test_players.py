@@ -78,7 +78,7 @@ def test_a_pt_file_that_does_not_say_what_it_is_gets_a_sentence(tmp_path: Path) 
 
 def test_a_file_is_not_called_missing(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
-    with pytest.raises(CheckpointError, match=r"notes\.txt is a file; expected a checkpoint"):
+    with pytest.raises(CheckpointError, match=r"notes\.txt is a file of another kind; expected a checkpoint"):
         find_checkpoint(tmp_path / "notes.txt")
 
 

@@ -14,6 +14,7 @@ from jimbot.cli.train import report
 from jimbot.runs.checkpoint import CheckpointStore, load_checkpoint
 from jimbot.training.run import Outcome
 from tests.conftest import RunJimbot
+from tests.reading import hostile
 from tests.training.small import SMALL
 
 FLAGS = [f"--{name.replace('_', '-')}={value}" for name, value in SMALL.items() if name != "game"]
@@ -115,6 +116,21 @@ def test_collapse_ends_the_run_when_asked(tmp_path: Path, monkeypatch: pytest.Mo
         (["train", "probe", "--num-minibatches", "7"], "does not divide the batch"),
         (["train", "probe", "--config", "none.yaml"], "There is no settings file 'none.yaml'"),
         (["train", "probe", "--resume", "nowhere"], "nowhere"),
+        (["train", "probe", "--init-from", "hackmatrix"], "The game of checkpoint"),
+        (["train", "balatro", "--option", "deck=purple"], "purple"),
+        (["train", "probe", "--num-envs", "10000000000"], "num_envs is 10000000000"),
+        (["train", "probe", "--num-envs", "9" * 5000], "num_envs"),
+        (["train", "probe", "--set", "lr=.inf"], "lr is inf"),
+        (["train", "probe", "--set", "lr=.nan"], "lr is nan"),
+        (["train", "probe", "--set", "lr=2023-13-45"], "--set lr cannot be read"),
+        (["train", "probe", "--set", "lr=!!int foo"], "--set lr cannot be read"),
+        (["train", "probe", "--set", 'run_name="a\\0b"'], "--set run_name cannot be read"),
+        (["train", "probe", "--run-name", "a\udcff"], "Run name"),
+        (["train", "probe", "--run-name", "x" * 300], "Run name"),
+        (["train", "probe\udcff"], "Unknown game"),
+        (["train", "probe", "--set", "lr=1e-3", "--set", "lr.x=1"], "--set gives lr a value and lr.x one inside it"),
+        (["train", "probe", "--set", "game_options.horizon=4", "--set", "game_options=3"], "names inside it others"),
+        (["train", "probe", "--option", "horizon=!!int x"], "--option horizon cannot be read"),
         (["train", "probe", "--network", "board"], "needs a game with a board"),
         (["resume", "nowhere"], "There is no run 'nowhere'"),
         (["bench", "lerner"], "Unknown benchmark 'lerner'. Did you mean 'learner'"),
@@ -127,6 +143,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     monkeypatch.chdir(tmp_path)
     assert run(arguments) == 2
     assert words in capsys.readouterr().err
+    assert not list(tmp_path.glob("runs/*")), "a refused command leaves no run behind"
 
 
 def test_bad_input_of_the_real_command_shows_no_traceback(run_jimbot: RunJimbot) -> None:
@@ -134,6 +151,43 @@ def test_bad_input_of_the_real_command_shows_no_traceback(run_jimbot: RunJimbot)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("Unknown game 'prob'.")
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("text", hostile.YAML.values(), ids=hostile.YAML.keys())
+def test_settings_files_that_break_yaml_are_one_sentence(text: str, tmp_path: Path, capsys: Capture) -> None:
+    path = hostile.written(tmp_path, "mine.yaml", text)
+    assert run(["train", "probe", "--config", str(path), "--runs-dir", str(tmp_path / "runs")]) == 2
+    said = capsys.readouterr().err
+    assert "mine.yaml" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_a_run_whose_checkpoints_are_all_damaged_does_not_start_at_zero(trained: Path, capsys: Capture) -> None:
+    for policy in trained.glob("checkpoints/*/policy.onnx"):
+        policy.write_bytes(b"damaged")
+    before = {path: path.read_bytes() for path in trained.rglob("*") if path.is_file() and path.name != "lock"}
+    longer = [*FLAGS, "--total-timesteps=100000"]
+    assert run(["train", "probe", *longer]) == 2
+    assert "all are damaged" in capsys.readouterr().err
+    kept = {path: path.read_bytes() for path in before if path.name not in ("config.yaml",)}
+    assert kept.items() <= before.items()
+
+
+def test_after_going_back_best_is_on_the_line_that_goes_on(trained: Path, capsys: Capture) -> None:
+    store = CheckpointStore(trained / "checkpoints")
+    first = store.paths()[0]
+    store.mark_best(store.paths()[-1])
+    score = load_checkpoint(store.paths()[-1]).manifest.metrics["train/mean_episode_return"]
+    step = load_checkpoint(first).manifest.step
+    assert step < 6 * UPDATE, "there is an older one to go back to"
+    manifest = json.loads((store.paths()[-1] / "manifest.json").read_text())
+    manifest["metrics"]["train/mean_episode_return"] = 1000 + score  # nothing on the new line will beat it
+    (store.paths()[-1] / "manifest.json").write_text(json.dumps(manifest))
+    flags = [*FLAGS, f"--total-timesteps={step + UPDATE}"]
+    assert run(["train", "probe", *flags, "--resume", str(first)]) == 0
+    best = store.best()
+    assert best is not None
+    assert load_checkpoint(best).manifest.step <= step + UPDATE
 
 
 def test_a_checkpoint_of_another_network_is_refused(trained: Path, capsys: Capture) -> None:
@@ -147,7 +201,7 @@ def test_a_run_directory_that_cannot_be_written_is_one_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("not a folder")
-    assert run(["train", "probe", *FLAGS, "--runs-dir", "file"]) == 1
+    assert run(["train", "probe", *FLAGS, "--runs-dir", "file"]) == 2
     assert "file" in capsys.readouterr().err
 
 

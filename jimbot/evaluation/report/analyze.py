@@ -24,7 +24,7 @@ from jimbot.games.seeds import HELD_OUT
 from jimbot.policies.players import Named, find_player
 from jimbot.runs.checkpoint import CHECKPOINTS, find_checkpoint
 from jimbot.runs.directory import RunDirectory
-from jimbot.runs.files import make_directory, write_atomically
+from jimbot.runs.files import check_target, make_directory, write_atomically
 from jimbot.runs.sinks.jsonl import read_rows
 
 
@@ -63,6 +63,8 @@ def analyze(
     player = find_player(policy, game_id, None, runs_root, which).under(options)
     entry = game_entry(player.game)
     path = _destination(output, run, player.policy.name)
+    make_directory(path.parent)
+    check_target(path)  # before an hour of games is played for it
     chronicle = Chronicle(entry)
     judged = evaluate(
         player.policy,
@@ -90,7 +92,6 @@ def analyze(
         figures_section(judged),
         _footer(judged),
     ]
-    make_directory(path.parent)
     write_atomically(path, page(f"{judged.policy} on {judged.games.game}", body).encode())
     return Analysis(path, judged)
 
@@ -113,10 +114,7 @@ def _run_of(policy: Named, runs_root: Path, which: Any) -> RunDirectory | None:
 
 def _destination(output: str | Path | None, run: RunDirectory | None, name: str) -> Path:
     if output is not None:
-        path = Path(output)
-        if path.is_dir():
-            raise UsageError(f"The report cannot be written to {path}, which is a folder; give the name of a file.")
-        return path
+        return Path(output)
     if run is not None:
         return run.report_path
     plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)

@@ -8,7 +8,6 @@ the same source run as plain Python in the same process group.
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from jimbot.games.balatro.rules.inventory import START_COUNTER, START_VALUE
 from jimbot.games.balatro.rules.state import BYTES_PER_GAME
 from jimbot.games.balatro.seeds import finding
 from jimbot.games.balatro.seeds.preview_kernel import look_at_many
+from jimbot.machine import peak_memory_mb
 
 TURNS = 64  # random actions per compiled call
 PREVIEWED_ANTES = 8
@@ -75,7 +75,7 @@ def bench_balatro(num_envs: int = 1024, seconds: float = 5.0, cold: bool = False
         "warm_start_seconds": float(_run(_COLD_START)),
         **({"compile_seconds": _cold_start()} if cold else {}),
         "bytes_per_game": BYTES_PER_GAME,
-        "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "rss_mb": peak_memory_mb(),
     }
 
 

@@ -21,6 +21,7 @@ from jimbot.games.balatro.version import VERSION
 from jimbot.games.balatro.view import describe
 from jimbot.games.contract import BatchGame
 from jimbot.games.spec import GameSpec, ObservationSpec
+from jimbot.machine import usable_cores
 
 SPEC = GameSpec(
     id="balatro",
@@ -43,7 +44,7 @@ def thread_count() -> int:
     """Threads a batch is spread over: the cores this process may use, or what the environment says."""
     chosen = os.environ.get(THREADS_VARIABLE, "")
     if not chosen:
-        return len(os.sched_getaffinity(0))
+        return usable_cores()
     if not chosen.isdigit() or int(chosen) < 1:
         raise UsageError(f"{THREADS_VARIABLE} is '{chosen}'; expected a number of threads, at least 1.")
     return int(chosen)

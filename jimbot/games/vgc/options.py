@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from jimbot.errors import UnknownNameError
 from jimbot.games.spec import check_discount
 from jimbot.games.vgc.rewards import PRESETS
 from jimbot.games.vgc.teams import BY_SEED, SPLITS
+from jimbot.machine import usable_cores
 
 DEFAULT_FORMAT = "gen9vgc2023regc"
 FORMAT_ALIASES = {"gen9vgc2023regulationc": DEFAULT_FORMAT}
@@ -86,5 +86,5 @@ class Options:
 
     def worker_count(self, battles: int) -> int:
         """Processes for so many battles."""
-        wanted = self.workers or min(4, len(os.sched_getaffinity(0)))
+        wanted = self.workers or min(4, usable_cores())
         return max(1, min(wanted, -(-battles // BATTLES_WORTH_A_WORKER)))

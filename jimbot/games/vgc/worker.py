@@ -17,7 +17,7 @@ import tempfile
 import time
 from typing import Any
 
-from jimbot.errors import SimulatorError
+from jimbot.errors import SimulatorError, UsageError
 from jimbot.games.vgc import simulator, wire
 from jimbot.games.vgc.wire import Kind
 
@@ -35,6 +35,10 @@ class WorkerProcess:
     """A Node process with its pipes. `settings` are what it is configured with; it answers HELLO when it is ready."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
+        if os.name != "posix":
+            raise UsageError(
+                "Game 'vgc' speaks with its simulator in a way Windows does not have; play it on Linux, macOS or WSL."
+            )
         self.patched = bool(settings["patch"])
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
         command = [

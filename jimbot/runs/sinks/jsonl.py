@@ -96,4 +96,6 @@ def _parse(line: bytes) -> dict[str, Any] | None:
         row = json_value(line)
     except UnreadableError:
         return None
-    return row if isinstance(row, dict) and isinstance(row.get("step"), int) else None
+    if not isinstance(row, dict) or type(row.get("step")) is not int:
+        return None
+    return {name: value for name, value in row.items() if value is None or type(value) in (int, float)}

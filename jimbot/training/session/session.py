@@ -80,19 +80,24 @@ class Session:
             _check_same_run(run, settings)
             run.write_config(settings.flat())
             view = TrainingView(quiet=quiet, title=run.name, about=_about(settings))
-            return cls(settings, run, Recorder(_sinks(run, settings)), view)
+            return cls(settings, run, Recorder(_sinks(run, settings), run.check_held), view)
         except BaseException:
             run.close()
+            run.discard()
             raise
 
     def resume_point(self) -> Path | None:
         """The checkpoint to start from: the one asked for, else the run's newest, else none."""
         if self.settings.saving.resume and not is_continuation():
             return find_checkpoint(self.settings.saving.resume, runs_root=self.run.root)
-        return self.store.latest()
+        if (newest := self.store.latest()) is None:
+            self.store.refuse_damage()
+        return newest
 
     def resumed(self, step: int) -> None:
         """Tells the metrics that history continues from here."""
+        self.store.rewind(step, lambda manifest: manifest.metrics.get(self._judged_by))
+        self._best = self._best_so_far(self._judged_by)
         self.recorder.trim(step)
         self.recorder.event(step, "continued from a checkpoint of this step")
         self._row_step = self._saved_step = self._evaluated_step = step
@@ -268,8 +273,10 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.close()
+        if kind is not None:
+            self.run.discard()  # a command that was refused leaves no run behind
 
     def _best_so_far(self, metric: str) -> float | None:
         best = self.store.best()

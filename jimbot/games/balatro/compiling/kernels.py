@@ -40,6 +40,7 @@ from numba.core.imputils import lower_constant
 from numba.extending import models, register_model, typeof_impl
 
 from jimbot.games.balatro.compiling import cache_place
+from jimbot.machine import user_name
 
 linking: Any
 try:
@@ -115,7 +116,7 @@ def prepare_cache() -> Path:
     """The cache directory of exactly this code, made if need be."""
     directory = cache_root() / source_fingerprint()
     if not _usable(directory):  # a read-only home: compile anew per user and boot rather than fail
-        directory = Path(tempfile.gettempdir()) / f"jimbot-{os.getuid()}" / "balatro" / directory.name
+        directory = Path(tempfile.gettempdir()) / f"jimbot-{user_name()}" / "balatro" / directory.name
         directory.mkdir(parents=True, exist_ok=True)
     _sweep(directory.parent, directory)
     return directory

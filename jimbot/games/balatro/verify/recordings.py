@@ -109,6 +109,8 @@ def verify_file(path: Path) -> FileReport:
     assert kind is not None  # read_recording has refused other names
     report = FileReport(path.name, kind.prefix)
     kind.check(document, report)
+    if not report.entries:
+        raise UsageError(f"'{path}' holds nothing to compare; a recording without entries proves nothing.")
     return report
 
 
