@@ -6,7 +6,6 @@ themselves, so they are refused with the sentence a second trainer would get.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -20,6 +19,7 @@ from jimbot.errors import CheckpointError, SettingsError, UsageError
 from jimbot.runs.checkpoint import run_names
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.files import read_json, remove_directory, storing, sync_directory, write_atomically
+from jimbot.runs.locking import read_holder, try_lock
 from jimbot.runs.manifest import parse_manifest
 from jimbot.runs.sinks.jsonl import last_row, read_rows
 
@@ -138,13 +138,12 @@ def holder(run: RunDirectory) -> int | None:
     except OSError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        text = os.read(descriptor, 32).decode(errors="replace").strip()
+        if try_lock(descriptor):
+            return None
+        text = read_holder(descriptor)
         return int(text) if text.isdigit() else 0
     finally:
         os.close(descriptor)
-    return None
 
 
 def best_figure(run: RunDirectory) -> Figure | None:
