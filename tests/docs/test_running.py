@@ -46,7 +46,8 @@ SMALLER = [
     ),
     (r"(evaluate|compare|analyze|watch) (\w+)-jax-ppo", r"\1 probe-jax-ppo"),
     (r"heuristic --game hackmatrix --games 500$", "random --game probe --games 4"),
-    (r"--policy heuristic", "--policy random"),
+    (r"--policy heuristic", "--policy random --output probe-heuristic.npz"),
+    (r"checkpoints/\d+", "checkpoints/000000000128"),
     (r"--(games|num-envs|batch-size|buffer-size|population-interval) \d+", r"--\1 8"),
     (r"--(epochs|episodes|limit|trials|population) \d+", r"--\1 2"),
     (r"--minutes \d+|--total-timesteps \d+", ""),
@@ -54,12 +55,12 @@ SMALLER = [
 ]
 """What makes a command small, in this order."""
 
-TRAINING = "--total-timesteps 128 --num-envs 8 --num-steps 8 --num-minibatches 2 --eval-games 4 --no-wandb"
+TRAINING = "--total-timesteps 128 --num-envs 8 --num-steps 8 --num-minibatches 2 --eval-games 4 --no-wandb --fresh"
 ADDED = {
     "train": TRAINING,
     "evaluate": "--games 4",
     "analyze": "--games 4",
-    "watch": "--speed 1000 --episodes 1",
+    "watch": "--speed 1000 --games 1",
     "tune": "--games 2",
 }
 BEFORE: dict[str, list[str]] = {
@@ -67,6 +68,16 @@ BEFORE: dict[str, list[str]] = {
     "docs/start/watch-and-play.md": [f"jimbot train probe --run-name my-run {TRAINING}"],
 }
 """What a page takes for granted."""
+
+STANDING_FOR = {
+    "docs/games/vgc.md": {"my-run": "vgc", "other-run": "heuristic"},
+    "docs/judging/evaluate.md": {"my-run": "balatro"},
+    "docs/start/watch-and-play.md": {
+        "vgc my-run": "vgc vgc",
+        "params_3276800.npz": str(next(REPOSITORY.glob("jimbot/pretrained/hackmatrix/params_*.npz"))),
+    },
+}
+"""Policies in the box, where a page speaks of runs of a large game."""
 
 NUMBERS = {
     "200_000": "512\nconfig.n_envs, config.hyperparams.algorithm_specific = 4, {'n_steps': 32, 'batch_size': 32}",
@@ -118,6 +129,8 @@ def run_python(block: Block, known: dict[str, object]) -> None:
 
 def smaller(line: Line) -> str:
     text = line.text
+    for run, policy in STANDING_FOR.get(line.place.split(":")[0], {}).items():
+        text = text.replace(run, policy)
     for pattern, small in SMALLER:
         text = re.sub(pattern, small, text)
     return f"{text} {ADDED.get(line.words[1], '')}" if line.program == "jimbot" else text
