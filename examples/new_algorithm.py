@@ -1,12 +1,12 @@
 """An algorithm of your own: REINFORCE with a learned baseline, registered as learner `reinforce`.
 
-`RLTrainer` asks for few methods. In return the run directory, log rows, checkpoints, exact resume, `jimbot evaluate`,
-`jimbot watch` and all the rest work with it as with any other learner.
+`create_model` and `train` are the algorithm (`evaluate` is there already). With `portable_network` its policy is saved,
+watched and exported like any other; with `learning_state` and `restore` its runs continue exactly.
 """
 
 import time
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -14,15 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from jimbot.games import BatchGame
 from jimbot.games.functional import from_named_leaves, named_leaves
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import make_network
 from jimbot.policies.networks import describe_network
-from jimbot.policies.onnx_form import onnx_from_params
-from jimbot.policies.portable import with_metadata
-from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
-from jimbot.training.environments.given import training_game
 from jimbot.training.framework import Callback, RLTrainer, create_trainer, register_learner
 from jimbot.training.session.log_rows import GameTally, Measures
 from jimbot.training.session.session import TrainResult
@@ -35,23 +30,15 @@ class Reinforce(RLTrainer):
 
     algorithms = ("REINFORCE",)
 
-    def __init__(self, settings: Any, session: Any, game: BatchGame | None = None) -> None:
-        super().__init__(settings, session, game)
-        self.game = game or training_game(settings)
+    def create_model(self) -> None:
+        settings = self.settings
         width, depth = settings.network.hidden_dim, settings.network.num_layers
         self.network = make_network(describe_network(self.spec, "mlp", width, depth))
         self.optimiser = optax.adam(settings.ppo.lr)
-        self.tally = GameTally(self.spec, self.game.num_rows)
-        self.updates = 0
-
-    @property
-    def step(self) -> int:
-        return self.updates * self.settings.batch_size
-
-    def create_model(self) -> None:
-        self.params = self.network.init(self.settings.seed)
+        self.params = self.network.init(settings.seed)
         self.memory = self.optimiser.init(self.params)
-        self.game.reset()
+        self.batch.reset()
+        self.tally = GameTally(self.spec, self.batch.num_rows)
 
     def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> TrainResult:
         total = total_timesteps or self.settings.total_timesteps
@@ -62,16 +49,20 @@ class Reinforce(RLTrainer):
                 played = self._play()
                 simulated = time.perf_counter() - began
                 self.params, self.memory, losses = self._learn(self.params, self.memory, *played)
-                self.updates += 1
+                self.steps_learned += self.settings.batch_size
                 session.check_finite(losses, self.updates, self.step)
                 measures.add(losses, self.tally.take(), self.settings.batch_size)
                 self.after_update(self.updates, measures, lambda _, spent=simulated: {"simulate": spent}, callback)
             path = self.save_model()
         return session.finished(self.step, reason, path)
 
+    @property
+    def updates(self) -> int:
+        return self.steps_learned // self.settings.batch_size
+
     def _play(self) -> tuple[np.ndarray, ...]:
         """A rollout: observations, masks, actions and what followed each action, all (T, N, …)."""
-        game, settings = self.game, self.settings
+        game, settings = self.batch, self.settings
         luck = np.random.default_rng([settings.seed, self.updates])  # so that no generator has to be saved
         steps = []
         for _ in range(settings.num_steps):
@@ -105,46 +96,18 @@ class Reinforce(RLTrainer):
         change, memory = self.optimiser.update(gradient, memory, params)
         return optax.apply_updates(params, change), memory, losses
 
-    def policy_onnx(self) -> bytes:
-        sizes = self.spec.observation.size, self.spec.actions.size
-        return with_metadata(onnx_from_params(self.network.description, self._weights(), *sizes), self._manifest())
+    def portable_network(self) -> tuple[Mapping[str, Any], Mapping[str, np.ndarray]]:
+        return self.network.description, {name: np.asarray(value) for name, value in self.params.items()}
 
-    def save_model(self) -> Path:
-        state = named_leaves((self.params, self.memory)) | {GAME + n: v for n, v in self.game.snapshot().items()}
-        path = self.session.store.save(self._manifest(), self.policy_onnx(), self._weights(), state)
-        self.session.saved(self.step, path)
-        return path
+    def learning_state(self) -> dict[str, np.ndarray]:
+        return named_leaves((self.params, self.memory)) | {GAME + n: v for n, v in self.batch.snapshot().items()}
 
-    def load_model(self, path: str | Path) -> None:
-        checkpoint = load_checkpoint(path)
-        check_matches(checkpoint.manifest, self.spec, learner="reinforce")
-        stored = checkpoint.state()
-        self.params, self.memory = from_named_leaves((self.params, self.memory), stored, f"checkpoint {path}")
-        self.game.restore({n.removeprefix(GAME): v for n, v in stored.items() if n.startswith(GAME)})
-        self.updates = checkpoint.manifest.update
-
-    def close(self) -> None:
-        self.game.close()
-        self.session.close()
-
-    def _weights(self) -> dict[str, np.ndarray]:
-        return {name: np.asarray(value) for name, value in self.params.items()}
-
-    def _manifest(self) -> Manifest:
-        return Manifest.for_game(
-            self.spec,
-            game_options=self.settings.game_options,
-            learner="reinforce",
-            algorithm="REINFORCE",
-            network=dict(self.network.description),
-            step=self.step,
-            update=self.updates,
-            config=self.settings.flat(),
-            metrics=dict(self.session.latest_metrics),
-        )
+    def restore(self, params: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]) -> None:
+        self.params, self.memory = from_named_leaves((self.params, self.memory), dict(state), "the checkpoint")
+        self.batch.restore({n.removeprefix(GAME): v for n, v in state.items() if n.startswith(GAME)})
 
 
-register_learner("reinforce", __name__, "Reinforce")
+register_learner("reinforce", Reinforce)
 
 
 def main(game: str = "probe", total_timesteps: int = 200_000, num_envs: int = 32, games: int = 100) -> float:

@@ -18,6 +18,7 @@ import jimbot
 from jimbot.cli import terminal
 from jimbot.cli.command import set_up
 from jimbot.cli.options import LogLevelOption
+from jimbot.cli.plugin_words import with_plugins
 from jimbot.errors import JimbotError
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -58,6 +59,10 @@ def jimbot_command(
         bool, typer.Option("--version", "-V", is_eager=True, callback=show_version, help="Show the version and leave.")
     ] = False,
     log_level: LogLevelOption = None,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODULE", help="A module with games or learners of your own; anywhere on the line."),
+    ] = None,
 ) -> None:
     """Train, judge, watch and deploy agents for games with deep rules and huge masked action spaces."""
 
@@ -73,7 +78,7 @@ set_up(app)
 def run(arguments: list[str]) -> int:
     """One command line → its exit code; anything that is not a known error escapes with its traceback."""
     try:
-        answer = typer.main.get_command(app).main(arguments, prog_name="jimbot", standalone_mode=False)
+        answer = typer.main.get_command(app).main(with_plugins(arguments), prog_name="jimbot", standalone_mode=False)
     except JimbotError as problem:
         terminal.complain(str(problem))
         return problem.exit_code

@@ -178,6 +178,14 @@ def report(outcome: Outcome, game: str, runs_dir: Path, as_json: bool) -> None:
     from jimbot.runs.shipped import shipped_games
 
     console = terminal.console()
+    if outcome.checkpoint is None:
+        mean = outcome.metrics.get("eval/mean_return")
+        judged = "" if mean is None else f", mean return {mean:.2f} by its own evaluation"
+        console.print(
+            f"Run [bold]{outcome.run}[/] is at step {outcome.step:,}{judged}. Its learner gives no policy that could "
+            "be saved (portable_network or policy_onnx), so there is nothing to watch."
+        )
+        return
     if outcome.evaluation:
         console.print(outcome.evaluation)
     where = terminal.quoted(outcome.run if runs_dir == RUNS else runs_dir / outcome.run)

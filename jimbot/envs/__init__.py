@@ -1,18 +1,17 @@
 """Adapters: JimBot's games behind the interfaces other libraries speak. Rules live in `jimbot.games`, nowhere here.
 
-Importing this registers every game with Gymnasium: `gymnasium.make("jimbot/HackMatrix-v1")`, and `make_vec` with a
-native vector environment. `jimbot.envs.pettingzoo_env` and `jimbot.envs.sb3_vec_env` need their extras.
+Every game is registered with Gymnasium (`registration.py`): `gymnasium.make("jimbot/HackMatrix-v1")`, and `make_vec`
+with a native vector environment. `jimbot.envs.pettingzoo_env` and `jimbot.envs.sb3_vec_env` need their extras.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import gymnasium
-
 from jimbot.envs.gymnasium_env import GameEnv
 from jimbot.envs.gymnasium_vector import GameVectorEnv
-from jimbot.games.contract import available_games, game_title
+from jimbot.envs.registration import env_id, register_envs
+from jimbot.games.contract import named_game
 
 __all__ = ["GameEnv", "GameVectorEnv", "env_id", "make_env", "make_vector_env", "register_envs"]
 
@@ -25,33 +24,12 @@ def make_env(game_id: str, **options: Any) -> GameEnv:
     >>> bool(info["action_mask"][env.action_space.sample()])
     True
     """
-    return GameEnv(game_id, **options)
+    return GameEnv(named_game(game_id), **options)
 
 
 def make_vector_env(game_id: str, num_envs: int, **options: Any) -> GameVectorEnv:
     """Many games stepped by one call as a Gymnasium vector environment."""
-    return GameVectorEnv(game_id, num_envs, **options)
-
-
-def env_id(game_id: str) -> str:
-    """The name of a game in Gymnasium's registry.
-
-    >>> env_id("hackmatrix")
-    'jimbot/HackMatrix-v1'
-    """
-    return f"jimbot/{game_title(game_id)}-v1"
-
-
-def register_envs() -> None:
-    """Registers all games with Gymnasium; call it again after `register_game` has added one of your own."""
-    for game_id in available_games():
-        if env_id(game_id) not in gymnasium.registry:
-            gymnasium.register(
-                env_id(game_id),
-                entry_point="jimbot.envs.gymnasium_env:GameEnv",
-                vector_entry_point="jimbot.envs.gymnasium_vector:GameVectorEnv",
-                kwargs={"game_id": game_id},
-            )
+    return GameVectorEnv(named_game(game_id), num_envs, **options)
 
 
 register_envs()

@@ -8,10 +8,11 @@ hooks (`hooks.py`) by which commands and learners find what it offers. All of th
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from jimbot.errors import MissingExtraError, UnknownNameError
+from jimbot import plugins
+from jimbot.errors import MissingExtraError, UnknownNameError, UsageError
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry, TwoSides
 from jimbot.games.hooks import Figure, Milestones, RareEvent, RecordingForm
@@ -22,8 +23,12 @@ from jimbot.games.telling import Diary, Event, Line
 __all__ = [
     "ActionBlock", "ActionSpec", "BatchGame", "Diary", "Event", "Field", "Figure", "FunctionalGame", "GameEntry",
     "GameSpec", "Line", "Milestones", "ObservationSpec", "RareEvent", "RecordingForm", "Transition", "TwoSides",
-    "available_games", "functional_game", "game_entry", "game_title", "games_with", "make", "register_game",
+    "available_games", "functional_game", "game_entry", "game_title", "games_with", "make", "named_game",
+    "on_registration", "register_game",
 ]  # fmt: skip
+
+GROUP = "jimbot.games"  # of entry points
+OWN_MODULES = "jimbot."
 
 _GAMES: dict[str, str] = {
     "probe": "jimbot.games.probe",
@@ -34,16 +39,51 @@ _GAMES: dict[str, str] = {
 _TITLES: dict[str, str] = {"hackmatrix": "HackMatrix", "vgc": "VGC"}
 
 
+_watchers: list[Callable[[str], None]] = []
+
+
 def register_game(game_id: str, module: str, title: str = "") -> None:
-    """Adds a game of your own: `module` is imported when first used and must expose `GAME`, a GameEntry. `title` is how
-    the game writes its name; without it the id with a capital letter."""
+    """Adds a game of your own: `module` is imported when first used and must expose `GAME`, a GameEntry; it may also be
+    `module:name`. `title` is how the game writes its name; without it the id with a capital letter."""
     _GAMES[game_id] = module
     if title:
         _TITLES[game_id] = title
+    for tell in _watchers:
+        tell(game_id)
+
+
+def on_registration(tell: Callable[[str], None]) -> None:
+    """From now on calls `tell(game id)` for every game that is registered."""
+    _watchers.append(tell)
+
+
+def named_game(name: str) -> str:
+    """The id of the game a person means: by its id, or by the module it is in (see `jimbot.plugins`)."""
+    if name in available_games() or not plugins.is_module_name(name):
+        return name
+    return _register_entry(plugins.named_object(name, "GAME"), name)
 
 
 def available_games() -> list[str]:
-    return sorted(_GAMES)
+    return sorted(_with_plugins())
+
+
+def _with_plugins() -> dict[str, str]:
+    for game_id, where in plugins.entry_points(GROUP).items():
+        if game_id not in _GAMES:
+            register_game(game_id, where)
+    for module in plugins.plugin_modules():
+        if (entry := getattr(module, "GAME", None)) is not None:
+            _register_entry(entry, module.__name__)
+    return _GAMES
+
+
+def _register_entry(entry: Any, where: str) -> str:
+    if not isinstance(entry, GameEntry):
+        raise UsageError(f"'{where}' shows a {type(entry).__name__} as its game; expected a GameEntry.")
+    if entry.spec.id not in _GAMES:
+        register_game(entry.spec.id, where)
+    return entry.spec.id
 
 
 def game_title(game_id: str) -> str:
@@ -57,12 +97,13 @@ def game_title(game_id: str) -> str:
 
 def game_entry(game_id: str) -> GameEntry:
     """The entry of a game by id; imports its engine."""
-    if game_id not in _GAMES:
-        raise UnknownNameError("game", game_id, _GAMES)
+    if game_id not in _GAMES and game_id not in _with_plugins():
+        raise UnknownNameError("game", game_id, _GAMES, "One of your own is found with --plugin MODULE.")
+    module, _, name = _GAMES[game_id].partition(":")
     try:
-        return importlib.import_module(_GAMES[game_id]).GAME
+        return getattr(importlib.import_module(module), name or "GAME")
     except ModuleNotFoundError as problem:
-        if problem.name and problem.name.startswith("jimbot"):
+        if not module.startswith(OWN_MODULES) or (problem.name or "").startswith(OWN_MODULES):
             raise
         raise MissingExtraError(f"'{problem.name}', which game '{game_id}' needs,", "all") from problem
 

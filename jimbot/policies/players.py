@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from jimbot.errors import CheckpointError, UnknownNameError, UsageError
-from jimbot.games.contract import GameEntry, available_games, game_entry
+from jimbot.games.contract import GameEntry, available_games, game_entry, named_game
 from jimbot.policies.contract import Policy
 from jimbot.policies.portable import load_policy
 from jimbot.policies.scripted import scripted_names, with_needed_options
@@ -54,7 +54,7 @@ def find_player(
     The game is the one the policy was trained on, with the options it was trained with unless `options` differ;
     scripted players need `game`, and switch on the options they cannot do without.
     """
-    if game is not None and game not in available_games():
+    if game is not None and (game := named_game(game)) not in available_games():
         raise UnknownNameError("game", game, available_games())
     manifest = None
     if isinstance(policy, str | Path):

@@ -1,29 +1,41 @@
-"""Training from Python: the trainer contract, the list of learners, and `create_trainer`.
+"""Training from Python: the trainer contract and `create_trainer`.
 
-A learner is added by implementing `RLTrainer` and registering it under a name; everything around it (run directories,
-checkpoints, metrics, evaluation, the command line) then works with it. However a run is configured (command line,
-YAML, `TrainerConfig`), learners see one record only: `TrainSettings`.
+A learner implements three methods of `RLTrainer` and gets a line in the list of learners (`training.learners`); run
+directories, metrics, evaluation and the command line then work with it. What else it overrides makes more of it: with a
+policy that can be written down its runs are saved, watched and exported, with its state they continue exactly. However
+a run is configured (command line, YAML, `TrainerConfig`), learners see one record only: `TrainSettings`.
 """
 
 from __future__ import annotations
 
-import importlib
+import dataclasses
+import inspect
 import logging
-from abc import ABC, abstractmethod
+from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jimbot.errors import MissingExtraError, SettingsError, UnknownNameError, UsageError
+from jimbot.errors import CheckpointError, SettingsError, UsageError
 from jimbot.games.contract import BatchGame, available_games, game_entry
+from jimbot.runs.checkpoint import Checkpoint, Manifest, check_matches, load_checkpoint
 from jimbot.runs.checkpoint import CheckpointStore as CheckpointManager
-from jimbot.runs.checkpoint import Manifest
-from jimbot.training.init_policy import find_start
+from jimbot.training.init_policy import check_network, find_start
 from jimbot.training.league.store import check_league
+from jimbot.training.learners import (
+    available_learners,
+    check_algorithm,
+    learner_called,
+    learner_name,
+    load_learner,
+    register_learner,
+)
+from jimbot.training.session.session import Session
 from jimbot.training.settings.only import check_only
-from jimbot.training.settings.record import RunSettings, TrainSettings
+from jimbot.training.settings.record import TrainSettings
 from jimbot.training.settings.trainer_config import (
-    LEARNER_OF_ALGORITHM,
     HyperparameterConfig,
     TrainerConfig,
     get_default_config,
@@ -31,13 +43,16 @@ from jimbot.training.settings.trainer_config import (
 )
 
 if TYPE_CHECKING:
+    import gymnasium
+    import numpy as np
+
+    from jimbot.policies.contract import Policy
     from jimbot.training.curriculum.rule import Curriculum
     from jimbot.training.session.log_rows import Measures
-    from jimbot.training.session.session import Session, TrainResult
 
 __all__ = [
     "CheckpointManager", "HyperparameterConfig", "RLTrainer", "TrainerConfig", "available_learners", "create_trainer",
-    "get_default_config", "learner_class", "learner_name", "register_learner",
+    "get_default_config", "learner_class", "learner_name", "open_trainer", "register_learner",
 ]  # fmt: skip
 
 VALIDATION_GAMES = 32  # per look during training (eval_interval)
@@ -58,11 +73,25 @@ def plain_callback(callback: Any) -> Callback | None:
     )
 
 
-class RLTrainer(ABC):
-    """Trains one agent for one run."""
+class _Trainer(ABCMeta):
+    """`SB3Trainer(env, config)`, as scripts write it, is a trainer with its run, ready to learn: `create_trainer` with
+    the learner named by its class. Inside the house trainers are made from settings and an open session."""
 
-    algorithms: tuple[str, ...]
-    """What this learner can run."""
+    def __call__(cls, *given: Any, **named: Any) -> Any:
+        if isinstance(given[1] if len(given) > 1 else named.get("session"), Session):
+            return super().__call__(*given, **named)
+        return create_trainer(*given, **named, learner=cls)
+
+
+class RLTrainer(ABC, metaclass=_Trainer):
+    """Trains one agent for one run. `create_model`, `train` and `evaluate` are enough."""
+
+    algorithms: tuple[str, ...] = ()
+    """What it can run, the usual one first, where the list of learners does not say it."""
+    config: TrainerConfig | None = None
+    """As it was given, if it was; `settings` say the same and more."""
+    policy: Policy | None = None
+    """What plays, for learners that have it as an object; the others are asked for `policy_onnx`."""
 
     def __init__(self, settings: TrainSettings, session: Session, game: BatchGame | None = None) -> None:
         """`game`: an own batch to train on, instead of one made by the settings."""
@@ -75,19 +104,174 @@ class RLTrainer(ABC):
         self._level: int | None = None
         self.games_kept: int | None = None
         """How many of the running games the next checkpoint holds, where not all: the run goes on with fewer."""
+        self.steps_learned = 0
+        """For learners that count steps nowhere else."""
 
-    @classmethod  # noqa: B027 - most learners take every setting
-    def check(cls, settings: TrainSettings) -> None:
-        """Raises one sentence for a setting this learner cannot honour."""
-
-    @property
-    @abstractmethod
-    def step(self) -> int:
-        """Environment steps learned from."""
+    # --- the three methods ---
 
     @abstractmethod
     def create_model(self) -> None:
         """Builds the policy and everything learning needs, from scratch."""
+
+    @abstractmethod
+    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> Any:
+        """Learns until `total_timesteps` (default: the settings') are done or the session says stop."""
+
+    def evaluate(
+        self, n_episodes: int, deterministic: bool = True, bank: Literal["held-out", "validation"] = "held-out"
+    ) -> tuple[float, float]:
+        """Mean and standard deviation of the return over games nobody trains on."""
+        import numpy as np
+
+        from jimbot.evaluation import play_games
+        from jimbot.games.seeds import HELD_OUT, VALIDATION, bank_seeds
+
+        policy = self.current_policy()
+        if self.settings.game not in available_games():
+            returns = self._play_own(policy, n_episodes, deterministic)
+            return float(np.mean(returns)), float(np.std(returns))
+        games = play_games(
+            policy,
+            self.settings.game,
+            bank_seeds(HELD_OUT if bank == "held-out" else VALIDATION, n_episodes),
+            options=self.settings.game_options,
+            deterministic=deterministic,
+        )
+        return float(np.mean(games.returns)), float(np.std(games.returns))
+
+    # --- what there is to learn from ---
+
+    @cached_property
+    def batch(self) -> BatchGame:
+        """The games to learn from, stepped by one call: those given, else as many as the settings say."""
+        from jimbot.training.environments.given import training_game
+
+        return self.given if self.given is not None else training_game(self.settings)
+
+    @cached_property
+    def env(self) -> gymnasium.Env:
+        """One game to learn from as a Gymnasium environment, for algorithms written for one."""
+        from jimbot.envs.gymnasium_env import GameEnv
+        from jimbot.envs.gymnasium_game import GymnasiumGame
+        from jimbot.training.environments.given import training_options
+
+        if isinstance(self.given, GymnasiumGame):
+            return self.given.env
+        return GameEnv(self.settings.game, **training_options(self.settings))
+
+    @property
+    def step(self) -> int:
+        """Environment steps learned from."""
+        return self.steps_learned
+
+    # --- saving and going on; with `portable_network` and `restore` all of it works ---
+
+    def portable_network(self) -> tuple[Mapping[str, Any], Mapping[str, np.ndarray]] | None:
+        """(description, parameters) of the policy, if it is a network of `policies.networks`."""
+        return None
+
+    def learning_state(self) -> dict[str, np.ndarray]:
+        """What a continued run needs beside the parameters."""
+        import numpy as np
+
+        return {"steps": np.array(self.step)}
+
+    def restore(self, params: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]) -> None:
+        """Takes back what `portable_network` and `learning_state` gave."""
+        raise UsageError(
+            f"Learner '{learner_name(self.settings)}' cannot continue run '{self.session.run.name}': it has no "
+            "restore(params, state). Start over with --fresh, or under another --run-name."
+        )
+
+    def policy_onnx(self) -> bytes:
+        """The policy as it is now, in its portable form."""
+        from jimbot.policies.onnx_form import onnx_from_params
+        from jimbot.policies.portable import with_metadata
+
+        found = self.portable_network()
+        if found is None:
+            raise UsageError(
+                f"Learner '{learner_name(self.settings)}' keeps its policy to itself, so that it cannot be saved. "
+                "Give it portable_network or policy_onnx."
+            )
+        sizes = self.spec.observation.size, self.spec.actions.size
+        return with_metadata(onnx_from_params(*found, *sizes), self._own_manifest())
+
+    @property
+    def can_save(self) -> bool:
+        """Whether its policy can be written down."""
+        own = type(self)
+        return own.policy_onnx is not RLTrainer.policy_onnx or self.portable_network() is not None
+
+    def save_model(self) -> Path:
+        """Writes a checkpoint and returns where."""
+        params = (self.portable_network() or ({}, {}))[1]
+        path = self.session.store.save(self._own_manifest(), self.policy_onnx(), params, self.learning_state())
+        self.session.saved(self.step, path)
+        return path
+
+    def load_model(self, path: str | Path) -> None:
+        """Continues exactly from a checkpoint."""
+        checkpoint = self.checked_checkpoint(path, (self.portable_network() or ({}, {}))[0])
+        self.restore(checkpoint.params(), checkpoint.state())
+        self.steps_learned = checkpoint.manifest.step
+        self.session.latest_metrics = dict(checkpoint.manifest.metrics)
+
+    def close(self) -> None:
+        """Releases the games and whatever else is held."""
+        for name in ("batch", "env"):
+            if name in vars(self):
+                vars(self)[name].close()
+        self.session.close()
+
+    # --- what is the same for all ---
+
+    def take_up(self) -> None:
+        """Goes on from the run's newest checkpoint, or begins with the policy that the settings name."""
+        session = self.session
+        if start := session.resume_point():
+            self.load_model(start)
+            session.resumed(self.step)
+            session.view.note(f"Continuing from {start}.", style="cyan")
+        elif told := self.begin(session.run.root):
+            session.view.note(told, style="cyan")
+            session.recorder.event(0, told)
+
+    def current_policy(self) -> Policy:
+        """The policy as it is now."""
+        if self.policy is not None:
+            return self.policy
+        from jimbot.policies.portable import OnnxPolicy
+
+        return OnnxPolicy.from_bytes(self.policy_onnx(), name=self.session.run.name)
+
+    def validate(self, n_episodes: int) -> tuple[float, float]:
+        """As `evaluate`, on the games that judge while training goes on, if it knows of them."""
+        if "bank" in inspect.signature(self.evaluate).parameters:
+            return self.evaluate(n_episodes, bank="validation")
+        return self.evaluate(n_episodes)
+
+    def checked_checkpoint(self, path: str | Path, network: Mapping[str, Any]) -> Checkpoint:
+        """The checkpoint, if it is of this game, learner, algorithm and network."""
+        checkpoint = load_checkpoint(path)
+        manifest = checkpoint.manifest
+        check_matches(manifest, self.spec, learner=learner_name(self.settings), where=path)
+        if manifest.algorithm != self.settings.algorithm:
+            raise CheckpointError(
+                f"Checkpoint {path} was trained by {manifest.algorithm}; this run is {self.settings.algorithm}. "
+                "Give the same --algorithm."
+            )
+        if network:
+            check_network(manifest, network, path)
+        return checkpoint
+
+    def _own_manifest(self) -> Manifest:
+        network = (self.portable_network() or ({}, {}))[0]
+        return self.manifest_of(learner_name(self.settings), network, getattr(self, "updates", 0))
+
+    @classmethod
+    def check(cls, settings: TrainSettings) -> None:
+        """Raises one sentence for a setting this learner cannot honour."""
 
     def start_from(self, path: str | Path) -> None:
         """Takes over the parameters of another run's checkpoint (`init_from`); everything else stays fresh."""
@@ -111,10 +295,6 @@ class RLTrainer(ABC):
             return f"Starting from the parameters of {start}."
         return ""
 
-    @abstractmethod
-    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> TrainResult | None:
-        """Learns until `total_timesteps` (default: the settings') are done or the session says stop; then saves."""
-
     def _play_own(self, policy: Any, n_episodes: int, deterministic: bool) -> list[float]:
         """Returns of games played in the environment it was given: a foreign one has no other, and no seed banks."""
         game = self.given
@@ -132,7 +312,7 @@ class RLTrainer(ABC):
         self.games_restarted()
         return returns
 
-    def games_restarted(self) -> None:  # noqa: B027 - for learners that remember the last observation
+    def games_restarted(self) -> None:
         """Called when the games given to the trainer have been started anew."""
 
     def manifest_of(self, learner: str, network: Mapping[str, Any], update: int) -> Manifest:
@@ -146,35 +326,8 @@ class RLTrainer(ABC):
             step=self.step,
             update=update,
             config=self.settings.flat(),
-            metrics={name: value for name, value in self.session.latest_metrics.items() if value == value},
+            metrics={name: float(value) for name, value in self.session.latest_metrics.items() if value == value},
         )
-
-    @abstractmethod
-    def policy_onnx(self) -> bytes:
-        """The policy as it is now, in its portable form."""
-
-    def evaluate(
-        self, n_episodes: int, deterministic: bool = True, bank: Literal["held-out", "validation"] = "held-out"
-    ) -> tuple[float, float]:
-        """Mean and standard deviation of the return over games nobody trains on."""
-        import numpy as np
-
-        from jimbot.evaluation import play_games
-        from jimbot.games.seeds import HELD_OUT, VALIDATION, bank_seeds
-        from jimbot.policies.portable import OnnxPolicy
-
-        policy = OnnxPolicy.from_bytes(self.policy_onnx(), name=self.session.run.name)
-        if self.settings.game not in available_games():
-            returns = self._play_own(policy, n_episodes, deterministic)
-            return float(np.mean(returns)), float(np.std(returns))
-        games = play_games(
-            policy,
-            self.settings.game,
-            bank_seeds(HELD_OUT if bank == "held-out" else VALIDATION, n_episodes),
-            options=self.settings.game_options,
-            deterministic=deterministic,
-        )
-        return float(np.mean(games.returns)), float(np.std(games.returns))
 
     def after_update(
         self, update: int, measures: Measures, seconds: Callable[[float], dict[str, float]], callback: Callback | None
@@ -189,7 +342,7 @@ class RLTrainer(ABC):
         self._look_at_level(step)
         if session.evaluation_due(step):
             with session.aside("judge"):
-                session.evaluated(step, *self.evaluate(VALIDATION_GAMES, bank="validation"))
+                session.evaluated(step, *self.validate(VALIDATION_GAMES))
         if update % self.settings.log_interval == 0:
             learning = session.learning_seconds
             with session.aside("measure"):
@@ -236,63 +389,44 @@ class RLTrainer(ABC):
             return f"{fewer} games instead of {settings.num_envs}, with twice the steps of each between updates"
         return None
 
-    @abstractmethod
-    def save_model(self) -> Path:
-        """Writes a checkpoint and returns where."""
-
-    @abstractmethod
-    def load_model(self, path: str | Path) -> None:
-        """Continues exactly from a checkpoint."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Releases the game and whatever else is held."""
-
-
-_LEARNERS: dict[str, tuple[str, str, str]] = {
-    # name: (module, class, extra that installs what it needs)
-    "jax": ("jimbot.training.jax_ppo.trainer", "JaxPPOTrainer", "all"),
-    "sb3": ("jimbot.training.sb3.trainer", "SB3Trainer", "sb3"),
-    "ray": ("jimbot.training.ray.trainer", "RayTrainer", "ray"),
-}
-
-
-def register_learner(name: str, module: str, class_name: str, extra: str = "all") -> None:
-    """Adds a learner; its module is imported when first used."""
-    _LEARNERS[name] = (module, class_name, extra)
-
-
-def available_learners() -> list[str]:
-    return sorted(_LEARNERS)
-
 
 def learner_class(settings: TrainSettings) -> type[RLTrainer]:
     """The trainer class for a learner and algorithm; one clear sentence if there is none."""
     name = learner_name(settings)
-    module, class_name, extra = _LEARNERS[name]
-    try:
-        trainer: type[RLTrainer] = getattr(importlib.import_module(module), class_name)
-    except ModuleNotFoundError as problem:
-        raise MissingExtraError(f"'{problem.name}', which learner '{name}' needs,", extra) from problem
-    if settings.algorithm not in trainer.algorithms:
-        raise SettingsError(
-            f"Learner '{name}' does not know algorithm '{settings.algorithm}'; it has {', '.join(trainer.algorithms)}."
-        )
+    trainer = load_learner(name)
+    check_algorithm(settings)
     check_league(settings, name)
     check_only(settings, name)
     trainer.check(settings)
     return trainer
 
 
-def learner_name(settings: RunSettings) -> str:
-    """`auto` resolved by the algorithm."""
-    if settings.learner != "auto":
-        if settings.learner not in _LEARNERS:
-            raise UnknownNameError("learner", settings.learner, [*_LEARNERS, "auto"])
-        return settings.learner
-    if settings.algorithm not in LEARNER_OF_ALGORITHM:
-        raise UnknownNameError("algorithm", settings.algorithm, [*LEARNER_OF_ALGORITHM, "MaskablePPO"])
-    return LEARNER_OF_ALGORITHM[settings.algorithm]
+def open_trainer(
+    settings: TrainSettings,
+    root: Path = Path("runs"),
+    fresh: bool = False,
+    quiet: bool = False,
+    game: BatchGame | None = None,
+    config: TrainerConfig | None = None,
+    open_session: Callable[..., Session] | None = None,
+) -> RLTrainer:
+    """The one way into a run: its directory taken, and its trainer ready to learn, continuing what is there.
+
+    Settings that cannot be honoured are refused before anything is written. Close the trainer when done.
+    """
+    trainer_class = learner_class(settings)
+    session = (open_session or Session.open)(settings, root, fresh=fresh, quiet=quiet)
+    with ExitStack() as undo:
+        undo.callback(session.close)
+        settings = settings.model_copy(update=session.memory.changes)
+        with session.view.waiting(f"Preparing {settings.game} (the first start on a machine compiles it)…"):
+            trainer = trainer_class(settings, session, game)
+            undo.callback(trainer.close)
+            trainer.config = config
+            trainer.create_model()
+        trainer.take_up()
+        undo.pop_all()
+    return trainer
 
 
 def create_trainer(
@@ -300,37 +434,32 @@ def create_trainer(
     config: TrainerConfig | TrainSettings | Mapping[str, Any] | None = None,
     root: str | Path = "runs",
     fresh: bool = False,
+    learner: str | type | None = None,
 ) -> RLTrainer:
     """A trainer with its own run directory, for use from Python. It continues its run unless `fresh`.
 
     `env` is a game id, a BatchGame (trained on as it is), or a Gymnasium environment: one of our own is rebuilt
     natively with as many games as the config says; anything wrapped around it, or foreign, is stepped as it is.
-    Close the trainer when done: it holds the run directory.
+    `learner` goes before the config's. Close the trainer when done: it holds the run directory.
     """
     from jimbot.training.environments.given import understand
-    from jimbot.training.session.session import Session
     from jimbot.training.settings.layers import resolve
 
+    chosen = {} if learner is None else {"learner": learner if isinstance(learner, str) else learner_called(learner)}
     if isinstance(config, TrainerConfig):
+        config = dataclasses.replace(config, **chosen)
         values = to_settings(config)
     elif isinstance(config, TrainSettings):
         values = config.flat("python", only_set=True)
     else:
         values = dict(config or {})
     meant = understand(env)
-    settings, _, notes = resolve(values, meant.settings)
-    session = Session.open(settings, root=Path(root), fresh=fresh, quiet=True)
-    settings = settings.model_copy(update=session.memory.changes)
-    trainer = learner_class(settings)(settings, session, meant.game)
+    settings, _, notes = resolve(values, meant.settings, chosen)
+    given = config if isinstance(config, TrainerConfig) else None
+    trainer = open_trainer(settings, Path(root), fresh, quiet=True, game=meant.game, config=given)
     for note in notes:
         _log.info(note)
     if meant.notice:
-        session.recorder.event(0, meant.notice)
+        trainer.session.recorder.event(0, meant.notice)
         _log.warning(meant.notice)
-    trainer.create_model()
-    if start := session.resume_point():
-        trainer.load_model(start)
-        session.resumed(trainer.step)
-    else:
-        trainer.begin(root)
     return trainer

@@ -8,45 +8,32 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 
 from jimbot.errors import CheckpointError, JimbotError, SettingsError
 from jimbot.logs import setup_logging
 from jimbot.runs.catalogue import store_evaluation
-from jimbot.runs.checkpoint import run_names
+from jimbot.runs.checkpoint import load_checkpoint, run_names
 from jimbot.runs.directory import RunDirectory
 from jimbot.training.continuing import continued
-from jimbot.training.framework import learner_class
+from jimbot.training.framework import RLTrainer, learner_class, open_trainer
 from jimbot.training.memory.restart import restart_command
-from jimbot.training.session.session import Session, run_name
+from jimbot.training.outcome import Outcome, judge
+from jimbot.training.session.session import run_name
 from jimbot.training.settings.explain import explain, mapping_table
 from jimbot.training.settings.layers import complete, resolve
 from jimbot.training.settings.layers import resolve_settings as resolve_settings  # users find it here
 from jimbot.training.settings.record import DEFAULTS, TrainSettings, load_settings, merged, parse_assignments, read_yaml
 from jimbot.training.settings.rllib_names import game_of
 
-if TYPE_CHECKING:
-    from jimbot.evaluation import Evaluation
-
-
 STANDARD = Path("configs/default_ppo.yaml")
 """What `python -m jimbot.training.run` trains from when nobody says otherwise."""
 CLUSTER = {"learner": "ray", "address": "auto"}
 """`--cluster`, in one word."""
-
-
-class Outcome(NamedTuple):
-    """What a call of `run_training` leaves behind."""
-
-    run: str
-    step: int
-    checkpoint: Path
-    metrics: dict[str, float]
-    evaluation: Evaluation | None
 
 
 def stored_settings(run: str, given: Mapping[str, Any], root: Path = Path("runs")) -> TrainSettings:
@@ -80,50 +67,36 @@ def run_training(
         from jimbot.training.population.run import run_population
 
         return run_population(settings, root, fresh, quiet)
-    trainer_class = learner_class(settings)
     if settings.auto_tune:
+        learner_class(settings)  # what it cannot honour is said before anything is measured
         settings = _tuned(settings, None if fresh else RunDirectory(root, run_name(settings)).read_config())
-    session = Session.open(settings, root, fresh=fresh, quiet=quiet)
-    with session, ExitStack() as stack:
-        settings = settings.model_copy(update=session.memory.changes)
-        with session.view.waiting(f"Preparing {settings.game} (the first start on a machine compiles it)…"):
-            trainer = stack.enter_context(closing(trainer_class(settings, session)))
-            trainer.create_model()
-        if start := session.resume_point():
-            trainer.load_model(start)
-            session.resumed(load_step(start))
-            session.view.note(f"Continuing from {start}.", style="cyan")
-        elif told := trainer.begin(root):
-            session.view.note(told, style="cyan")
-            session.recorder.event(0, told)
+    with closing(open_trainer(settings, root, fresh, quiet)) as trainer:
+        session = trainer.session
         trainer.train()
         if session.memory.restart_wanted:
             session.memory.count_restart(trainer.step)
             if restart is not None:
                 trainer.close()
                 restart(session.seconds)
-        checkpoint = session.store.latest()
-        assert checkpoint is not None, "train() always saves"
-        evaluation = judge(settings, checkpoint, session) if settings.judging.eval_games else None
-        step = load_step(checkpoint)
-        if evaluation is not None:
-            store_evaluation(session.run, evaluation.to_dict(), step)
-        return Outcome(session.run.name, step, checkpoint, session.latest_metrics, evaluation)
+        return _outcome(trainer)
 
 
-def judge(settings: TrainSettings, checkpoint: Path, session: Session) -> Evaluation:
-    """The finished policy on held-out seeds, from its checkpoint, as any user would judge it."""
-    from jimbot.evaluation import evaluate
-
-    games, options = settings.judging.eval_games, settings.game_options
-    with session.view.counting("judging") as progress:
-        return evaluate(str(checkpoint), games=games, options=options, progress=progress)
-
-
-def load_step(checkpoint: Path) -> int:
-    from jimbot.runs.checkpoint import load_checkpoint
-
-    return load_checkpoint(checkpoint).manifest.step
+def _outcome(trainer: RLTrainer) -> Outcome:
+    """What was learned, saved where `train` did not, and judged."""
+    session, settings = trainer.session, trainer.settings
+    games = settings.judging.eval_games
+    if not trainer.can_save:
+        if games:
+            session.evaluated(trainer.step, *trainer.evaluate(games))
+        return Outcome(session.run.name, trainer.step, None, session.log(trainer.step, {}), None)
+    checkpoint = session.store.latest()
+    if checkpoint is None or load_checkpoint(checkpoint).manifest.step < trainer.step:
+        checkpoint = trainer.save_model()
+    evaluation = judge(settings, checkpoint, session) if games else None
+    step = load_checkpoint(checkpoint).manifest.step
+    if evaluation is not None:
+        store_evaluation(session.run, evaluation.to_dict(), step)
+    return Outcome(session.run.name, step, checkpoint, session.latest_metrics, evaluation)
 
 
 def _tuned(settings: TrainSettings, stored: Mapping[str, Any] | None) -> TrainSettings:
@@ -185,7 +158,7 @@ def main(arguments: list[str] | None = None) -> int:
         return problem.exit_code
     if outcome.evaluation:
         Console().print(outcome.evaluation)
-    print(f"Run {outcome.run} is at step {outcome.step:,}: {outcome.checkpoint}")
+    print(f"Run {outcome.run} is at step {outcome.step:,}: {outcome.checkpoint or 'no policy to save'}")
     return 0
 
 

@@ -26,8 +26,9 @@ LAYERS = (
     ("games",),
     ("reading",),
 )
-# Version, door, errors, the machine, log lines: in no room.
-EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.logs", "jimbot.machine", "jimbot.moved")
+# Version, door, errors, the machine, log lines, notebooks, plug-ins: in no room.
+EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.logs", "jimbot.machine", "jimbot.moved",
+              "jimbot.notebook", "jimbot.plugins")  # fmt: skip
 
 # Inside games/, these are shared by all games; any other module or folder is one game, alone with its own rules.
 GAME_COMMONS = (

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any, NamedTuple
 
 from jimbot.errors import UsageError
-from jimbot.games.contract import BatchGame, available_games, game_entry, make
+from jimbot.games.contract import BatchGame, available_games, game_entry, make, named_game
 from jimbot.games.spec import DISCOUNT
 from jimbot.training.league.opponents import SELF
 from jimbot.training.league.store import OPPONENT, plays_league
@@ -25,7 +25,7 @@ class Meant(NamedTuple):
 def understand(env: Any) -> Meant:
     """The settings that follow from `env`, and the games to train on if they are given."""
     if isinstance(env, str):
-        return Meant({"game": env})
+        return Meant({"game": named_game(env)})
     if isinstance(env, BatchGame):
         return Meant({"game": env.spec.id, "num_envs": env.num_envs, "game_options": options_of(env)}, env)
     if not hasattr(env, "reset") or not hasattr(env, "unwrapped"):

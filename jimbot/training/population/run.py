@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from jimbot.errors import TrainingError
 from jimbot.runs.checkpoint import load_checkpoint
 from jimbot.training.init_policy import find_start
+from jimbot.training.outcome import Outcome, judge
 from jimbot.training.population.picture import PICTURE, draw_lineage
 from jimbot.training.population.record import Line, Population, check_population
 from jimbot.training.session.session import Session
@@ -21,16 +21,11 @@ from jimbot.training.settings.record import TrainSettings
 from jimbot.training.trials.hyperparameters import chosen_ranges
 from jimbot.training.trials.turn import check_settings
 
-if TYPE_CHECKING:
-    from jimbot.training.run import Outcome
-
 
 def run_population(
     settings: TrainSettings, root: Path = Path("runs"), fresh: bool = False, quiet: bool = False
 ) -> Outcome:
     """Trains (or goes on training) a population and evaluates its best member."""
-    from jimbot.training.run import Outcome, judge
-
     settings = complete(settings)
     check_population(settings)
     check_settings(settings)

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from ray.rllib.core import DEFAULT_MODULE_ID
 
-from jimbot.errors import CheckpointError, SettingsError, TrainingError, UsageError
+from jimbot.errors import SettingsError, TrainingError, UsageError
 from jimbot.games.contract import BatchGame, game_entry
 from jimbot.policies.networks import describe_network
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import with_metadata
-from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
+from jimbot.runs.checkpoint import Manifest
 from jimbot.training.curriculum.rule import Curriculum, curriculum_of
 from jimbot.training.environments.given import has_curriculum
 from jimbot.training.framework import Callback, RLTrainer, plain_callback
@@ -172,19 +172,8 @@ class RayTrainer(RLTrainer):
         return path
 
     def load_model(self, path: str | Path) -> None:
-        checkpoint = load_checkpoint(path)
+        checkpoint = self.checked_checkpoint(path, self.description)
         manifest = checkpoint.manifest
-        check_matches(manifest, self.spec, learner=LEARNER, where=path)
-        if manifest.algorithm != self.settings.algorithm:
-            raise CheckpointError(
-                f"Checkpoint {path} was trained by {manifest.algorithm}; this run is {self.settings.algorithm}. "
-                "Give the same --algorithm."
-            )
-        if manifest.network != self.description:
-            raise CheckpointError(
-                f"Checkpoint {path} is of network {manifest.network.get('kind')} {manifest.network.get('hidden')}; "
-                f"this run uses {self.description['kind']} {self.description['hidden']}. Give the same --network."
-            )
         state = checkpoint.state()
         self.create_model(start=manifest.step)
         self._live().set_state(from_arrays(_part(state, STATE)))

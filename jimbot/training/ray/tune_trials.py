@@ -20,7 +20,7 @@ from typing import Any, Self
 from jimbot.errors import JimbotError, MissingExtraError, TrainingError
 from jimbot.runs.files import write_atomically
 from jimbot.runs.sinks.jsonl import last_row
-from jimbot.training.framework import learner_name
+from jimbot.training.learners import learner_name
 from jimbot.training.session.session import Session
 from jimbot.training.settings.record import TrainSettings
 from jimbot.training.trials.order import order_of

@@ -24,10 +24,10 @@ from jimbot.policies.networks import describe_network
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import with_metadata
 from jimbot.policies.torch_networks import TorchNetwork
-from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
+from jimbot.runs.checkpoint import Manifest
 from jimbot.training.environments.given import training_game
 from jimbot.training.framework import Callback, RLTrainer
-from jimbot.training.init_policy import check_network, fixed_statistics_updates, start_of
+from jimbot.training.init_policy import fixed_statistics_updates, start_of
 from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
 from jimbot.training.memory.relief import MOST_PIECES, SMALLEST_REPLAY
 from jimbot.training.replay.rare_events import events_of
@@ -156,19 +156,11 @@ class SB3Trainer(RLTrainer):
         return path
 
     def load_model(self, path: str | Path) -> None:
-        checkpoint = load_checkpoint(path)
-        manifest = checkpoint.manifest
-        check_matches(manifest, self.spec, learner=LEARNER, where=path)
-        if manifest.algorithm != self.settings.algorithm:
-            raise CheckpointError(
-                f"Checkpoint {path} was trained by {manifest.algorithm}; this run is {self.settings.algorithm}. "
-                "Give the same --algorithm."
-            )
-        check_network(manifest, self.description, path)
+        checkpoint = self.checked_checkpoint(path, self.description)
         if self.model is None:
             self.create_model()
         self._load_state(checkpoint.params(), checkpoint.state(), f"checkpoint {path}")
-        self.session.latest_metrics = dict(manifest.metrics)
+        self.session.latest_metrics = dict(checkpoint.manifest.metrics)
 
     def relieve(self, name: str) -> str | None:
         memory, model = self.session.memory, self._live()

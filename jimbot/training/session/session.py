@@ -23,6 +23,7 @@ from jimbot.runs.resources import GPU, TRAINING, Grant, default_coordinator
 from jimbot.runs.sinks import Sink, WandbSink
 from jimbot.runs.sinks.jsonl import read_rows
 from jimbot.runs.sinks.wandb import choose_mode
+from jimbot.training.learners import learner_name
 from jimbot.training.memory.budget import MemoryBudget
 from jimbot.training.memory.relief import MemoryKeeper
 from jimbot.training.memory.restart import is_continuation, seconds_before
@@ -298,8 +299,6 @@ def _expectation(settings: RunSettings) -> Callable[[int], str]:
 
 
 def run_name(settings: RunSettings) -> str:
-    from jimbot.training.framework import learner_name
-
     name = settings.saving.run_name or default_name(
         settings.game.replace("/", "-"), learner_name(settings), settings.algorithm
     )

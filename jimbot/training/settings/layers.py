@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 from jimbot.errors import SettingsError
 from jimbot.games.contract import game_entry
 from jimbot.training.environments.given import training_options
+from jimbot.training.learners import AUTO, algorithms_of, learner_of
 from jimbot.training.presets import preset
 from jimbot.training.settings.batch import fit_batch, sentence
 from jimbot.training.settings.record import DEFAULTS, TrainSettings, checked_settings, merged, read_yaml
-from jimbot.training.settings.trainer_config import LEARNER_OF_ALGORITHM, algorithm_defaults
+from jimbot.training.settings.trainer_config import algorithm_defaults
 
 
 class Resolved(NamedTuple):
@@ -39,6 +40,7 @@ class Resolved(NamedTuple):
 
 def resolve(*given: Mapping[str, Any]) -> Resolved:
     """The settings of a run that is started with these layers (4 and 5 above), later ones winning."""
+    given = (usual_algorithm(merged(*given)), *given)
     meant = checked_settings(merged(*given))  # only to learn which game and learner it will be
     learner = actual_learner(meant)
     game = preset(meant.game, learner, meant.algorithm)
@@ -53,6 +55,14 @@ def resolve(*given: Mapping[str, Any]) -> Resolved:
     return Resolved(fitted.settings, used, notes)
 
 
+def usual_algorithm(given: Mapping[str, Any]) -> dict[str, str]:
+    """Who names a learner and no algorithm means the learner's own."""
+    learner = given.get("learner", AUTO)
+    if learner == AUTO or "algorithm" in given:
+        return {}
+    return {"algorithm": algorithms_of(learner)[0]}
+
+
 def resolve_settings(config: Path | None, given: Mapping[str, Any]) -> TrainSettings:
     """From a settings file and what was given beside it."""
     return resolve(read_yaml(config) if config else {}, given).settings
@@ -65,7 +75,7 @@ def complete(settings: TrainSettings) -> TrainSettings:
 
 def actual_learner(settings: TrainSettings) -> str:
     """`auto` resolved by the algorithm; empty where nobody knows it."""
-    return settings.learner if settings.learner != "auto" else LEARNER_OF_ALGORITHM.get(settings.algorithm, "")
+    return settings.learner if settings.learner != AUTO else learner_of(settings.algorithm) or ""
 
 
 def wanted_places(*layers: Mapping[str, Any]) -> Any:

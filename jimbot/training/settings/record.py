@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from jimbot.errors import SettingsError, UnreadableError
 from jimbot.reading.plain import file_text
 from jimbot.reading.yaml_values import yaml_value
+from jimbot.training.learners import AUTO, spelled
 from jimbot.training.settings.batch import LARGE_BATCH_GAMES, fit_batch
 from jimbot.training.settings.groups import (
     CurriculumSettings,
@@ -157,13 +158,6 @@ class TrainSettings(RunSettings):
         return self.ppo.num_minibatches * self.ppo.update_epochs
 
 
-ALIASES = {
-    "maskableppo": ("PPO", "sb3"),
-    **{name.lower(): (name, "auto") for name in ("PPO", "A2C", "DQN", "APPO", "IMPALA", "BC", "MARWIL")},
-}
-"""Other spellings of algorithms: (algorithm, what an `auto` learner becomes). PPO is masked on every learner."""
-
-
 def network_choice(settings: RunSettings) -> dict[str, Any]:
     """What `policies.networks.describe_network` is told about the network."""
     return settings.network.model_dump()
@@ -200,9 +194,11 @@ def merged(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyTy
 def checked_settings(values: Mapping[str, Any]) -> TrainSettings:
     """The record of flat values; other spellings of algorithms are understood."""
     values = dict(values)
-    if (alias := ALIASES.get(str(values.get("algorithm")).lower())) is not None:
-        learner = values.get("learner", "auto")
-        values |= {"algorithm": alias[0], "learner": alias[1] if learner == "auto" else learner}
+    if "algorithm" in values:
+        algorithm, learner = spelled(str(values["algorithm"]))
+        values["algorithm"] = algorithm
+        if values.get("learner", AUTO) == AUTO:
+            values["learner"] = learner
     settings = checked_record(TrainSettings, values)
     check_start(settings)
     return settings

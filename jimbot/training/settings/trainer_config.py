@@ -15,14 +15,8 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from jimbot.errors import SettingsError, UnknownNameError
+from jimbot.training.learners import AUTO, check_known, learner_of, spelled
 from jimbot.training.settings.batch import nearest_divisor
-from jimbot.training.settings.record import ALIASES
-
-LEARNER_OF_ALGORITHM = {
-    **{"PPO": "jax", "A2C": "sb3", "DQN": "sb3"},
-    **dict.fromkeys(("APPO", "IMPALA", "BC", "MARWIL"), "ray"),
-}
-"""What learner `auto` means."""
 
 Positive = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -206,18 +200,18 @@ def get_default_config(name: str) -> TrainerConfig:
     >>> config.hyperparams.learning_rate, config.hyperparams.algorithm_specific
     (0.0007, {'n_steps': 5})
     """
-    algorithm = algorithm_name(name)
-    specific = {key: entry.default for key, entry in SPECIFIC[algorithm].items() if entry.default is not None}
-    learner = ALIASES[name.lower()][1]
-    hyperparams = HyperparameterConfig(**HYPERPARAMETERS[algorithm], algorithm_specific=specific)
+    algorithm, learner = spelled(name)
+    check_known(algorithm)
+    specific = {key: entry.default for key, entry in specific_of(algorithm).items() if entry.default is not None}
+    hyperparams = HyperparameterConfig(**HYPERPARAMETERS.get(algorithm, {}), algorithm_specific=specific)
     return TrainerConfig(algorithm=algorithm, learner=learner, hyperparams=hyperparams)
 
 
-def algorithm_name(name: Any) -> str:
-    """The algorithm meant; an unknown one is an error that lists the known."""
-    if str(name).lower() not in ALIASES:
-        raise UnknownNameError("algorithm", str(name), [*LEARNER_OF_ALGORITHM, "MaskablePPO"])
-    return ALIASES[str(name).lower()][0]
+def specific_of(algorithm: str) -> Mapping[str, Specific]:
+    """What an algorithm has of its own; one of other people is understood in PPO's words, without its defaults."""
+    if algorithm in SPECIFIC:
+        return SPECIFIC[algorithm]
+    return {name: entry._replace(default=None) for name, entry in SPECIFIC["PPO"].items() if name != "batch_size"}
 
 
 def checked(config: TrainerConfig) -> TrainerConfig:
@@ -235,15 +229,14 @@ def checked(config: TrainerConfig) -> TrainerConfig:
 def to_settings(config: TrainerConfig) -> dict[str, Any]:
     """The config as plain values of `TrainSettings`."""
     config = checked(config)
-    algorithm = algorithm_name(config.algorithm)
-    learner = config.learner
-    if learner == "auto":
-        learner = ALIASES[config.algorithm.lower()][1]
-    actual = LEARNER_OF_ALGORITHM[algorithm] if learner == "auto" else learner
+    algorithm, learner = spelled(config.algorithm)
+    check_known(algorithm)
+    learner = learner if config.learner == AUTO else config.learner
+    actual = (learner_of(algorithm) or "") if learner == AUTO else learner
     hyper = _with_general(config.hyperparams)
     values: dict[str, Any] = {ours: getattr(config, name) for name, ours in PLAIN.items()}
     values |= {ours: getattr(hyper, name) for name, ours in PLAIN_HYPERPARAMETERS.items()}
-    values |= {"algorithm": algorithm, "learner": learner, "autoscale": False, **FIXED[algorithm]}
+    values |= {"algorithm": algorithm, "learner": learner, "autoscale": False, **FIXED.get(algorithm, {})}
     values |= {"anneal_lr": False, "target_kl": 0.0}  # what is given is what is used, from the first step to the last
     # SB3 weighs the whole squared error of the value, TrainSettings half of it.
     values["vf_coef"] = 2 * hyper.value_function_coefficient
@@ -300,7 +293,7 @@ def _with_general(hyper: HyperparameterConfig) -> HyperparameterConfig:
 
 
 def _specific(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    known = SPECIFIC[algorithm]
+    known = specific_of(algorithm)
     for name in given:
         if name not in known:
             raise UnknownNameError(f"entry of algorithm_specific for {algorithm}", name, [*known, *GENERAL])

@@ -11,15 +11,17 @@ from __future__ import annotations
 import gc
 import json
 import time
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from jimbot.errors import TrainingError, UnreadableError
 from jimbot.games.contract import game_entry
 from jimbot.reading.plain import json_value
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.files import make_directory, read_text, write_atomically
-from jimbot.training.framework import learner_class
+from jimbot.training.framework import RLTrainer, learner_class, open_trainer
 from jimbot.training.session.session import Session
 from jimbot.training.settings.record import TrainSettings, load_settings
 from jimbot.training.trials.order import Order
@@ -105,28 +107,23 @@ def _train(settings: TrainSettings, order: Order) -> tuple[int, float | None]:
     make_directory(run.path)
     # A mutation changes what a run is learning with; from here on these are its settings.
     run.write_config(settings.flat())
+
+    def open_turn(*given: Any, **named: Any) -> TurnSession:
+        session = TurnSession.open(*given, **named)
+        session.until, session.stop_file = order.until, order.stop_file
+        return session
+
     while True:
-        with TurnSession.open(settings, order.root, quiet=True) as session:
-            session.until, session.stop_file = order.until, order.stop_file
-            step, score = _train_once(settings.model_copy(update=session.memory.changes), session, order)
-            if not session.memory.restart_wanted:
+        with closing(open_trainer(settings, order.root, quiet=True, open_session=open_turn)) as trainer:
+            step, score = _train_once(trainer, order)
+            if not trainer.session.memory.restart_wanted:
                 return step, score
-            session.memory.count_restart(step)
+            trainer.session.memory.count_restart(step)
         gc.collect()  # near the memory limit: once more from the checkpoint, with less held
 
 
-def _train_once(settings: TrainSettings, session: TurnSession, order: Order) -> tuple[int, float | None]:
-    trainer = learner_class(settings)(settings, session)
-    try:
-        trainer.create_model()
-        if start := session.resume_point():
-            trainer.load_model(start)
-            session.resumed(trainer.step)
-        else:
-            trainer.begin(order.root)
-        trainer.train()
-        if trainer.step < min(order.until, settings.total_timesteps):
-            return trainer.step, None
-        return trainer.step, trainer.evaluate(order.games, bank="validation")[0]
-    finally:
-        trainer.close()
+def _train_once(trainer: RLTrainer, order: Order) -> tuple[int, float | None]:
+    trainer.train()
+    if trainer.step < min(order.until, trainer.settings.total_timesteps):
+        return trainer.step, None
+    return trainer.step, trainer.validate(order.games)[0]

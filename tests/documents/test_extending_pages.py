@@ -1,0 +1,60 @@
+"""The pages on games and learners of your own, followed to the letter from an empty folder."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+from jimbot import plugins
+from jimbot.cli.main import run
+from jimbot.games import contract
+from jimbot.training import learners
+
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "extending"
+BLOCK = re.compile(r"```(python|bash|toml)\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv(plugins.VARIABLE, "")
+    monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.setattr(contract, "_GAMES", dict(contract._GAMES))
+    monkeypatch.setattr(learners, "_LEARNERS", dict(learners._LEARNERS))
+
+
+def follow(page: str) -> list[str]:
+    """Writes the files and runs the commands of a page, in its order; gives the commands."""
+    commands = []
+    for kind, text in BLOCK.findall((PAGES / page).read_text()):
+        if kind == "python":
+            name = text.splitlines()[0].removeprefix("# ")
+            assert name.endswith(".py"), f"a block of {page} does not say where it is saved: {name}"
+            Path(name).write_text(text)
+        elif kind == "bash":
+            for line in text.splitlines():
+                program, *words = shlex.split(line)
+                if program == "python":
+                    runpy.run_path(words[0], run_name="__main__")
+                else:
+                    assert (program, run(words)) == ("jimbot", 0), line
+                commands.append(line)
+    return commands
+
+
+def test_the_page_on_games_works_as_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(follow("add-a-game.md")) == 6
+    told = capsys.readouterr().out
+    assert "The game keeps the contract." in told
+    assert "first" in told
+
+
+def test_the_page_on_learners_works_as_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(follow("add-a-learner.md")) == 4
+    assert Path("runs/climbed/checkpoints").is_dir()
+    assert "climbed" in capsys.readouterr().out
