@@ -16,10 +16,11 @@ import gymnasium
 import numpy as np
 
 from jimbot.envs.one_game import OneGame
-from jimbot.envs.pictures import RENDER_MODES, check_render_mode, draw
+from jimbot.envs.pictures import RENDER_MODES, Picture, check_render_mode, draw
 from jimbot.envs.spaces import LegalActions, observation_space
 from jimbot.games.checker import random_legal
 from jimbot.games.contract import BatchGame, GameSpec
+from jimbot.notebook import html_of
 
 Opponent = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """(observation (N, D), legal_mask (N, A)) → actions (N,): plays the seats the learner does not have."""
@@ -81,11 +82,14 @@ class GameEnv(gymnasium.Env[np.ndarray, np.int64]):
         """(A,) bool: what is legal now, under the name sb3-contrib looks for."""
         return self._one.legal_mask()
 
-    def render(self) -> str | None:
+    def render(self) -> Picture:
         return draw(self._one.picture(), self.render_mode)
 
     def close(self) -> None:
         self._one.game.close()
+
+    def _repr_html_(self) -> str:
+        return html_of(self._one.picture())
 
     def _show(self) -> None:
         if self.render_mode == "human":  # Gymnasium: a person sees every step without asking

@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from jimbot.envs.gymnasium_env import Opponent, named_opponent, with_opponents
 from jimbot.envs.one_game import asked_seeds
-from jimbot.envs.pictures import RENDER_MODES, check_render_mode, draw
+from jimbot.envs.pictures import RENDER_MODES, Picture, check_render_mode, draw
 from jimbot.envs.spaces import LegalActionRows, LegalActions, observation_space
 from jimbot.games.contract import BatchGame, game_entry, make
 
@@ -76,7 +76,7 @@ class GameVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """(num_envs, A) bool: what is legal now."""
         return self._seat(self.game.legal_mask).copy()
 
-    def render(self) -> tuple[str | None, ...]:
+    def render(self) -> tuple[Picture, ...]:
         """Every game as text ("ansi"), or printed one after another ("human")."""
         entry, game = game_entry(self.game_id), self.game
         rows = range(0, game.num_rows, game.spec.players)

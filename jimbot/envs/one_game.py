@@ -70,6 +70,8 @@ class OneGame:
 
     def picture(self) -> Any:
         """What a console prints: the board as drawn by the game, or its words; after the end the statistics."""
+        if not self._started:
+            return f"A game of {self.spec.id} that has not begun. Call reset() first."
         if self.ended:
             return "The game is over: " + ", ".join(f"{name} {value:g}" for name, value in self.stats().items())
         return self.entry.render(self.game, 0) if self.entry.render else self.game.describe(0)

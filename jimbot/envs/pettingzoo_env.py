@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Space
 
 from jimbot.envs.one_game import OneGame
-from jimbot.envs.pictures import RENDER_MODES, check_render_mode, draw
+from jimbot.envs.pictures import RENDER_MODES, Picture, check_render_mode, draw
 from jimbot.envs.spaces import LegalActions, observation_space
 from jimbot.errors import MissingExtraError, UsageError
 from jimbot.games.contract import BatchGame
@@ -90,7 +90,7 @@ class GameParallelEnv(ParallelEnv[str, dict, int]):
             self.agents = []
         return result
 
-    def render(self) -> str | None:
+    def render(self) -> Picture:
         return draw(self._one.picture(), self.render_mode)
 
     def close(self) -> None:

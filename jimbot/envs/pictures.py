@@ -1,14 +1,18 @@
-"""Render modes "ansi" and "human": what a game draws with rich, as text or on the terminal."""
+"""Render modes: what a game draws with rich, as text ("ansi"), on the terminal ("human") or as pixels ("rgb_array")."""
 
 from __future__ import annotations
 
 import io
 from typing import Any
 
+import numpy as np
+
 from jimbot.errors import UsageError
 
-RENDER_MODES = ("ansi", "human")
+RENDER_MODES = ("ansi", "human", "rgb_array")
 WIDTH = 120  # columns of "ansi" text, the same wherever it is made
+
+Picture = str | np.ndarray | None
 
 
 def check_render_mode(render_mode: str | None) -> str | None:
@@ -17,10 +21,14 @@ def check_render_mode(render_mode: str | None) -> str | None:
     return render_mode
 
 
-def draw(picture: Any, render_mode: str | None) -> str | None:
-    """The picture as text ("ansi"), or printed ("human")."""
+def draw(picture: Any, render_mode: str | None) -> Picture:
+    """The picture as text ("ansi") or as (height, width, 3) uint8 ("rgb_array"), or printed ("human")."""
     if render_mode is None:
         return None
+    if render_mode == "rgb_array":
+        from jimbot.envs.raster import raster
+
+        return raster(picture)
     from rich.console import Console
 
     if render_mode == "human":

@@ -29,6 +29,7 @@ from jimbot.evaluation.seeds import Bank
 from jimbot.evaluation.summary import LENGTH, RETURN, WIN_RATE, WON, Evaluation, renamed
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import HELD_OUT
+from jimbot.notebook import ShownInNotebooks
 from jimbot.policies.players import Named, Player, find_player
 from jimbot.policies.portable import load_policy
 from jimbot.policies.scripted import with_needed_options
@@ -102,7 +103,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(ShownInNotebooks):
     """All policies on the same games, and every pair of them."""
 
     metric: str

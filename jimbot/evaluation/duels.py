@@ -26,6 +26,7 @@ from jimbot.evaluation.ratings import Rating, ratings
 from jimbot.evaluation.seeds import Bank, choose_seeds
 from jimbot.games.contract import GameEntry, game_entry
 from jimbot.games.seeds import HELD_OUT
+from jimbot.notebook import ShownInNotebooks
 from jimbot.policies.players import Named, Player, Which, find_player
 from jimbot.policies.scripted import RANDOM
 from jimbot.runs import Manifest
@@ -72,7 +73,7 @@ class Duel:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judged(ShownInNotebooks):
     """What judging in matches has in common."""
 
     matches: Matches

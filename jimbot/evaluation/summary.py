@@ -15,6 +15,7 @@ from jimbot.evaluation.needed import Claim, games_to_halve
 from jimbot.evaluation.play import Games
 from jimbot.games.contract import game_entry
 from jimbot.games.spec import GameSpec
+from jimbot.notebook import ShownInNotebooks
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,7 +31,7 @@ MOST_VALUES = 24
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(ShownInNotebooks):
     """A policy's games and everything that follows from them."""
 
     games: Games

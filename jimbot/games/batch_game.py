@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,13 @@ class BatchGame(ABC):
     def describe_action(self, row: int, action: int) -> str:
         """An action in words, in the situation of a row."""
         return self.spec.actions.label(action)
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the first row in words."""
+        begun = self.legal_mask.any()  # no game has a moment without a legal action
+        words = self.describe(0) if begun else "not begun: call reset()"
+        head = f"<b>{escape(self.spec.id)}</b> v{self.spec.version}, {self.num_rows} rows; the first:"
+        return f"{head}<pre>{escape(words)}</pre>"
 
     def health(self) -> dict[str, float]:
         """Figures about whatever the game runs on (processes of its own), for the log of a training run."""

@@ -227,7 +227,8 @@ def check_params(network: Mapping[str, Any], params: Mapping[str, np.ndarray]) -
         if found != shape:
             have = f"has shape {found}" if found else "is missing"
             raise CheckpointError(f"Parameter '{name}' {have}; the network expects {shape}. It is of another net.")
-        if params[name].dtype.kind != "f" or not np.isfinite(params[name]).all():
+        limits = name == "normalize.limit"  # infinite where an input is not cut off
+        if params[name].dtype.kind != "f" or not (np.isfinite(params[name]) | (limits & ~np.isnan(params[name]))).all():
             raise CheckpointError(
                 f"Parameter '{name}' holds values that are not finite numbers; its training went wrong or the file was "
                 "changed. Use an earlier checkpoint."

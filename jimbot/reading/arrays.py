@@ -93,7 +93,7 @@ def _check_apart(archive: zipfile.ZipFile) -> None:
     if len(names) != len(entries):
         raise UnreadableError("it has two entries of one name")
     ends = [entry.header_offset for entry in entries[1:]] + [archive.start_dir]
-    for entry, end in zip(entries, ends, strict=True):
+    for entry, end in zip(entries, ends, strict=False):  # of no entries there is one end
         if entry.header_offset < 0 or entry.compress_size < 0:
             raise UnreadableError(f"entry '{entry.filename}' lies outside the file")
         if entry.header_offset + ENTRY_HEADER + entry.compress_size > end:

@@ -40,6 +40,7 @@ GAME_COMMONS = (
 LIBRARIES = (
     ("*", {"numpy"}, set()),
     ("machine.py", set(), {"psutil"}),
+    ("notebook.py", set(), {"rich"}),
     # reading: a format's library is imported by the reader of that format
     ("reading/yaml_values.py", {"yaml"}, set()),
     ("reading/models.py", set(), {"onnx", "google"}),  # google: the errors of the messages ONNX is made of
@@ -61,12 +62,14 @@ LIBRARIES = (
     # runs: a sink's library is imported when the sink is opened (google: the messages of tensorboardX's event files)
     ("runs/*", {"yaml", "psutil", "rich", "pydantic"}, {"tensorboardX", "google", "wandb"}),
     ("envs/*", {"gymnasium"}, {"rich"}),  # rich: only when a board is shown
+    ("envs/raster.py", set(), {"PIL", "matplotlib"}),  # PIL comes with matplotlib, whose font it draws with
     ("envs/pettingzoo*.py", {"pettingzoo"}, set()),
     ("envs/sb3*.py", {"stable_baselines3"}, set()),
     ("evaluation/*", {"yaml"}, {"matplotlib", "rich"}),
     ("evaluation/tables.py", {"rich"}, set()),  # imported when results are shown
     ("training/*", {"yaml", "pydantic", "psutil", "rich"}, {"matplotlib"}),
     ("training/env_*.py", {"gymnasium"}, set()),
+    ("training/framework.py", set(), {"gymnasium"}),  # a type
     ("training/environments/validation.py", {"gymnasium"}, set()),
     ("training/utils.py", {"gymnasium"}, set()),
     ("training/session/compile_cache.py", set(), {"jax"}),
