@@ -11,6 +11,7 @@ to the same state by the same policy are kept for a moment. `AsyncDecisionClient
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 import uuid
@@ -60,11 +61,21 @@ class _Client:
         self.timeout = AdaptiveTimeout(patience.floor, patience.cap)
         self.retries = self.cache_hits = 0
         self._budget = RetryBudget(patience.budget)
-        self._metadata = ((("authorization", f"Bearer {token}"),)) if token else ()
+        self._metadata: tuple[tuple[str, str], ...] = ((("authorization", f"Bearer {token}"),)) if token else ()
         self._tls = (root_cert, client_cert)
         self._cache_seconds, self._cache_size = cache_seconds, cache_size
         self._cache: OrderedDict[bytes, tuple[float, LearningDecisionResponse]] = OrderedDict()
         self._lock = threading.Lock()
+
+    def _headers(self) -> tuple[tuple[str, str], ...]:
+        """The token, and the trace of a program that traces itself."""
+        if "opentelemetry.trace" not in sys.modules:
+            return self._metadata
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        trace: dict[str, str] = {}
+        TraceContextTextMapPropagator().inject(trace)
+        return (*self._metadata, *trace.items())
 
     def _options(self) -> list[tuple[str, Any]]:
         return [("grpc.max_receive_message_length", MOST_BYTES), ("grpc.initial_reconnect_backoff_ms", 100),
@@ -184,7 +195,7 @@ class DecisionClient(_Client):
             self._require_circuit()
             began = time.monotonic()
             try:
-                answer = method(request, timeout=attempts.next_timeout(), metadata=self._metadata)
+                answer = method(request, timeout=attempts.next_timeout(), metadata=self._headers())
             except self._grpc.RpcError as problem:
                 time.sleep(self._after_failure(problem, attempts))
             else:
@@ -236,7 +247,7 @@ class DecisionStream:
             from queue import SimpleQueue
 
             self._outgoing = SimpleQueue()
-            self._call = self._client._stub.Decide(iter(self._outgoing.get, None), metadata=self._client._metadata)
+            self._call = self._client._stub.Decide(iter(self._outgoing.get, None), metadata=self._client._headers())
         self._outgoing.put(batch)
         try:
             return next(self._call)
@@ -268,7 +279,7 @@ class AsyncDecisionClient(_Client):
 
     def stream(self) -> Any:
         """The open call itself: `await call.write(batch)`, `await call.read()`."""
-        return self._connected().Decide(metadata=self._metadata)
+        return self._connected().Decide(metadata=self._headers())
 
     async def close(self) -> None:
         if self._open is not None:
@@ -294,7 +305,7 @@ class AsyncDecisionClient(_Client):
             began = time.monotonic()
             call = getattr(self._connected(), method)
             try:
-                answer = await call(request, timeout=attempts.next_timeout(), metadata=self._metadata)
+                answer = await call(request, timeout=attempts.next_timeout(), metadata=self._headers())
             except self._grpc.aio.AioRpcError as problem:
                 await asyncio.sleep(self._after_failure(problem, attempts))
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import urllib.request
@@ -94,8 +95,6 @@ def test_traces_go_on_from_the_caller_and_need_no_collector() -> None:
     kept = InMemorySpanExporter()
     service, tracing = service_of(serve(Scripted())), Tracing(exporter=kept)
     service.listeners.append(tracing)
-    import asyncio
-
     asyncio.run(service.decide_async(probe_request(1), 1.0, TRACE))
     tracing.close()
     spans = {span.name: span for span in kept.get_finished_spans()}
@@ -124,6 +123,25 @@ def test_the_trace_travels_in_grpc_metadata() -> None:
     with running(service) as opened, grpc.insecure_channel(opened.address) as channel:
         DecisionServiceStub(channel).GetDecision(probe_request(1), timeout=5, metadata=(("traceparent", TRACE),))
     assert heard.heard[0].trace_id == TRACE.split("-")[1]
+
+
+def test_a_client_that_traces_itself_hands_its_trace_on() -> None:
+    pytest.importorskip("grpc")
+    from opentelemetry.sdk.trace import TracerProvider
+
+    from jimbot.clients import DecisionClient
+    from tests.services.running import running
+
+    service, heard = service_of(serve(Scripted())), Trace()
+    service.listeners.append(heard)
+    caller = TracerProvider().get_tracer("caller")
+    with (
+        running(service) as opened,
+        DecisionClient(opened.address) as client,
+        caller.start_as_current_span("game") as span,
+    ):
+        client.decide(probe_request(1))
+    assert heard.heard[0].trace_id == f"{span.get_span_context().trace_id:032x}"
 
 
 def run_with(root: Path, step: int) -> Path:
