@@ -30,6 +30,7 @@ class Light(NamedTuple):
     advantage: Array  # (B,)
     acts: Array | None
     counts: Array | None
+    asked: Array | None
 
 
 def gradient_of(loss: Callable[[Params, Samples], tuple[Array, Any]], batch: Samples, pieces: int) -> Gradient:
@@ -40,8 +41,9 @@ def gradient_of(loss: Callable[[Params, Samples], tuple[Array, Any]], batch: Sam
         return jax.grad(loss, has_aux=True)(params, samples)
 
     def of_minibatch(params: Params, chosen: Array) -> tuple[Params, Any]:
-        acts, counts = (None if part is None else shares(part[chosen]) for part in (batch.acts, batch.counts))
-        light = Light(normalised(batch.advantage[chosen], acts), acts, counts)
+        weights = (batch.acts, batch.counts, batch.asked)
+        acts, counts, asked = (None if part is None else shares(part[chosen]) for part in weights)
+        light = Light(normalised(batch.advantage[chosen], acts), acts, counts, asked)
         if pieces == 1:
             return of_rows(params, chosen, light)
         return _in_pieces(of_rows, params, chosen, light, nearest_divisor(len(chosen), pieces))
@@ -53,7 +55,8 @@ def _in_pieces(of_rows: Callable[..., Any], params: Params, chosen: Array, light
     """The same gradient as a sum over pieces, of which only one is in memory at a time."""
     even = jnp.full(len(chosen), 1 / len(chosen), jnp.float32)
     acts, counts = (even if part is None else part for part in (light.acts, light.counts))
-    pieces = jax.tree.map(lambda values: values.reshape(many, -1), (chosen, Light(light.advantage, acts, counts)))
+    weighed = light._replace(acts=acts, counts=counts)
+    pieces = jax.tree.map(lambda values: values.reshape(many, -1), (chosen, weighed))
 
     def add(total: Any, piece: tuple[Array, Light]) -> tuple[Any, None]:
         return jax.tree.map(jnp.add, total, of_rows(params, *piece)), None

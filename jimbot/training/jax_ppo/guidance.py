@@ -1,4 +1,5 @@
-"""What guides the first updates of a run that starts from another policy (`training.start`), in the compiled update."""
+"""What guides the first updates of a run, in the compiled update: the policy it starts from (`training.init_policy`),
+and a teacher who is asked about the run's own positions (`teacher`)."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from jimbot.policies import masking
 from jimbot.policies.jax_networks import JaxNetwork, Params
 from jimbot.training.init_policy import frozen_updates, pull_weight
 from jimbot.training.jax_ppo.samples import Samples
+from jimbot.training.settings.groups import TeacherSettings
 from jimbot.training.settings.record import TrainSettings
 
 Array = jax.Array
@@ -22,6 +24,7 @@ class Guidance(NamedTuple):
     pull: Array | None  # () float32, weight of the pull in this update; None: no pull in this run
     reference: Any  # Params of the policy pulled to; () without a pull
     learns: dict[str, Array] | None  # per parameter () bool, whether it may change; None: all, always
+    teach: Array | None = None  # () float32, weight of the teacher's answers in this update; None: no teacher
 
 
 def guidance(settings: TrainSettings, params: Params, reference: Any, update: Array) -> Guidance | None:
@@ -31,7 +34,14 @@ def guidance(settings: TrainSettings, params: Params, reference: Any, update: Ar
         pull = pull_weight(settings, update, jnp)
     if settings.start.value_warmup_updates or settings.start.freeze_trunk_updates:
         learns = {name: update >= frozen_updates(settings, name) for name in params}
-    return None if pull is None and learns is None else Guidance(pull, reference, learns)
+    teach = teacher_weight(settings.teacher, update) if settings.teacher.policy else None
+    given = any(part is not None for part in (pull, learns, teach))
+    return Guidance(pull, reference, learns, teach) if given else None
+
+
+def teacher_weight(settings: TeacherSettings, update: Any) -> Any:
+    """What the teacher's answers weigh in an update: less with every one, and nothing in the end."""
+    return settings.coef * jnp.maximum(0.0, 1.0 - update / settings.updates)
 
 
 def with_reference(network: JaxNetwork, guide: Guidance | None, batch: Samples, pieces: int) -> Samples:

@@ -28,6 +28,7 @@ from jimbot.training.jax_ppo.normalising import Statistics, initial_statistics, 
 from jimbot.training.jax_ppo.rollout import (
     COLLECT,
     SHUFFLE,
+    TEACH,
     HostCollector,
     Rollout,
     Tally,
@@ -36,6 +37,7 @@ from jimbot.training.jax_ppo.rollout import (
     seen_of,
 )
 from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS, network_text, numbers_of, program_key, settings_of
+from jimbot.training.jax_ppo.teacher import Teacher
 from jimbot.training.jax_ppo.update import LossSettings, learn, make_optimiser
 from jimbot.training.league.opponents import Seats
 from jimbot.training.session.log_rows import Measured
@@ -107,7 +109,9 @@ class HostUpdate:
         halves: int | None = None,
         seats: Seats | None = None,
         folder: Path | None = None,
+        teacher: Teacher | None = None,
     ) -> None:
+        self.teacher = teacher
         self.collector = HostCollector(
             game, network, settings.reward_transform, settings.num_steps, halves, seats, folder
         )
@@ -117,6 +121,9 @@ class HostUpdate:
     def __call__(self, state: TrainState, lr: float) -> UpdateResult:
         key = phase_key(state.key, state.update, COLLECT)
         tally, rollout, measured = self.collector.collect(state.params, state.tally, key)
+        if self.teacher is not None:
+            label = self.teacher.labels(rollout, int(state.update), phase_key(state.key, state.update, TEACH))
+            rollout = rollout._replace(label=label)
         state, losses = self._learn(state._replace(tally=tally), rollout, lr, self._numbers)
         return UpdateResult(state, losses, measured)
 

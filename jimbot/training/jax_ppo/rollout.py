@@ -24,7 +24,7 @@ from jimbot.training.league.opponents import Seats
 from jimbot.training.session.log_rows import Measured
 
 Array = Any  # jax.Array, or np.ndarray where a game is stepped from Python
-COLLECT, SHUFFLE = 0, 1  # what a per-update key is used for
+COLLECT, SHUFFLE, TEACH = 0, 1, 2  # what a per-update key is used for
 
 
 class Rollout(NamedTuple):
@@ -43,6 +43,7 @@ class Rollout(NamedTuple):
     acting: Array | None = None  # (T, N) bool, whether there was anything to decide; None: always
     counts: Array | None = None  # (T, N) bool, whether the value is learned: rows that others play are not; None: all
     forced: Array | None = None  # (T, N) bool, whether one legal action made it no decision; None: that is not asked
+    label: Array | None = None  # (T, N) int32, what the teacher would have done; −1: not asked. None: no teacher
     seen: Any = ()  # (T, D) mean and variance of every step's observations, where they are normalised
 
 

@@ -30,6 +30,8 @@ class Samples(NamedTuple):
     value: Array | None = None  # (B,) float32, what it was, where its step is clipped
     acts: Array | None = None  # (B,) weight of the action; None: all count the same
     counts: Array | None = None  # (B,) weight of the value; None: all count the same
+    label: Array | None = None  # (B,) int32, the teacher's action; of positions it was not asked about anything
+    asked: Array | None = None  # (B,) weight of the teacher's answer
     reference: Array | None = None  # (B, A) float32, log-probabilities of the policy that init_kl pulls to
 
 
@@ -37,7 +39,9 @@ def samples_of(rollout: Rollout, advantage: Array, keep_value: bool) -> Samples:
     """The rollout's positions, flat."""
     decided = (rollout.features, rollout.legal_mask, rollout.action, rollout.log_probability)
     value = rollout.value if keep_value else None
-    arrays = Samples(*decided, advantage, advantage + rollout.value, value, rollout.acting, rollout.counts)
+    asked = None if rollout.label is None else rollout.label >= 0
+    weights = (rollout.acting, rollout.counts, rollout.label, asked)
+    arrays = Samples(*decided, advantage, advantage + rollout.value, value, *weights)
     return jax.tree.map(lambda values: values.reshape(-1, *values.shape[2:]), arrays)
 
 

@@ -36,6 +36,7 @@ from jimbot.training.jax_ppo.program import (
     network_for,
 )
 from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS
+from jimbot.training.jax_ppo.teacher import Teacher
 from jimbot.training.league.opponents import Seats
 from jimbot.training.league.store import league_state, open_league, past_self, plays_league, restore_league
 from jimbot.training.memory.relief import MOST_PIECES
@@ -75,6 +76,7 @@ class JaxPPOTrainer(RLTrainer):
         blocks_of(self.spec, settings.ppo.ent_blocks)  # says at once which block there is not
         self.state: TrainState | None = None
         self.growth = Growth()
+        self.teacher = Teacher.of(settings, session.run.root)
         self._update: Any
         self._compile()
         self._fused_seconds: dict[str, float] | None = None
@@ -225,7 +227,9 @@ class JaxPPOTrainer(RLTrainer):
         settings, self._update = self._grown(), None  # room for the new one's experience
         if isinstance(self.game, BatchGame):
             folder = self.session.run.path / EXPERIENCE if settings.memory.share == "file_system" else None
-            self._update = HostUpdate(settings, self.network, self.game, seats=self.seats, folder=folder)
+            self._update = HostUpdate(
+                settings, self.network, self.game, seats=self.seats, folder=folder, teacher=self.teacher
+            )
         else:
             self._update = fused_update(settings, self.network, self.game)
 
@@ -249,7 +253,7 @@ class JaxPPOTrainer(RLTrainer):
 
     def _build_game(self) -> FunctionalGame | BatchGame:
         settings = self.settings
-        by_hand = settings.stepping == "host" or has_curriculum(settings)
+        by_hand = settings.stepping == "host" or has_curriculum(settings) or settings.teacher.policy is not None
         pure = None if by_hand else _pure_game(settings.game, json.dumps(training_options(settings), sort_keys=True))
         if pure is not None:
             return pure

@@ -54,6 +54,8 @@ class LossParts(NamedTuple):
     approx_kl: Array
     clip_frac: Array
     init_kl: Array | None = None  # divergence from the policy the run began with, where there is a pull to it
+    teacher_loss: Array | None = None  # minus the log-probability of what the teacher would do, where there is one
+    teacher_agreement: Array | None = None  # share of its answers that the policy finds best, too
 
 
 class Learner(NamedTuple):
@@ -153,7 +155,8 @@ def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> Array:
 def ppo_loss(
     network: JaxNetwork, settings: LossSettings, params: Params, batch: Samples, guide: Guidance | None = None
 ) -> tuple[Array, LossParts]:
-    """Clipped policy loss, squared value error, masked entropy bonus, and the pull to a reference if there is one."""
+    """Clipped policy loss, squared value error, masked entropy bonus; the pull to a reference and the answers of a
+    teacher, where there are any."""
     logits, value = network.apply(params, batch.features)
     log_probabilities = masking.log_probabilities(logits, batch.legal_mask)
     log_ratio = masking.of_action(log_probabilities, batch.action) - batch.log_probability
@@ -168,6 +171,12 @@ def ppo_loss(
         init_kl = mean(divergence(batch.reference, log_probabilities, batch.legal_mask), batch.acts)
         init_kl = jnp.where(guide.pull > 0, init_kl, 0.0)
         loss = loss + guide.pull * init_kl
+    teacher_loss = teacher_agreement = None
+    if guide is not None and guide.teach is not None and batch.label is not None:
+        teacher_loss = -mean(masking.of_action(log_probabilities, jnp.maximum(batch.label, 0)), batch.asked)
+        agrees = masking.best(log_probabilities, batch.legal_mask) == batch.label
+        teacher_agreement = mean(agrees.astype(jnp.float32), batch.asked)
+        loss = loss + guide.teach * teacher_loss
     return loss, LossParts(
         total=loss,
         pg_loss=pg_loss,
@@ -176,6 +185,8 @@ def ppo_loss(
         approx_kl=mean(ratio - 1 - log_ratio, batch.acts),
         clip_frac=mean((jnp.abs(ratio - 1) > settings.clip_eps).astype(jnp.float32), batch.acts),
         init_kl=init_kl,
+        teacher_loss=teacher_loss,
+        teacher_agreement=teacher_agreement,
     )
 
 

@@ -102,6 +102,24 @@ class StartSettings(Group):
     )
 
 
+class TeacherSettings(Group):
+    """A teacher that is asked while learning"""
+
+    policy: str | None = Field(
+        None,
+        description="Player whose answers to the run's own positions are learned, too: scripted, a run, a checkpoint; "
+        "none: nobody.",
+    )
+    coef: float = Field(1.0, ge=0, description="Weight of its answers in the first update.")
+    updates: int = Field(200, ge=1, description="Updates over which that weight decays linearly to 0.")
+    share: float = Field(0.25, gt=0, le=1, description="Share of the positions it is asked about.")
+
+    @field_validator("policy")
+    @classmethod
+    def _nobody(cls, value: str | None) -> str | None:
+        return None if value in ("", "none") else value
+
+
 class SavingSettings(Group):
     """The run and its checkpoints"""
 

@@ -38,6 +38,7 @@ from jimbot.training.settings.groups import (
     ReplaySettings,
     SavingSettings,
     StartSettings,
+    TeacherSettings,
     TrackingSettings,
 )
 from jimbot.training.settings.names import flat_name, flat_values, grouped, paths
@@ -136,6 +137,7 @@ class TrainSettings(RunSettings):
 
     ppo: PPOSettings = Field(default_factory=PPOSettings)
     start: StartSettings = Field(default_factory=StartSettings)
+    teacher: TeacherSettings = Field(default_factory=TeacherSettings)
     curriculum: CurriculumSettings = Field(default_factory=CurriculumSettings)
     league: LeagueSettings = Field(default_factory=LeagueSettings)
     population: PopulationSettings = Field(default_factory=PopulationSettings)
