@@ -8,13 +8,15 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 
 from jimbot.errors import CheckpointError, SettingsError, UsageError
+from jimbot.games.contract import game_entry
 from jimbot.proto import events_pb2 as messages
 from jimbot.runs.resources import CPU, TRAINING, ResourceCoordinator
-from jimbot.services.decision import CanaryRule, Code, DecisionService, RefusedError, ServiceSettings
-from tests.services.asking import Scripted, batch, probe_request, serve, service_of, shipped
+from jimbot.services.decision import CanaryRule, Code, DecisionService, RefusedError, ServedPolicy, ServiceSettings
+from tests.services.asking import GAME, LEGAL, Scripted, batch, probe_request, request, serve, service_of, shipped
 
 
 def many(service: DecisionService, requests: list[Any]) -> list[Any]:
@@ -337,8 +339,6 @@ def test_rows_of_a_message_are_one_inference_with_the_same_answers() -> None:
     service = service_of(shipped())
     answer = asyncio.run(service.decide_rows(batch(probabilities=True, batch_id="b")))
     assert answer.timing.batch_size == len(answer.actions) == 64
-    from tests.services.asking import request
-
     alone = [service.decide(request(row)).selected_action.number for row in range(64)]
     assert list(answer.actions) == alone
     again = asyncio.run(service.decide_rows(batch(probabilities=True, batch_id="b")))
@@ -364,3 +364,15 @@ def test_wrong_settings_are_refused() -> None:
     service = service_of(serve(Scripted()))
     with pytest.raises(UsageError, match="are called 'scripted'"):
         service.add(serve(Scripted()))
+
+
+def test_the_games_own_player_answers_in_the_policys_place() -> None:
+    broken = Scripted()
+    service = service_of(ServedPolicy.make(game_entry(GAME), broken), fallback="heuristic")
+    broken.broken = True
+    answer = service.decide(request(40))
+    assert answer.strategy_name == "fallback heuristic"
+    assert LEGAL[40, answer.selected_action.number]
+    rows = asyncio.run(service.decide_rows(batch(slice(0, 8))))
+    assert rows.fallback == messages.FALLBACK_FAULT
+    assert LEGAL[np.arange(8), list(rows.actions)].all()
