@@ -60,7 +60,7 @@ class _Client:
         self.breaker = CircuitBreaker(patience.failures, patience.rest)
         self.timeout = AdaptiveTimeout(patience.floor, patience.cap)
         self.retries = self.cache_hits = 0
-        self._budget = RetryBudget(patience.budget)
+        self._budget = RetryBudget(patience.budget, max(10.0, patience.budget))
         self._metadata: tuple[tuple[str, str], ...] = ((("authorization", f"Bearer {token}"),)) if token else ()
         self._tls = (root_cert, client_cert)
         self._cache_seconds, self._cache_size = cache_seconds, cache_size

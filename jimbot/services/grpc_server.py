@@ -219,11 +219,13 @@ class DecisionServer:
         if settings.reflection:
             _offer_reflection(self._server)
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING, ("", SERVICE))
+        self.service.loading = True
         self.port = self._open(f"{settings.host}:{settings.port}")
         await self._server.start()
 
     async def ready(self) -> None:
         """The policies that the service has now are SERVING."""
+        self.service.loading = False
         await self._set_health(health_pb2.HealthCheckResponse.SERVING, ("", SERVICE, *self._names()))
 
     async def stop(self) -> None:

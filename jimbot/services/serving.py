@@ -62,7 +62,13 @@ def load(service: DecisionService, offer: Offer) -> RunWatch | None:
         if reference is None:
             continue
         served = served_policy(reference, offer)
-        first = service.policies(served.spec.id).policies[0].identity.name
+        proven = service.policies(served.spec.id).policies
+        if not proven:
+            raise UsageError(
+                f"The {take} '{reference}' plays game '{served.spec.id}', for which nothing is served; serve a policy "
+                "of that game too."
+            )
+        first = proven[0].identity.name
         if take == "canary":
             service.try_out(served, first, CanaryRule(share=offer.canary_share))
         else:

@@ -78,6 +78,7 @@ def test_a_refusal_is_one_sentence_too(tmp_path: Path, address: str, capsys: Any
         ([GAME, "--host", "0.0.0.0"], "can be reached by other machines"),
         ([GAME, "--fallback", "hope"], "fallback is 'hope'"),
         ([GAME, "--tls-cert", "x"], "belong together"),
+        ([GAME, "--canary", "vgc"], "for which nothing is served"),
         (["no-such-run"], "no-such-run"),
     ],
 )

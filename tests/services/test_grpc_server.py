@@ -132,6 +132,8 @@ def test_not_serving_until_warmed_and_again_while_draining() -> None:
     opened = Running(service, grace_seconds=1.5)
     with grpc.insecure_channel(opened.address) as channel, ThreadPoolExecutor(2) as pool:
         assert health(channel) == NOT_SERVING
+        stub = DecisionServiceStub(channel)
+        assert code_of(lambda: stub.GetDecision(request(), timeout=5)) == "UNAVAILABLE", "it may come yet"
         opened.do(opened.server.ready())
         assert health(channel) == SERVING
         seen: list[Any] = []

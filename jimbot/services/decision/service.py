@@ -125,6 +125,8 @@ class DecisionService:
         self._rows = RowDecisions(self)
         self._changing = threading.Lock()
         self.draining = False
+        self.loading = False
+        """While policies are still being added, one that is missing is not unknown but not there yet."""
         self.figures.gauges["queue_depth"] = self._depths
 
     # --- which policies ---
@@ -257,6 +259,8 @@ class DecisionService:
 
     def find(self, game: str, name: str) -> Place:
         places = self._places.get(game)
+        if self.loading and (not places or (name and name not in places)):
+            raise RefusedError(Code.UNAVAILABLE, "The service is still loading its policies; ask again soon.", 250)
         if not places:
             raise RefusedError(Code.NOT_FOUND, str(UnknownNameError("game", game[:80], self._places)))
         if not name:
