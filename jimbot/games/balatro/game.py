@@ -82,6 +82,7 @@ class BalatroGame(BatchGame):
             streams=np.random.default_rng(seed).integers(0, 2**62, num_envs, dtype=np.int64),
             episodes=np.zeros(num_envs, np.int64),
             seeds=self.seeds,
+            points=np.zeros(num_envs),
             actions=np.zeros(num_envs, np.int64),
             hold=np.zeros(num_envs, bool),
             faults=np.zeros(num_envs, np.int64),
@@ -143,7 +144,7 @@ class BalatroGame(BatchGame):
         reward, reward_terms = self.reward[rows], self.reward_terms[rows]
         self.final_observation[rows] = self.observation[rows]
         for row in rows:
-            rewards.write_stats(self.arrays.games[row], self.final_stats[row])
+            rewards.write_stats(self.arrays.games[row], self.arrays.points[row], self.final_stats[row])
         self.restart(rows)
         self.reward[rows], self.reward_terms[rows] = reward, reward_terms
         self.truncated[rows] = True
@@ -201,6 +202,7 @@ class BalatroGame(BatchGame):
             raise SnapshotError(f"The snapshot is of '{tag}'; this game is '{self._tag()}'. Use one of this version.")
         chosen = np.arange(self.num_envs) if rows is None else np.asarray(rows)
         parts = self._parts()
+        snapshot = {"points": np.zeros(len(chosen)), **snapshot}  # older ones do not tell: counted from here on
         for name, part in parts.items():
             found = snapshot.get(name)
             if found is None or found.shape != part[chosen].shape or found.dtype != part.dtype:
@@ -254,6 +256,7 @@ class BalatroGame(BatchGame):
             "streams": self.arrays.streams,
             "episodes": self.arrays.episodes,
             "seeds": self.seeds,
+            "points": self.arrays.points,
         }
 
     def _faults_of(self, games: np.ndarray) -> list[str]:

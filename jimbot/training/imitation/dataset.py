@@ -159,7 +159,8 @@ class Dataset:
         self.returns = self._array("trajectories/return", np.float64, (count,))
         self.lengths = self._array("trajectories/length", np.int64, (count,))
         self.seeds = self._array("trajectories/seed", np.uint64, (count,))
-        self.stats = self._array("trajectories/stats", np.float32, (count, len(spec.episode_stats)))
+        # Its own names: a game may report more by now than when it was recorded.
+        self.stats = self._array("trajectories/stats", np.float32, (count, len(info.stats)))
         if len(self.trajectory) and not (self.trajectory.min() >= 0 and self.trajectory.max() < count):
             raise self._damaged("a row belongs to no trajectory")
         if len(self.action) and not (self.action.min() >= 0 and self.action.max() < spec.actions.size):

@@ -125,6 +125,40 @@ def test_a_damaged_snapshot_is_refused_in_one_sentence(field, value):
     assert game.games.tobytes() == before
 
 
+def test_a_run_reports_the_points_of_all_its_hands_also_after_a_snapshot():
+    game = new_game(4)
+    luck = np.random.default_rng(3)
+    counted, ended = np.zeros(4), {}
+    saved = None
+    for turn in range(400):
+        before = game.games["score"].copy()
+        game.step(np.where(game.legal_mask, luck.random(game.legal_mask.shape), -1).argmax(axis=1))
+        over = game.terminated | game.truncated
+        counted += np.where(over, 0, np.maximum(0, game.games["score"] - before))
+        for row in np.flatnonzero(over):
+            # The last hand of a lost run is not seen from outside: its round is over already.
+            got = dict(zip(game.spec.episode_stats, game.final_stats[row].tolist(), strict=True))
+            ended.setdefault(int(row), (got, counted[row]))
+            counted[row] = 0
+        if turn == 5:
+            saved = game.snapshot()
+            game = new_game(4, seed=9)
+            game.restore(saved)
+    assert len(ended) == 4
+    for got, seen in ended.values():
+        assert seen <= got["score"] + 1 <= seen + 300  # the blind that was lost wants 300
+        assert got["score_log10"] == pytest.approx(np.log10(1 + got["score"]), abs=1e-5)
+    assert any(seen > 0 for _, seen in ended.values())
+
+
+def test_a_snapshot_from_before_points_were_counted_is_taken():
+    game = new_game(4)
+    saved = game.snapshot()
+    del saved["points"]
+    game.restore(saved)
+    assert (game.snapshot()["points"] == 0).all()
+
+
 def test_a_foreign_snapshot_is_refused_in_one_sentence():
     game = new_game(4)
     with pytest.raises(SnapshotError, match="this game is 'balatro v"):

@@ -28,9 +28,9 @@ def terms(
     return dict(zip(TERMS, out.tolist(), strict=True))
 
 
-def stats(run: Run) -> dict[str, float]:
+def stats(run: Run, points: float = 0.0) -> dict[str, float]:
     out = np.full(len(STATS), np.nan, np.float32)
-    rewards.write_stats(run.g, out)
+    rewards.write_stats(run.g, points, out)
     return dict(zip(STATS, out.tolist(), strict=True))
 
 
@@ -164,7 +164,7 @@ def test_terms_stay_bounded_for_every_score(score):
     got = terms(run, memory)
     assert all(np.isfinite(value) and abs(value) <= 2 for value in got.values())
     assert got["progress"] == pytest.approx((min(1, score / 300)) / 24)
-    assert np.isfinite(list(stats(run).values())).all()
+    assert np.isfinite(list(stats(run, score).values())).all()
 
 
 def test_requirements_beyond_all_numbers_give_finite_progress():
@@ -227,3 +227,32 @@ def test_statistics_describe_the_run():
     assert got["steps"] == 4
     assert got["won"] == 0
     assert got["best_hand_log10"] == got["highest_hand_log10"] == pytest.approx(3)
+
+
+def test_the_score_of_a_run_is_that_of_all_its_hands_in_points_and_in_digits():
+    run = Run().act("select")
+    points, scored = 0.0, []
+    for cards in ([0, 1, 2, 3, 4], [0]):
+        before = float(run.g.score)
+        run.act("play", cards=cards)
+        points += rewards.points_gained(run.g, before)
+        scored.append(float(run.g.score) - before)
+    assert points == sum(scored) > max(scored)
+    got = stats(run, points)
+    assert got["score"] == pytest.approx(points)
+    assert got["score_log10"] == pytest.approx(np.log10(1 + points))
+
+
+def test_a_new_round_takes_no_points_away():
+    run = Run().act("select").win_round()
+    before = float(run.g.score)
+    run.act("cash_out").act("next").act("select")
+    assert before > run.g.score == 0
+    assert rewards.points_gained(run.g, before) == 0
+
+
+@pytest.mark.parametrize("points", [1e300, np.inf, np.nan])
+def test_no_run_counts_more_points_than_a_mean_can_bear(points):
+    got = stats(Run(), points)
+    assert got["score"] == np.float32(1e15)
+    assert 300 <= got["score_log10"] <= 308

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import zipfile
@@ -104,6 +105,21 @@ def test_a_dataset_without_a_finished_game_is_empty(recorded: Path, tmp_path: Pa
 
     with pytest.raises(DatasetError, match="is empty: it holds no finished game"):
         Dataset.open(changed(recorded, tmp_path / "empty.npz", unfinished))
+
+
+def test_a_dataset_of_a_game_that_reported_less_is_read(recorded: Path, tmp_path: Path) -> None:
+    def older(name: str, data: bytes) -> bytes:
+        if name == "trajectories/stats.npy":
+            file = io.BytesIO()
+            np.save(file, np.load(io.BytesIO(data))[:, :1])
+            return file.getvalue()
+        if name == "info.json":
+            info = json.loads(data)
+            return json.dumps({**info, "stats": dict([next(iter(info["stats"].items()))])}).encode()
+        return data
+
+    with Dataset.open(changed(recorded, tmp_path / "older.npz", older)) as dataset:
+        assert dataset.stats.shape == (dataset.info.trajectories, 1)
 
 
 def test_an_action_that_was_not_legal_is_noticed(recorded: Path, tmp_path: Path) -> None:

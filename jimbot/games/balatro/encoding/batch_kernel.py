@@ -42,6 +42,7 @@ class Arrays(NamedTuple):
     streams: np.ndarray  # (N,) int64, where a row's restart seeds come from
     episodes: np.ndarray  # (N,) int64, restart seeds drawn so far
     seeds: np.ndarray  # (N,) uint64, being played
+    points: np.ndarray  # (N,) float64, scored by all hands of the run so far
     actions: np.ndarray  # (N,) int64
     hold: np.ndarray  # (N,) bool, rows to leave alone
     faults: np.ndarray  # (N,) int64, what CHECK found
@@ -110,6 +111,7 @@ def _start(b, s, row, number):
     g.stake = b.settings[_STAKE]
     g.challenge = b.settings[_CHALLENGE]
     g.endless = b.settings[_ENDLESS] != 0
+    b.points[row] = 0.0
     decisions.start(g, s)
 
 
@@ -143,7 +145,9 @@ def _rest(b, row):
 def _step(b, s, memory, row):
     g = b.games[row]
     rewards.remember(g, memory)
+    score = g.score
     action_table.take(g, s, b.actions[row])
+    b.points[row] += rewards.points_gained(g, score)
     terminated = g.phase == GAME_OVER or g.phase == WON
     truncated = not terminated and g.steps >= b.settings[_STEP_LIMIT]
     terms = b.reward_terms[row]
@@ -155,7 +159,7 @@ def _step(b, s, memory, row):
     b.terminated[row] = terminated
     b.truncated[row] = truncated
     if terminated or truncated:
-        rewards.write_stats(g, b.final_stats[row])
+        rewards.write_stats(g, b.points[row], b.final_stats[row])
         if b.settings[LOOKING] != 0:
             observation.write(g, s, b.settings[_HELPERS] != 0, b.final_observation[row])
         _restart(b, s, row)

@@ -31,11 +31,11 @@ MEMORY: int = len(TERMS)  # what was true before the step, by the term it belong
 
 STATS: tuple[str, ...] = (
     "won", "ante", "blinds_cleared", "rounds", "skips", "money", "jokers", "hands_played", "steps", "best_hand_log10",
-    "highest_ante", "highest_hand_log10",
+    "highest_ante", "highest_hand_log10", "score", "score_log10",
 )  # fmt: skip
 (
     _STAT_WON, _STAT_ANTE, _STAT_BLINDS, _STAT_ROUNDS, _STAT_SKIPS, _STAT_MONEY, _STAT_JOKERS, _STAT_HANDS, _STAT_STEPS,
-    _STAT_BEST_HAND, _STAT_HIGHEST_ANTE, _STAT_HIGHEST_HAND,
+    _STAT_BEST_HAND, _STAT_HIGHEST_ANTE, _STAT_HIGHEST_HAND, _STAT_SCORE, _STAT_SCORE_LOG10,
 ) = range(len(STATS))  # fmt: skip
 
 _BLINDS_PER_ANTE = 3
@@ -43,6 +43,7 @@ _MOST_RUNS = 4.0  # the progress of an endless run counts up to this many times 
 _SCORE_DIGITS, _MOST_SCORE = 12.0, 2.0  # a hand of 10^12 is worth 1, and nothing is worth more than 2
 _LEAST_MONEY, _MOST_MONEY = -20, 100
 _MOST_DIGITS = 308.0
+_MOST_POINTS = 1e15  # of a run, as a plain number: its square still fits into float32
 
 
 @njit
@@ -118,8 +119,18 @@ def write(g, memory, ended, weights, discount, out):
 
 
 @njit
-def write_stats(g, out):
-    """The statistics of a run into `out`, (STATS,)."""
+def points_gained(g, before):
+    """Points of the hand that was just played; `before` was the score of the round. A new round starts at 0."""
+    return g.score - before if g.score > before else 0.0
+
+
+@njit
+def write_stats(g, points, out):
+    """The statistics of a run into `out`, (STATS,); `points` of all its hands.
+
+    Two measures of the score: plain, as people compare runs, and in digits, whose mean over many runs is not that of
+    the one with the largest hand.
+    """
     out[_STAT_WON] = 1.0 if g.won else 0.0
     out[_STAT_ANTE] = g.ante
     out[_STAT_BLINDS] = blinds_cleared(g)
@@ -132,3 +143,5 @@ def write_stats(g, out):
     out[_STAT_BEST_HAND] = log10_of(g.best_hand)
     out[_STAT_HIGHEST_ANTE] = g.ante
     out[_STAT_HIGHEST_HAND] = log10_of(g.best_hand)
+    out[_STAT_SCORE] = min(_MOST_POINTS, points) if points == points else _MOST_POINTS
+    out[_STAT_SCORE_LOG10] = log10_of(points)
