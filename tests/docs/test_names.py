@@ -22,6 +22,7 @@ FLAG = re.compile(r"--[a-z][\w-]*")
 FOREIGN = {
     "names of Gymnasium, SB3 and JAX": "make_vec vec_env player_0 jax_explain_cache_misses",
     "files of Ray": "auth_token session_latest",
+    "programs and files of a system": "chmod nohup proc",
     "a browser's page": "chrome tracing",
     "files of a remake, as it names them": "backs",
     "what a reader puts in": "SEED my_package my_game MyTrainer yours",
