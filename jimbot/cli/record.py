@@ -56,6 +56,9 @@ def record(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Keep how likely the teacher found every action, too.")
     ] = False,
+    no_masks: Annotated[
+        bool, typer.Option("--no-masks", help="Leave out what was legal; it is computed again (games that can: vgc).")
+    ] = False,
     replays: Annotated[
         Path | None,
         typer.Option(help="Instead of playing: public replays of VGC, a .json or .log file or a folder of them."),
@@ -75,7 +78,7 @@ def record(
     if replays is not None:
         from jimbot.cli.record_replays import record_replays
 
-        record_replays(game, replays, output, terminal.pairs(option or []), overwrite, as_json)
+        record_replays(game, replays, output, terminal.pairs(option or []), not no_masks, overwrite, as_json)
         return
     from jimbot.runs.files import check_target
     from jimbot.training.imitation.record import record as play_and_write
@@ -99,6 +102,7 @@ def record(
             deterministic=not stochastic,
             noise=noise,
             probabilities=probabilities,
+            masks=not no_masks,
             progress=progress,
             note=terminal.note,
         )

@@ -12,7 +12,13 @@ from jimbot.errors import UsageError
 
 
 def record_replays(
-    game: str, replays: Path, output: Path | None, options: Mapping[str, Any], overwrite: bool, as_json: bool
+    game: str,
+    replays: Path,
+    output: Path | None,
+    options: Mapping[str, Any],
+    masks: bool,
+    overwrite: bool,
+    as_json: bool,
 ) -> None:
     """Reads the replays and tells what they hold."""
     from jimbot.games.contract import game_entry, games_with
@@ -31,7 +37,12 @@ def record_replays(
         showing_progress("Reading replays", quiet=as_json) as progress,
     ):
         made = write_replays(
-            entry.spec, found.games, path, options=options, progress=lambda done: progress(done, found.count)
+            entry.spec,
+            found.games,
+            path,
+            options=options,
+            masks=masks,
+            progress=lambda done: progress(done, found.count),
         )
     info = made.info
     if as_json:

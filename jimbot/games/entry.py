@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.hooks import (
     Figure,
@@ -66,6 +68,9 @@ class GameEntry:
     """Where a curriculum can stop a game."""
     rare_events: Callable[[], tuple[RareEvent, ...]] | None = None
     """What replay should remember longer than other steps."""
+    legal_masks: Callable[[np.ndarray], np.ndarray] | None = None
+    """(B, D) observations → (B, A) bool: what was legal in them, exactly; for games whose observation tells it all, so
+    that stored experience need not hold it."""
     figures: Mapping[str, Figure] = field(default_factory=dict)
     """Where a game stands, by name, for `info` of wrapped environments."""
 

@@ -33,6 +33,9 @@ def check_hooks(entry: GameEntry, build: Callable[[int], BatchGame], num_envs: i
     if entry.figures:
         with closing(build(num_envs)) as game:
             _check_figures(dict(entry.figures), game, require)
+    if entry.legal_masks is not None:
+        with closing(build(num_envs)) as game:
+            _check_legal_masks(entry.legal_masks, game, require)
     if entry.recording is not None:
         with closing(build(1)) as game:
             _check_recording(entry.recording, game, require)
@@ -52,6 +55,18 @@ def _played(game: BatchGame, steps: int = STEPS) -> tuple[np.ndarray, np.ndarray
         if not (game.terminated | game.truncated).any():
             before, after = seen, game.observation.copy()
     return before, after
+
+
+def _check_legal_masks(legal_masks: Callable[[np.ndarray], np.ndarray], game: BatchGame, require: Require) -> None:
+    rng = np.random.default_rng(13)
+    game.reset()
+    for _ in range(STEPS):
+        shown = game.acting
+        require(
+            np.array_equal(legal_masks(game.observation[shown]), game.legal_mask[shown]),
+            "legal_masks computes another mask from the observation than the game shows.",
+        )
+        game.step(np.where(game.legal_mask, rng.random(game.legal_mask.shape), -1.0).argmax(axis=1))
 
 
 def _check_milestones(milestones: Milestones, game: BatchGame, require: Require) -> None:

@@ -12,6 +12,7 @@ from jimbot.games.entry import GameEntry, TwoSides
 from jimbot.games.hooks import Decide, Installation, Online, PlayedOnline, PublicReplays, Visit
 from jimbot.games.vgc import simulator, teams
 from jimbot.games.vgc.game import SPEC, VgcGame
+from jimbot.games.vgc.masks import legal_masks
 from jimbot.games.vgc.options import SCRIPTED, SELF, Options
 from jimbot.games.vgc.plain_state import STATES
 
@@ -110,6 +111,7 @@ GAME = GameEntry(
     scripted={name: scripted(name) for name in SCRIPTED if name != "random"},
     two_sides=TwoSides({"opponent": SELF}, agreed=("format", "open_team_sheets")),
     render=render,
+    legal_masks=legal_masks,
     benchmark=benchmark,
     installation=INSTALLATION,
     online=ONLINE,

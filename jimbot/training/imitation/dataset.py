@@ -2,7 +2,7 @@
 
     info.json                      format version, game, teacher, counts, results (see DatasetInfo)
     chunk_00000/observation.npy    (R, D) float32        what the teacher saw
-    chunk_00000/legal_mask.npy     (R, ⌈A/8⌉) uint8      packed bits
+    chunk_00000/legal_mask.npy     (R, ⌈A/8⌉) uint8      packed bits; left out where observations tell it
     chunk_00000/action.npy         (R,) int32            what the teacher chose
     chunk_00000/trajectory.npy     (R,) int32            whose decision: game number × players + player
     chunk_00000/probabilities.npy  (R, A) float16        how likely the teacher found each action; optional
@@ -19,7 +19,7 @@ Rewards are kept instead of returns, so discount and reward transform are chosen
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -28,17 +28,20 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 import jimbot
-from jimbot.errors import DatasetError, UnreadableError
+from jimbot.errors import DatasetError, UnreadableError, UsageError
 from jimbot.games.spec import GameSpec
 from jimbot.reading.arrays import HEADER, entry_bytes, entry_of, npy_array, open_archive
 from jimbot.reading.plain import json_value
 from jimbot.runs.files import file_in_progress, storing
 from jimbot.runs.manifest import MadeForGame
 
-FORMAT_VERSION = 1
-"""Raised when a reader of the version before could not read the new files; its reader then stays."""
+FORMAT_VERSION, WITHOUT_MASKS = 1, 2
+"""Raised when a reader of the version before could not read the new files; its reader then stays. Only files whose
+masks are left out have the second."""
 INFO = "info.json"
 UNFINISHED, TERMINATED, TRUNCATED = 0, 1, 2  # how a trajectory ended
+LegalMasks = Callable[[np.ndarray], np.ndarray]
+"""(R, D) observations → (R, A) bool."""
 
 _DEFLATE_LEVEL = 6
 _LARGEST_CHUNK = 1 << 20  # rows; a file that announces more is not ours
@@ -51,6 +54,9 @@ class DatasetInfo(MadeForGame):
     """What a dataset says about itself."""
 
     format_version: int = FORMAT_VERSION
+    masks: bool = True
+    """Whether masks are stored; else they are computed from the observations, except in chunks where that would not
+    give the same."""
     players: int = Field(default=1, ge=1)
     policy: str
     deterministic: bool = True
@@ -94,16 +100,22 @@ class Chunk(NamedTuple):
 class DatasetWriter:
     """Fills a dataset chunk by chunk; use through `writing_dataset`."""
 
-    def __init__(self, archive: zipfile.ZipFile, path: Path) -> None:
+    def __init__(self, archive: zipfile.ZipFile, path: Path, legal_masks: LegalMasks | None = None) -> None:
         self._archive = archive
         self._path = path
+        self._legal_masks = legal_masks
         self.chunks: list[int] = []
         self._sizes = [0, 0]  # bytes of observations in memory, in the file
 
     def add_chunk(self, arrays: Mapping[str, np.ndarray]) -> None:
         """One stretch of rows: observation, legal_mask (bool), action, trajectory, maybe probabilities, labels."""
         folder = f"chunk_{len(self.chunks):05d}"
+        known = self._legal_masks is not None and np.array_equal(
+            self._legal_masks(arrays["observation"]), arrays["legal_mask"]
+        )
         for name, array in arrays.items():
+            if known and name == "legal_mask":
+                continue
             if name in ("legal_mask", "labels"):
                 array = np.packbits(array, axis=1)
             self._write(f"{folder}/{name}", array)
@@ -118,7 +130,11 @@ class DatasetWriter:
         for name, array in trajectories.items():
             self._write(f"trajectories/{name}", array)
         ratio = self._sizes[0] / self._sizes[1] if self._sizes[1] else None
-        info = info.model_copy(update={"chunks": self.chunks, "observation_ratio": ratio})
+        masks = self._legal_masks is None
+        version = FORMAT_VERSION if masks else WITHOUT_MASKS
+        info = info.model_copy(
+            update={"chunks": self.chunks, "observation_ratio": ratio, "masks": masks, "format_version": version}
+        )
         with storing(self._path):
             self._archive.writestr(zipfile.ZipInfo(INFO, _EARLIEST), info.model_dump_json(indent=1))
         return info
@@ -133,13 +149,14 @@ class DatasetWriter:
 
 
 @contextmanager
-def writing_dataset(path: Path) -> Generator[DatasetWriter]:
-    """A dataset that appears at `path` when the body ends, or not at all."""
+def writing_dataset(path: Path, legal_masks: LegalMasks | None = None) -> Generator[DatasetWriter]:
+    """A dataset that appears at `path` when the body ends, or not at all; with `legal_masks` the masks it computes from
+    observations are left out."""
     with file_in_progress(path) as temporary:
         with storing(path):
             archive = zipfile.ZipFile(temporary, "w")
         with archive:
-            yield DatasetWriter(archive, path)
+            yield DatasetWriter(archive, path, legal_masks)
 
 
 class Dataset:
@@ -150,6 +167,7 @@ class Dataset:
         self.info = info
         self.spec = spec
         self._archive = archive
+        self._legal_masks = None if info.masks else masks_from_observations(info.game)
         self._starts: Sequence[int] = np.cumsum([0, *info.chunks]).tolist()
         self.trajectory = self._all_chunks("trajectory", np.int32)  # (rows,) int32
         self.action = self._all_chunks("action", np.int32)  # (rows,) int32
@@ -212,7 +230,7 @@ class Dataset:
         start, stop = self._starts[number], self._starts[number + 1]
         count, spec = stop - start, self.spec
         observation = self._chunk_array(number, "observation", np.float32, spec.observation.size)
-        legal_mask = self._bits(number, "legal_mask")
+        legal_mask = self._masks(number, observation)
         labels = self._bits(number, "labels") & legal_mask if self.info.labels else None
         probabilities = None
         if self.info.probabilities:
@@ -244,6 +262,12 @@ class Dataset:
             whose = trajectory
             returns[row] = later
         return returns
+
+    def _masks(self, number: int, observation: np.ndarray) -> np.ndarray:
+        """Stored, or computed again where they were left out."""
+        if self._legal_masks is None or f"chunk_{number:05d}/legal_mask.npy" in self._archive.NameToInfo:
+            return self._bits(number, "legal_mask")
+        return self._legal_masks(observation)
 
     def _bits(self, number: int, name: str) -> np.ndarray:
         size = self.spec.actions.size
@@ -281,10 +305,10 @@ def read_info(archive: zipfile.ZipFile, path: Path) -> DatasetInfo:
     except UnreadableError as problem:
         raise DatasetError(f"{path} is damaged or not a dataset of JimBot: {problem}.") from problem
     version = raw.get("format_version") if isinstance(raw, dict) else None
-    if version != FORMAT_VERSION:
+    if version not in (FORMAT_VERSION, WITHOUT_MASKS):
         raise DatasetError(
-            f"Dataset {path} has format {version}; JimBot {jimbot.__version__} reads format {FORMAT_VERSION}. "
-            "Use a newer JimBot, or record it again."
+            f"Dataset {path} has format {version}; JimBot {jimbot.__version__} reads formats {FORMAT_VERSION} and "
+            f"{WITHOUT_MASKS}. Use a newer JimBot, or record it again."
         )
     try:
         info = DatasetInfo.model_validate(raw)
@@ -297,6 +321,19 @@ def read_info(archive: zipfile.ZipFile, path: Path) -> DatasetInfo:
     if sum(info.chunks) > _MOST_ROWS_PER_BYTE * path.stat().st_size:
         raise DatasetError(f"Dataset {path} is damaged: {sum(info.chunks):,} rows in so small a file. Record it again.")
     return info
+
+
+def masks_from_observations(game_id: str) -> LegalMasks:
+    """What computes the masks of a game from its observations; a sentence for games where nothing can."""
+    from jimbot.games.contract import game_entry, games_with
+
+    legal_masks = game_entry(game_id).legal_masks
+    if legal_masks is None:
+        raise UsageError(
+            f"Masks of game '{game_id}' cannot be left out: what is legal there depends on more than its observation "
+            f"shows. They can for {' and '.join(games_with('legal_masks'))}; record without --no-masks."
+        )
+    return legal_masks
 
 
 def check_dataset(info: DatasetInfo, spec: GameSpec, path: Path) -> None:

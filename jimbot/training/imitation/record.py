@@ -24,6 +24,7 @@ from jimbot.training.imitation.dataset import (
     UNFINISHED,
     DatasetInfo,
     DatasetWriter,
+    masks_from_observations,
     writing_dataset,
 )
 from jimbot.training.session.interrupts import stop_requests
@@ -47,19 +48,22 @@ def record(
     deterministic: bool = True,
     noise: float = 0.0,
     probabilities: bool = False,
+    masks: bool = True,
     progress: Progress | None = None,
     note: Callable[[str], None] = lambda sentence: None,
 ) -> DatasetInfo:
     """Plays `games` games of the train bank with `policy` and writes them to `output`, whole or not at all.
 
     Ctrl+C keeps the games that are complete. With `noise` that share of moves is played at random (a clone then sees
-    how its teacher gets out of trouble); what is written is still the teacher's choice.
+    how its teacher gets out of trouble); what is written is still the teacher's choice. Without `masks` what was legal
+    is computed again when the file is read, for games whose observation tells it.
     """
     if games < 1 or num_envs < 1:
         raise UsageError(f"games is {games} and num_envs {num_envs}; expected at least 1 of each.")
     if not 0 <= noise < 1:
         raise UsageError(f"noise is {noise}; expected a share from 0 to below 1.")
     options = with_needed_options(policy, options)
+    legal_masks = None if masks else masks_from_observations(game_id)
     began = time.perf_counter()
     game = make(game_id, min(num_envs, games), seed=seed, options=options)
     info = DatasetInfo.for_game(
@@ -74,7 +78,7 @@ def record(
     )
     try:
         with (
-            writing_dataset(Path(output)) as writer,
+            writing_dataset(Path(output), legal_masks) as writer,
             stop_requests(lambda: note("Keeping the games that are complete (Ctrl+C again to keep nothing)…")) as stop,
         ):
             recording = _Recording(game, policy, games, writer, info, progress)

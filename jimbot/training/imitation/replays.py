@@ -16,7 +16,13 @@ import numpy as np
 from jimbot.errors import DatasetError
 from jimbot.games.hooks import PublicReplay
 from jimbot.games.spec import GameSpec
-from jimbot.training.imitation.dataset import TERMINATED, TRUNCATED, DatasetInfo, writing_dataset
+from jimbot.training.imitation.dataset import (
+    TERMINATED,
+    TRUNCATED,
+    DatasetInfo,
+    masks_from_observations,
+    writing_dataset,
+)
 
 CHUNK_ROWS = 4096
 PLAYERS = 2
@@ -39,9 +45,11 @@ def write_replays(
     output: Path,
     *,
     options: Mapping[str, Any] | None = None,
+    masks: bool = True,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Imported:
-    """Writes all decisions of the replays to a dataset, whole or not at all."""
+    """Writes all decisions of the replays to a dataset, whole or not at all; `masks` as in `record`."""
+    legal_masks = None if masks else masks_from_observations(spec.id)
     began = time.perf_counter()
     info = DatasetInfo.for_game(
         spec, game_options=dict(options or {}), players=PLAYERS, policy="replays", seed=0, labels=True
@@ -51,7 +59,7 @@ def write_replays(
     rewards: list[np.ndarray] = []
     pending: list[dict[str, np.ndarray]] = []
     sure = unexplained = 0
-    with writing_dataset(output) as writer:
+    with writing_dataset(output, legal_masks) as writer:
         for done, (_, game) in enumerate(replays, start=1):
             progress(done)
             if isinstance(game, Exception):

@@ -160,6 +160,7 @@ const JOBS = {
 			requests: live.battle.sides.map((side) => side.activeRequest),
 			probes: [0, 1].map((side) => (live.acts(side) && live.battle.requestState !== 'teampreview' ? probe(live, side) : null)),
 			rows: [0, 1].map((side) => named(live, side)),
+			shown: [0, 1].map((side) => (live.acts(side) ? {row: Array.from(live.rows[side]), mask: live.legal[side]} : null)),
 			events: live.refused,
 			turn: live.battle.turn,
 		};

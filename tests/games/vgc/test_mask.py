@@ -5,8 +5,11 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
+from jimbot.games.vgc import fields
+from jimbot.games.vgc.masks import legal_masks
 from tests.games.vgc.lab import plain_team, run_jobs, team
 
 LEADS = ["team 1234", "team 1234"]
@@ -90,6 +93,26 @@ SCENES: dict[str, dict[str, Any]] = {
             ["move 4, move 2", QUIET],
         ],
     },
+    "alone": {  # nobody is left beside or behind
+        "teams": [plain_team(), plain_team()],
+        "plays": [
+            LEADS,
+            *({"tweak": "faint", "side": side, "place": place} for side in (0, 1) for place in (2, 3)),
+            ["move 4, move 2", QUIET],
+        ],
+    },
+    "only_move": {
+        "teams": [
+            team(
+                "Ditto | Limber | Transform",
+                "Snorlax | Thick Fat | Body Slam, Protect, Rest, Explosion",
+                "Blissey | Natural Cure | Seismic Toss, Protect, Soft-Boiled, Helping Hand",
+                "Toxapex | Regenerator | Scald, Protect, Recover, Haze",
+            ),
+            plain_team(),
+        ],
+        "plays": [LEADS],
+    },
     "ally_only": {
         "teams": [
             team(
@@ -158,6 +181,13 @@ def test_every_scene_agrees_with_the_simulator(scenes: dict[str, Any]) -> None:
         probes = [probe for probe in scene["probes"] if probe is not None]
         assert probes or scene["ended"], name
         check_probes(probes)
+
+
+def test_every_scene_shows_in_its_row_what_is_legal(scenes: dict[str, Any]) -> None:
+    for name, scene in scenes.items():
+        for shown in filter(None, scene["shown"]):
+            observation = np.array(shown["row"], np.float32)[None] * fields.scales()
+            assert np.flatnonzero(legal_masks(observation)[0]).tolist() == sorted(shown["mask"]), name
 
 
 def test_a_commanding_pokemon_passes(scenes: dict[str, Any]) -> None:

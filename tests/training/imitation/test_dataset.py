@@ -15,7 +15,8 @@ import pytest
 
 from jimbot.cli.main import run
 from jimbot.errors import DatasetError
-from jimbot.training.imitation.dataset import Dataset
+from jimbot.games.contract import game_entry
+from jimbot.training.imitation.dataset import Dataset, writing_dataset
 from tests.training.imitation.teachers import record_perfect
 
 
@@ -120,6 +121,22 @@ def test_a_dataset_of_a_game_that_reported_less_is_read(recorded: Path, tmp_path
 
     with Dataset.open(changed(recorded, tmp_path / "older.npz", older)) as dataset:
         assert dataset.stats.shape == (dataset.info.trajectories, 1)
+
+
+def test_masks_that_observations_do_not_tell_are_kept(recorded: Path, tmp_path: Path) -> None:
+    def all_legal(observation: np.ndarray) -> np.ndarray:
+        return np.ones((len(observation), game_entry("probe").spec.actions.size), bool)
+
+    with Dataset.open(recorded) as dataset:
+        chunk = dataset.chunk(0)
+    part = {"observation": chunk.observation, "action": chunk.action, "legal_mask": chunk.legal_mask}
+    easy = {**part, "legal_mask": np.ones_like(chunk.legal_mask)}
+    with writing_dataset(tmp_path / "lean.npz", all_legal) as writer:
+        writer.add_chunk(easy)
+        writer.add_chunk(part)
+    names = zipfile.ZipFile(tmp_path / "lean.npz").namelist()
+    assert "chunk_00000/legal_mask.npy" not in names
+    assert "chunk_00001/legal_mask.npy" in names
 
 
 def test_an_action_that_was_not_legal_is_noticed(recorded: Path, tmp_path: Path) -> None:
