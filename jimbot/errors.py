@@ -83,6 +83,10 @@ class SimulatorError(JimbotError):
     """An outside simulator cannot be installed, cannot be started, or keeps failing."""
 
 
+class BusError(JimbotError):
+    """The event bus did not take an event, or nobody answered over it."""
+
+
 class MissingExtraError(UsageError):
     """An optional part is not installed; the message carries the install command."""
 

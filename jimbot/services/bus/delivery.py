@@ -1,0 +1,193 @@
+"""Handing events to a handler: order, repeated tries, dead letters, nothing twice. The same for every bus."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from jimbot.clients.bus_contract import LARGEST_EVENT, BusFigures, BusSettings, Handler
+from jimbot.errors import BusError, UsageError
+from jimbot.proto.events_pb2 import DeadLetter, Event
+from jimbot.proto.topics import check_event
+
+REMEMBERED = 20_000  # ids of handled events
+LONGEST_ERROR = 500
+MOST_BURIED = LARGEST_EVENT - 10_000  # bytes of an event inside a dead letter
+DEAD = "dead."
+_log = logging.getLogger("jimbot.services")
+
+
+async def _nothing() -> None:
+    pass
+
+
+@dataclass
+class Delivery:
+    """One event on its way to a handler."""
+
+    topic: str
+    body: bytes
+    sequence: int = 0
+    attempt: int = 1
+    """Which hand-out this is, as far as the bus knows."""
+    done: Callable[[], Awaitable[None]] = _nothing
+    """Acknowledges it."""
+    alive: Callable[[], Awaitable[None]] = _nothing
+    """Says that it is still being worked on."""
+
+
+class Runner:
+    """Calls one handler. `take` returns when there is room for the next event."""
+
+    def __init__(
+        self,
+        handler: Handler,
+        settings: BusSettings,
+        figures: BusFigures,
+        consumer: str | None,
+        bury: Callable[[Event], Awaitable[Any]],
+        at_once: int = 1,
+    ) -> None:
+        """`consumer` is the durable name; without one an event is tried once. `bury` publishes a dead letter."""
+        self._call = _awaitable(handler)
+        self._settings, self._figures, self._consumer, self._bury = settings, figures, consumer, bury
+        self._room = asyncio.Semaphore(at_once)
+        self._in_order = at_once == 1
+        self._lanes: dict[str, asyncio.Task[None]] = {}  # the last task of each order key
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._handled: OrderedDict[str, None] = OrderedDict()
+
+    async def take(self, delivery: Delivery) -> None:
+        if self._in_order:
+            await self._deliver(delivery)
+            return
+        await self._room.acquire()
+        event = self._read(delivery)
+        key = event.order_key if event is not None else ""
+        before = self._lanes.get(key) if key else None
+        task = asyncio.create_task(self._in_lane(before, delivery))
+        self._tasks.add(task)
+        if key:
+            self._lanes[key] = task
+        task.add_done_callback(lambda done: self._over(done, key))
+
+    async def close(self) -> None:
+        """What is being handled is given up; it was not acknowledged."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def finished(self) -> None:
+        """What was taken is handled."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _in_lane(self, before: asyncio.Task[None] | None, delivery: Delivery) -> None:
+        try:
+            if before is not None:
+                await asyncio.wait((before,))
+            await self._deliver(delivery)
+        finally:
+            self._room.release()
+
+    def _over(self, task: asyncio.Task[None], key: str) -> None:
+        self._tasks.discard(task)
+        if self._lanes.get(key) is task:
+            del self._lanes[key]
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("The bus failed to hand out an event: %s", task.exception())
+
+    def _read(self, delivery: Delivery) -> Event | None:
+        """The event, if the bytes are one and it is what its topic carries."""
+        event = Event()
+        try:
+            event.ParseFromString(delivery.body)
+            check_event(event)
+        except (DecodeError, UsageError):
+            return None
+        return event
+
+    async def _deliver(self, delivery: Delivery) -> None:
+        event = self._read(delivery)
+        if event is None:
+            self._figures.unreadable[delivery.topic] += 1
+            await self._dead(delivery, "These bytes are no event of this topic.", time.time_ns())
+        elif event.event_id in self._handled:
+            self._figures.duplicates[delivery.topic] += 1
+        else:
+            await self._try(event, delivery)
+            self._handled[event.event_id] = None
+            while len(self._handled) > REMEMBERED:
+                self._handled.popitem(last=False)
+        await delivery.done()
+
+    async def _try(self, event: Event, delivery: Delivery) -> None:
+        settings, began, pause = self._settings, time.time_ns(), self._settings.first_pause
+        event.sequence = delivery.sequence
+        last = settings.tries if self._consumer is not None else 1
+        attempt = delivery.attempt
+        while True:
+            event.attempt = attempt
+            if attempt > 1:
+                self._figures.redelivered[delivery.topic] += 1
+            try:
+                await self._call(event)
+            except Exception as problem:  # whatever a handler raises is its own; the bus goes on
+                self._figures.failed[delivery.topic] += 1
+                error = f"{type(problem).__name__}: {problem}"[:LONGEST_ERROR]
+                if attempt >= last:
+                    _log.warning("Event %s on %s failed %d times: %s", event.event_id, event.topic, attempt, error)
+                    delivery.attempt = attempt
+                    await self._dead(delivery, error, began)
+                    return
+            else:
+                self._figures.handled[delivery.topic] += 1
+                return
+            await delivery.alive()
+            await asyncio.sleep(pause)
+            pause, attempt = min(settings.longest_pause, 2 * pause), attempt + 1
+
+    async def _dead(self, delivery: Delivery, error: str, began: int) -> None:
+        """Durable readers' failures are kept for people; a dead letter that fails itself is only counted."""
+        if self._consumer is None or delivery.topic.startswith(DEAD):
+            return
+        self._figures.dead[delivery.topic] += 1
+        letter = DeadLetter(
+            event=delivery.body[:MOST_BURIED], topic=delivery.topic, consumer=self._consumer, error=error,
+            attempts=delivery.attempt, sequence=delivery.sequence, first_attempt_ns=began,
+            last_attempt_ns=time.time_ns(),
+        )  # fmt: skip
+        event = Event(topic=DEAD + delivery.topic, event_id=f"dead-{self._consumer}-{delivery.sequence}")
+        event.payload.Pack(letter)
+        while True:
+            try:
+                await self._bury(event)
+            except BusError:  # the bus is away: neither is the event lost nor the next one taken
+                await delivery.alive()
+                await asyncio.sleep(self._settings.first_pause)
+            else:
+                return
+
+
+def _awaitable(handler: Handler) -> Callable[[Event], Awaitable[None]]:
+    """A handler that is no coroutine function may take its time, so it runs in a thread."""
+    if inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(handler, "__call__", None)):  # noqa: B004
+
+        async def call(event: Event) -> None:
+            await handler(event)  # ty: ignore[invalid-await]
+
+    else:
+
+        async def call(event: Event) -> None:
+            answer = await asyncio.to_thread(handler, event)
+            if answer is not None:
+                await answer
+
+    return call
