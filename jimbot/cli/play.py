@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import secrets
 import sys
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from jimbot.cli import screen, terminal
 from jimbot.cli.completion import complete_game
+from jimbot.cli.keymap import KeySitting
 from jimbot.cli.keys import Keyboard
 from jimbot.cli.options import RUNS, OptionOption, RunsDirOption, SeedOption, StochasticOption
 from jimbot.cli.recording import RECORD_HELP, GameFile, check_place
 from jimbot.cli.start import start_game
+from jimbot.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from jimbot.games import BatchGame
-    from jimbot.games.contract import ActionSpec, GameEntry
+    from jimbot.games.contract import GameEntry
+    from jimbot.games.hooks import Sitting
 
-MOVES = {"up": "w", "down": "s", "left": "a", "right": "d"}
-_SIGNS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
-_CHARACTERS = "1234567890bcefgijklmnoprtuvxyzwasd"  # all but q (leave) and h (help)
 EPILOG = """Examples:
 
 jimbot play hackmatrix
@@ -39,7 +40,6 @@ jimbot play balatro --record game.json   (then: jimbot replay game.json)
 printf 'up\\nup\\nq\\n' | jimbot play hackmatrix   (lines instead of keys)
 
 jimbot play vgc --policy my-run --server ws://127.0.0.1:8000/showdown/websocket --challenge NAME   (the policy plays)"""
-MOST_LISTED = 24  # actions of one block shown one by one; a hand of cards can be played in hundreds of ways
 QUIT, HELP = ("q", "quit", "end"), ("?", "h", "help")
 
 
@@ -79,7 +79,7 @@ def play(
 ) -> None:
     """Play a game yourself, or let a policy play on a server.
 
-    Arrows or w a s d move, the shown keys do everything else, ? helps, q leaves.
+    What can be typed is shown with the board: keys, or moves in words. ? tells what the game is about, q leaves.
     """
     from jimbot.games import game_entry
 
@@ -100,126 +100,103 @@ def play(
     with closing(start_game(entry, chosen, options)) as batch:
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         file = None if record is None else GameFile(record, batch, chosen, options)
-        Table(entry, batch, interactive, file).play()
-
-
-class Keymap:
-    """Which key or word plays which action; the same all game long, whatever is legal now."""
-
-    def __init__(self, actions: ActionSpec) -> None:
-        moves = {label: actions.index(label) for label in MOVES if label in actions.labels}
-        used = {MOVES[label] for label in moves}
-        free = [character for character in _CHARACTERS if character not in used]
-        others = [action for action in range(actions.size) if action not in moves.values()]
-        self.single = len(others) <= len(free)  # otherwise actions are typed by number
-        self.token = {action: free[i] if self.single else str(action) for i, action in enumerate(others)}
-        self.token |= {action: MOVES[label] for label, action in moves.items()}
-        self._action = {token: action for action, token in self.token.items()}
-        self._action |= moves  # the words, and what the arrow keys are called
-        self._action |= {label.lower(): action for action, label in enumerate(actions.labels)}
-        self._labels = [label.lower() for label in actions.labels]
-
-    def find(self, text: str) -> int | None:
-        """The action meant by a key or by a word (its label, or the beginning of exactly one label)."""
-        text = text.strip().lower()
-        if text in self._action:
-            return self._action[text]
-        begun = [action for action, label in enumerate(self._labels) if text and label.startswith(text)]
-        return begun[0] if len(begun) == 1 else None
+        Table(entry, batch, options, interactive, file).play()
 
 
 class Table:
-    """One sitting: shows the game, takes an action, until the game is over or the player leaves."""
+    """One sitting: shows the game, takes a move, until the game is over or the player leaves."""
 
-    def __init__(self, entry: GameEntry, game: BatchGame, interactive: bool, file: GameFile | None = None) -> None:
+    def __init__(
+        self, entry: GameEntry, game: BatchGame, options: Mapping[str, Any], interactive: bool, file: GameFile | None
+    ) -> None:
+        from jimbot.games.seed_names import seed_name
+
         self.entry, self.game, self.interactive, self.file = entry, game, interactive, file
-        self.keymap = Keymap(entry.spec.actions)
+        self.sitting: Sitting = entry.sitting(game) if entry.sitting is not None else KeySitting(game, interactive)
+        self.by_keys = isinstance(self.sitting, KeySitting) and self.sitting.single
         self.console: Console = terminal.console()
-        self.seed = int(game.seeds[0])
+        self.seed = seed_name(entry, int(game.seeds[0]))
+        self.again = f"jimbot play {entry.spec.id} --seed {self.seed}{terminal.game_flags(options)}"
         self.turns, self.total = 0, 0.0
-        self.message: RenderableType = "Type the key of an action. ? shows help, q leaves."
+        typing = "Type the key of an action." if entry.sitting is None else "Type a move, then Enter."
+        self.message: RenderableType = "\n".join([*self.sitting.told(False), f"{typing} ? shows help, q leaves."])
 
     def play(self) -> None:
         ended = False
         try:
-            with Keyboard() if self.interactive and self.keymap.single else _Lines(self.interactive) as keys:
+            with Keyboard() if self.by_keys else _Lines(self.interactive) as keys:
+                self.show()
                 while not ended:
-                    self.show()
                     text = keys.read()
                     if text is None or text.strip().lower() in QUIT:
                         break
-                    ended = self.take(text)
+                    turns, ended = self.turns, self.take(text)
+                    if self.by_keys or (self.turns > turns and not ended):
+                        self.show()
+                    elif not ended:
+                        self.console.print(self.message)
         finally:  # Ctrl+C, or a game that fails: what was played is kept
             self.end(ended)
 
     def take(self, text: str) -> bool:
         """Plays what was typed, or says what is wrong with it; True when the game is over."""
-        import numpy as np
-        from rich.text import Text
-
         if text.strip().lower() in HELP:
             self.message = self.help()
             return False
-        action = self.keymap.find(text)
-        if action is None:
-            self.message = f"'{text.strip()}' is no action here. Type one of the keys shown, ? for help, q to leave."
+        try:
+            actions = self.sitting.actions(text)
+        except UsageError as problem:
+            self.message = str(problem)
             return False
-        words = self.game.describe_action(0, action)
-        if not self.game.legal_mask[0, action]:
-            self.message = f"'{words}' is not possible now. Choose one of the actions shown."
+        refused = [action for action in actions[:1] if not self.game.legal_mask[0, action]]
+        if refused:  # the rules would allow it, the table of actions does not: enough cards were moved for now
+            self.message = f"'{text.strip()}' is not possible now. Choose one of the moves shown."
             return False
-        if self.file is not None:
-            self.file.note(action)
-        self.game.step(np.array([action]))
+        return self._play(actions)
+
+    def _play(self, actions: list[int]) -> bool:
+        import numpy as np
+        from rich.text import Text
+
+        words, terms, ended = "", np.zeros(len(self.entry.spec.reward_terms)), False
+        for action in actions:
+            words = self.game.describe_action(0, action)
+            if self.file is not None:
+                self.file.note(action)
+            self.game.step(np.array([action]))
+            self.total += float(self.game.reward[0])
+            terms += self.game.reward_terms[0]
+            ended = bool(self.game.terminated[0] or self.game.truncated[0])
+            if ended:
+                break
         self.turns += 1
-        self.total += float(self.game.reward[0])
-        self.message = Text.assemble(f"{words}: ", screen.rewards(self.entry.spec, self.game.reward_terms[0]))
-        return bool(self.game.terminated[0] or self.game.truncated[0])
+        told = self.sitting.told(ended)
+        got = Text.assemble(f"{words}: ", screen.rewards(self.entry.spec, terms))
+        self.message = Text("\n".join(told)) if told else got
+        return ended
 
     def show(self) -> None:
+        """The game and what can be typed. By keys it is one steady picture; by lines what happened stands above it, and
+        the terminal keeps what scrolls away."""
         from rich.console import Group
         from rich.text import Text
 
         standing = Text(f"{self.entry.spec.id}  seed {self.seed}  turn {self.turns}  return {self.total:+.2f}", "bold")
+        choices, board = self.sitting.choices(), screen.board(self.entry, self.game)
         if self.interactive:
+            shown = Group(standing, choices, self.message if self.by_keys else "")
+            rows = self.console.height - 2 - screen.height(self.console, shown)
+            board = screen.fitting(self.console, self.entry, self.game, rows)
+        if self.by_keys:
             self.console.clear()
-        self.console.print(Group(standing, screen.board(self.entry, self.game), self.choices(), self.message))
-
-    def choices(self) -> RenderableType:
-        """The legal actions, one line per block, each with its key."""
-        from rich.text import Text
-
-        text = Text()
-        for number, block in enumerate(self.entry.spec.actions.blocks):
-            members = (self.entry.spec.actions.block_of == number) & self.game.legal_mask[0]
-            legal = members.nonzero()[0].tolist()
-            if not legal:
-                continue
-            text.append(f"{block.name}: ", style="dim")
-            if len(legal) > MOST_LISTED:
-                first, last = (self.entry.spec.actions.label(legal[place]) for place in (0, -1))
-                text.append(f"{len(legal)} ways, from ").append(first, style="bold cyan").append(" to ")
-                text.append(last, style="bold cyan").append("; type one by its name\n")
-                continue
-            for action in legal:
-                label = self.game.describe_action(0, action)
-                sign = _SIGNS.get(label, "")
-                text.append(f"[{self.keymap.token[action]}{' ' + sign if sign else ''}]", style="bold cyan")
-                text.append(f" {label}  ")
-            text.append("\n")
-        text.rstrip()
-        return text
+            self.console.print(Group(standing, board, choices, self.message))
+        else:
+            self.console.print(Group(self.message, standing, board, choices))
 
     def help(self) -> str:
-        how = "press its key" if self.interactive and self.keymap.single else "type its key or its name, then Enter"
-        moves = (
-            "Arrow keys or w a s d move. " if any(label in self.entry.spec.actions.labels for label in MOVES) else ""
-        )
-        text = f"Only legal actions are listed; to play one, {how}. {moves}q leaves."
-        if self.keymap.single:
-            tokens = sorted(self.keymap.token.items())
-            text += "\nAll keys: " + ", ".join(f"{key} {self.entry.spec.actions.label(a)}" for a, key in tokens)
-        return text
+        """What the game is about and how it is played here."""
+        about = f"{self.entry.about}\n\n" if self.entry.about else ""
+        return f"{about}{self.sitting.how} ? shows this again, q leaves."
 
     def end(self, ended: bool) -> None:
         if ended:
@@ -232,7 +209,7 @@ class Table:
             self.console.print(f"Left after {self.turns} turns with a return of {self.total:+.2f}.")
         if self.file is not None:
             self.console.print(self.file.write(self.total), style="dim", soft_wrap=True, markup=False)
-        self.console.print(f"Play it again: jimbot play {self.entry.spec.id} --seed {self.seed}", style="dim")
+        self.console.print(f"Play it again: {self.again}", style="dim", soft_wrap=True, markup=False)
 
 
 class _Lines:

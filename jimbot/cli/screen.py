@@ -26,6 +26,28 @@ def board(entry: GameEntry, game: BatchGame, row: int = 0) -> RenderableType:
     return Panel(Text(game.describe(row)), title=entry.spec.id, expand=False)
 
 
+def fitting(console: Console, entry: GameEntry, game: BatchGame, rows: int, row: int = 0) -> RenderableType:
+    """The largest picture of the game that fits so many rows: its drawing or its small one; else the smallest there is
+    (words, where it has no small drawing), cut off."""
+    whole = board(entry, game, row)
+    small = entry.render_small(game, row) if entry.render_small is not None else in_words(game, row)
+    for picture in (whole, small):
+        if fits(console, picture, rows):
+            return picture
+    return Cropped(small, rows)
+
+
+def fits(console: Console, part: RenderableType, rows: int) -> bool:
+    return height(console, part) <= rows and width(console, part) <= console.width
+
+
+def width(console: Console, part: RenderableType) -> int:
+    """The columns a picture would take if nothing limited it."""
+    from rich.measure import Measurement
+
+    return Measurement.get(console, console.options.update(width=1000), part).maximum
+
+
 def in_words(game: BatchGame, row: int = 0) -> RenderableType:
     """The same in words, for terminals that are too small for the drawing."""
     from rich.text import Text

@@ -310,18 +310,16 @@ class Watcher:
 
     def _body(self, game: BatchGame, decision: Decision, rows: int) -> RenderableType:
         """The board and what the policy would do. On a terminal it has so many rows and no more: where the drawing does
-        not fit, the game is told in words."""
+        not fit, the game's small one is taken, or the game is told in words."""
         from rich.console import Group
 
         board = screen.board(self.choice.entry, game)
         whole = screen.beside(self.console, board, self._chances_of(game, decision))
-        if not self.pace.on_terminal or screen.height(self.console, whole) <= rows:
+        if not self.pace.on_terminal or screen.fits(self.console, whole, rows):
             return whole
         chances = self._chances_of(game, decision, FEW_CHANCES)
         left = rows - screen.height(self.console, chances)
-        if screen.height(self.console, board) > left:
-            board = screen.in_words(game)
-        return Group(screen.Cropped(board, left), chances)
+        return Group(screen.fitting(self.console, self.choice.entry, game, left), chances)
 
     def _chances_of(self, game: BatchGame, decision: Decision, top: int = 6) -> RenderableType:
         has_value = self.choice.manifest is not None  # scripted policies have no opinion

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jimbot.cli import screen
 from jimbot.cli.start import start_game
-from jimbot.cli.watch import KEYS, Pace, Watcher
+from jimbot.cli.watch import FEW_CHANCES, KEYS, Pace, Watcher
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -102,14 +102,17 @@ class DuelWatcher(Watcher):
         if not self.pace.on_terminal:
             return Group(head, board, self._both(game, decisions, names, MOST_CHANCES), foot)
         left = self.console.height - 1 - screen.height(self.console, Group(head, foot))
-        for top in range(MOST_CHANCES, 0, -1):  # fewer actions before a smaller board
+        small = screen.fitting(self.console, self.choice.entry, game, 0)
+        for top in range(MOST_CHANCES, 0, -1):  # a smaller board before fewer actions, down to a few
             both = self._both(game, decisions, names, top)
             rows = left - screen.height(self.console, both)
-            if screen.height(self.console, board) <= rows:
+            if screen.fits(self.console, board, rows) or (
+                top <= FEW_CHANCES and screen.fits(self.console, small, rows)
+            ):
                 break
-        rows -= min(rows, screen.height(self.console, board))
+        above = screen.fitting(self.console, self.choice.entry, game, rows)
+        rows = max(0, rows - screen.height(self.console, above))
         story = Text("\n".join(self._lines[-min(rows, MOST_LINES) :]), style="dim") if rows else Text("")
-        above = screen.Cropped(board, left - screen.height(self.console, both))
         told = [screen.Cropped(story, rows)] if rows and self._lines else []
         return Group(head, above, both, *told, foot)
 

@@ -20,6 +20,7 @@ from jimbot.games.hooks import (
     ReadReplays,
     RecordingForm,
     SeedForm,
+    Sitting,
 )
 from jimbot.games.pure_game import FunctionalGame
 from jimbot.games.spec import GameSpec
@@ -54,6 +55,12 @@ class GameEntry:
     # --- for people: boards, words, files ---
     render: Callable[[BatchGame, int], Any] | None = None
     """(game, row) → a rich renderable of what the player sees."""
+    render_small: Callable[[BatchGame, int], Any] | None = None
+    """The same for terminals with little room: at most 80 columns and about a dozen rows."""
+    about: str = ""
+    """What the game is about, in a few sentences, for somebody who never saw it."""
+    sitting: Callable[[BatchGame], Sitting] | None = None
+    """A batch of one game at its first move → how a person plays it, where labels of actions will not do."""
     diary: Callable[[BatchGame], Diary] | None = None
     """game → what is worth counting while it is played."""
     narrate: Callable[[BatchGame, Sequence[int]], list[Line]] | None = None

@@ -7,6 +7,7 @@ for its name, so a new game gets whatever it brings along.
 | `RareEvent` | prioritised replay |
 | `Figure` | `info` of wrapped environments |
 | `RecordingForm` | `--record` of play and watch, `jimbot replay` |
+| `Sitting` | `jimbot play`: moves as people type them |
 | `SeedForm` | `--seed` and seed files; whatever names a seed |
 | `Installation` | `jimbot setup` |
 | `Online` | `jimbot play --server` |
@@ -156,6 +157,31 @@ class RecordingForm:
     """A batch of one game at its first move → what writes it down."""
     read: Callable[[str, str], RecordedGame]
     """(the file's text, what a complaint calls it) → the game."""
+
+
+# --- a person plays ---
+
+
+class Sitting(Protocol):
+    """One person at one game whose table of actions is not what people would type."""
+
+    @property
+    def how(self) -> str:
+        """How moves are typed, in a few sentences."""
+        ...
+
+    def choices(self) -> Any:
+        """What can be typed now: something rich can print."""
+        ...
+
+    def actions(self, text: str) -> list[int]:
+        """The actions that make the move a text means now; a UsageError in a sentence where it means none."""
+        ...
+
+    def told(self, ended: bool) -> list[str]:
+        """What happened since this was last asked, the last move included. `ended`: with it the game was over, and the
+        batch shows the next one already."""
+        ...
 
 
 # --- its own way with seeds ---

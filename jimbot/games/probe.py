@@ -108,4 +108,6 @@ def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bo
     return FunctionalBatchGame(Probe(options), num_envs, seed, checked)
 
 
-GAME = GameEntry(spec=SPEC, make=make, functional=Probe)
+ABOUT = "A yardstick for learners: every turn one side of the open door pays, and the board says which."
+
+GAME = GameEntry(spec=SPEC, make=make, functional=Probe, about=ABOUT)

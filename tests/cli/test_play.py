@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import socket
@@ -13,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jimbot.cli.play import Keymap
-from jimbot.games import make
+from jimbot.cli.keymap import Keymap
+from jimbot.games import game_entry, make
 from jimbot.games.spec import ActionBlock, ActionSpec
 
 
@@ -143,3 +144,45 @@ def test_wrong_visits_to_a_server_are_one_sentence(jimbot) -> None:
         assert (code, out) == (2, "")
         assert word in err
         assert len(err.strip().splitlines()) == 1
+
+
+def test_help_says_what_the_game_is_about_and_the_hint_can_be_typed(run_jimbot) -> None:
+    done = run_jimbot("play", "probe", "--seed", 5, "--horizon", 3, stdin="?\nq\n")
+    assert game_entry("probe").about in " ".join(done.stdout.split())
+    assert "Play it again: jimbot play probe --seed 5 --horizon 3" in done.stdout
+    assert done.stdout.count("turn 0") == 2, "the board (its own words and the standing) is not shown twice"
+
+
+def test_cards_are_played_by_place_letter_or_name_and_the_hand_is_told(jimbot, typing) -> None:
+    typing("select", "p e c a", "discard 2,4", "play 9d ad", "play kh", "place 3", "s", "?")
+    code, out, _ = jimbot("play", "balatro", "--seed", "7LB2WVPK", "--deck", "blue")
+    assert code == 0
+    assert "select the Small Blind" in out
+    assert "play A♣ 7♦ 4♠\n  High Card, 16 × 1 = 16 points, 16 of 300\n  284 points still needed, 4 hands left" in out
+    assert "discard Q♦ 6♥" in out
+    assert "play A♦ 9♦" in out
+    assert "'kh' is no card of your hand" in out
+    assert "'place 3' is no move here" in out
+    assert "'s' may be select or skip or sort" in out
+    assert "poker against a rising number" in out
+    assert not any(word in out for word in ("choose", "grab", "take up"))
+    assert "Play it again: jimbot play balatro --seed 7LB2WVPK --deck blue" in out
+
+
+def test_a_battle_is_played_by_numbers_and_told(jimbot, typing) -> None:
+    if not game_entry("vgc").installation.is_installed():
+        pytest.skip("needs the battle simulator")
+    typing("1 2 3", "1 2 3 4", "12 2", "1", "99 98", "x")
+    code, out, _ = jimbot("play", "vgc", "--seed", 7)
+    assert code == 0
+    assert "Type four different numbers from 1 to 6" in out
+    assert " 2 Dark Pulse → Lumineon" in out
+    assert "14 Armor Cannon → Iron Valiant" in out
+    assert "your Chi-Yu comes out" in out
+    assert "the rival's Iron Valiant: Close Combat → your Chi-Yu" in out
+    assert "'x' is no order here" in out
+
+
+@pytest.fixture
+def typing(monkeypatch: pytest.MonkeyPatch):
+    return lambda *lines: monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join([*lines, "q"]) + "\n"))

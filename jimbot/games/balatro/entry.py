@@ -22,12 +22,32 @@ from jimbot.games.hooks import Figure, Milestones, RareEvent, RecordingForm, See
 from jimbot.games.telling import Line
 from jimbot.games.verification import FileReport
 
+ABOUT = (
+    "Balatro is poker against a rising number. Each blind asks for a score: play up to five cards that make a poker "
+    "hand; its chips times its mult are your points. Discards change cards you do not want. A beaten blind pays money, "
+    "and the shop after it sells jokers, which make hands worth far more, and packs, planets, tarots and vouchers. "
+    "Three blinds are an ante; the third is a boss with a rule against you. Beat the boss of ante 8 to win; fall short "
+    "of one score and the run is over."
+)
+
 
 def render(game: BatchGame, row: int) -> Any:
     """The table of a row as the player sees it."""
     from jimbot.games.balatro.view.table import render
 
     return render(game, row)
+
+
+def render_small(game: BatchGame, row: int) -> Any:
+    from jimbot.games.balatro.view.small import render
+
+    return render(game, row)
+
+
+def sitting(game: BatchGame) -> Any:
+    from jimbot.games.balatro.view.sitting import BalatroSitting
+
+    return BalatroSitting(game)
 
 
 def diary(game: BatchGame) -> Any:
@@ -129,6 +149,9 @@ GAME = GameEntry(
     make=make,
     scripted={"heuristic": heuristic},
     render=render,
+    render_small=render_small,
+    about=ABOUT,
+    sitting=sitting,
     diary=diary,
     narrate=narrate,
     recording=RECORDING,

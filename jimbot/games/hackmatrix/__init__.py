@@ -28,6 +28,7 @@ GAME = GameEntry(
     functional=HackMatrix,
     scripted={Heuristic.name: Heuristic},
     render=render,
+    about=hooks.ABOUT,
     milestones=hooks.MILESTONES,
     figures=hooks.FIGURES,
     benchmark=hooks.benchmark,

@@ -14,6 +14,13 @@ from jimbot.games.hackmatrix.build import make_state, to_dict
 from jimbot.games.hackmatrix.spec import STAGES
 from jimbot.games.hooks import Figure, Milestones, PlainStates, Sight
 
+ABOUT = (
+    "A turn-based break-in on a board of 6×6 cells. Get from corner to exit, through 8 stages. A move towards an "
+    "enemy in a straight line shoots it; enemies that reach you cost HP. Data siphons, used beside blocks, turn these "
+    "into score, credits, energy and programs, and call more enemies. Programs cost credits and energy. Win by leaving "
+    "the last stage, with as much score as you dared to take."
+)
+
 
 def benchmark(num_envs: int | None, seconds: float, cold: bool) -> dict[str, Any]:
     from jimbot.games.functional_benchmark import bench_game

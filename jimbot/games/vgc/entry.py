@@ -17,12 +17,29 @@ from jimbot.games.vgc.options import SCRIPTED, SELF, Options
 from jimbot.games.vgc.plain_state import STATES
 
 SERVER_TEAMS = "held-out"
+ABOUT = (
+    "A Pokémon battle of two against two. From teams of six both sides choose four; two are out, two wait. Each turn "
+    "both sides give their two Pokémon orders at once: a move, at whom, or a switch. Types decide what hurts whom. "
+    "Once per battle one Pokémon may terastallize, which changes its type. Whoever makes all four rivals faint wins."
+)
 
 
 def render(game: BatchGame, row: int) -> Any:
     from jimbot.games.vgc.render import render
 
     return render(game, row)
+
+
+def render_small(game: BatchGame, row: int) -> Any:
+    from jimbot.games.vgc.render import render_small
+
+    return render_small(game, row)
+
+
+def sitting(game: BatchGame) -> Any:
+    from jimbot.games.vgc.sitting import VgcSitting
+
+    return VgcSitting(game)
 
 
 def scripted(name: str) -> Callable[[], Any]:
@@ -112,6 +129,9 @@ GAME = GameEntry(
     two_sides=TwoSides({"opponent": SELF}, agreed=("format", "open_team_sheets")),
     render=render,
     legal_masks=legal_masks,
+    render_small=render_small,
+    about=ABOUT,
+    sitting=sitting,
     benchmark=benchmark,
     installation=INSTALLATION,
     online=ONLINE,

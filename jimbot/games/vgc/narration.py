@@ -7,11 +7,12 @@ template are not worth a sentence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from jimbot.games.vgc.words import STATUS_WORDS
 
-SIDES = {"p1": "one", "p2": "two"}
+SIDES = {"p1": "one's", "p2": "two's"}
+"""Whose a Pokémon is, to somebody who watches."""
 _EFFECT = re.compile(r"^(move|ability|item): ")
 _INDENT = "  "
 
@@ -56,7 +57,7 @@ _WHO_WHAT = {
 }
 
 
-def sentences(lines: Iterable[str]) -> list[str]:
+def sentences(lines: Iterable[str], sides: Mapping[str, str] = SIDES) -> list[str]:
     """What happened, line by line; what a move does is indented under it.
 
     >>> sentences(["|move|p1a: Flamigo|Close Combat|p2b: Snorlax", "|-damage|p2b: Snorlax|12/100"])
@@ -64,13 +65,13 @@ def sentences(lines: Iterable[str]) -> list[str]:
     """
     found = []
     for line in lines:
-        sentence = _sentence(line.split("|"))
+        sentence = _sentence(line.split("|"), sides)
         if sentence:
             found.append(_INDENT + sentence if line.startswith("|-") else sentence)
     return found
 
 
-def _sentence(parts: list[str]) -> str:
+def _sentence(parts: list[str], sides: Mapping[str, str]) -> str:
     kind, first, second, third = [*parts, "", "", "", ""][1:5]
     if kind == "turn":
         return f"— turn {first} —"
@@ -79,15 +80,15 @@ def _sentence(parts: list[str]) -> str:
     if kind == "tie":
         return "nobody wins"
     if kind == "move":
-        aim = _who(third)
-        return f"{_who(first)}: {second}" + (f" → {aim}" if aim and aim != _who(first) else "")
+        actor, aim = _who(first, sides), _who(third, sides)
+        return f"{actor}: {second}" + (f" → {aim}" if aim and aim != actor else "")
     if kind in ("-damage", "-heal", "-sethp"):
-        return f"{_who(first)}: {_health(second)}"
+        return f"{_who(first, sides)}: {_health(second)}"
     if kind in ("-boost", "-unboost", "-setboost"):
         sign = {"-boost": "+", "-unboost": "−", "-setboost": "= "}[kind]
-        return f"{_who(first)}: {second} {sign}{third}" if third != "0" else ""
+        return f"{_who(first, sides)}: {second} {sign}{third}" if third != "0" else ""
     if kind in ("-sidestart", "-sideend"):
-        return f"{SIDES.get(first[:2], first)}'s side: {_plain(second)} {'begins' if kind == '-sidestart' else 'ends'}"
+        return f"{sides.get(first[:2], first)} side: {_plain(second)} {'begins' if kind == '-sidestart' else 'ends'}"
     if kind == "-weather":
         return "" if second == "[upkeep]" else "the weather clears" if first == "none" else f"weather: {first}"
     template = _WHO_WHAT.get(kind)
@@ -95,14 +96,14 @@ def _sentence(parts: list[str]) -> str:
         return ""
     status = STATUS_WORDS.get(second, second)
     return template.format(
-        who=_who(first), whom=_who(second), what=_plain(second), first=_plain(first), status=status
+        who=_who(first, sides), whom=_who(second, sides), what=_plain(second), first=_plain(first), status=status
     ).strip()
 
 
-def _who(ident: str) -> str:
+def _who(ident: str, sides: Mapping[str, str]) -> str:
     """`p2b: Name` → two's Name"""
     place, colon, name = ident.partition(": ")
-    return f"{SIDES.get(place[:2], place)}'s {name}" if colon else ident
+    return f"{sides.get(place[:2], place)} {name}" if colon else ident
 
 
 def _plain(effect: str) -> str:

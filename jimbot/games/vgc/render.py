@@ -32,6 +32,39 @@ def render(game: Any, row: int) -> RenderableType:
     return Panel(Group(*parts), title=title, expand=False)
 
 
+def render_small(game: Any, row: int) -> RenderableType:
+    """The same in ten rows and 80 columns: whoever is out has a line, those who wait share one."""
+    view = Row(game.features(row))
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    for _ in range(3):
+        table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, overflow="ellipsis")
+    parts: list[RenderableType] = []
+    for title, first, side in (("rival", FOE, 1), ("you", 0, 0)):
+        places = [place for place in range(first, first + SIDE_ROWS) if view.pokemon(place, "present")]
+        out = [place for place in places if view.pokemon(place, "active_a") or view.pokemon(place, "active_b")]
+        table.add_row("", Text(title, style="bold underline"), Text(", ".join(view.lasting(side)), style="yellow"))
+        for place in out:
+            table.add_row(*_line(view, place)[:5])
+        parts.append(_bench(view, title, [place for place in places if place not in out]))
+    scenery = view.scenery()
+    head = Text(f"turn {view.turn} · " + ", ".join([*scenery, PHASE_WORDS[view.phase]]), style="dim")
+    return Group(head, table, *parts)
+
+
+def _bench(view: Row, title: str, places: list[int]) -> Text:
+    """Those who wait, with what is left of them."""
+    names = [
+        Text(
+            f"{view.name(place)} {view.pokemon(place, 'hp') / 10:.0f}%",
+            style="dim strike" if view.pokemon(place, "fainted") else "",
+        )
+        for place in places
+    ]
+    return Text.assemble((f"{title} waiting: ", "dim"), Text(" · ").join(names)) if names else Text("")
+
+
 def _side(view: Row, title: str, first: int, side: int) -> RenderableType:
     table = Table.grid(padding=(0, 1))
     lasting = view.lasting(side)

@@ -111,16 +111,20 @@ def describe_action(features: np.ndarray, action: int) -> str:
 
 
 def _slot(row: Row, slot: int, code: int) -> str:
-    who = row.name(slot) or "slot " + "ab"[slot]
+    return f"{row.name(slot) or 'slot ' + 'ab'[slot]}: {order_words(row, code, slot)}"
+
+
+def order_words(row: Row, code: int, slot: int) -> str:
+    """What one slot is told to do."""
     if code == orders.PASS:
-        return f"{who}: pass"
+        return "pass"
     if code >= orders.FIRST_SWITCH:
         place = code - orders.FIRST_SWITCH
-        return f"{who}: switch to {row.name(place) or 'place ' + str(place + 1)}"
+        return f"switch to {row.name(place) or 'place ' + str(place + 1)}"
     move, rest = divmod(code, 10)
     gimmick, at = divmod(rest, len(orders.TARGETS))
     name = row.move(slot, move) or f"move {move + 1}"
-    return f"{who}: {name}{_target(row, orders.TARGETS[at])}{' and terastallize' if gimmick else ''}"
+    return f"{name}{_target(row, orders.TARGETS[at])}{' and terastallize' if gimmick else ''}"
 
 
 def _target(row: Row, target: int) -> str:

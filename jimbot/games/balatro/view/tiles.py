@@ -145,3 +145,23 @@ def slim_card(face: Face, foot: Text, debuffed: bool) -> Tile:
         (EDITION_MARKS[edition][:1] or " ", EDITION_STYLES[edition]),
     )
     return tile([Text(letters, style=style), Text(sign, style=style), marks], SLIM, SEAL_STYLES[seal] or DIM, foot)
+
+
+def small_card(face: Face | None, number: Text, width: int, debuffed: bool) -> Tile:
+    """A playing card of three rows: its place on the upper edge, first letters of enhancement and edition on the lower
+    one. None is the back of a card."""
+    if face is None:
+        edge, front, below = DIM, Text(_BACK * (width - 2), style=_BACK_STYLE), Text()
+    else:
+        letters, sign, style = _front(face)
+        edge = SEAL_STYLES[face.seal] or DIM
+        front = Text(f"{letters}{sign}".center(width - 2), style="dim strike" if debuffed else style)
+        below = Text.assemble(
+            (ENHANCEMENT_MARKS[face.enhancement][:1], ENHANCEMENT_STYLES[face.enhancement]),
+            (EDITION_MARKS[face.edition][:1], EDITION_STYLES[face.edition]),
+        )
+
+    def line(left: str, inside: Text, right: str) -> Text:
+        return Text.assemble((left, edge), inside, ("─" * (width - 2 - inside.cell_len), edge), (right, edge))
+
+    return [line("╭", number, "╮"), Text.assemble(("│", edge), front, ("│", edge)), line("╰", below, "╯")]
