@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from jimbot.envs import GameEnv
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.training.env_wrapper import (
     ActionMaskWrapper,
@@ -38,6 +40,7 @@ from jimbot.training.settings.trainer_config import to_settings
 from jimbot.training.utils import create_balatro_env, make_vectorized_env, setup_logging, validate_environment
 
 pytest.importorskip("torch")
+from jimbot.training.sb3_trainer import SB3Trainer
 
 DEFAULTS: dict[str, dict[str, float]] = {  # the page's tables, as it writes them
     "PPO": {
@@ -252,6 +255,25 @@ def test_callbacks_of_sb3_work_on_its_learner_and_are_pointed_to_it_elsewhere() 
     trainer.train(callback=counter)
     trainer.close()
     assert counter.calls == 128 // 2
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "A2C", "DQN"])
+def test_the_trainer_of_sb3_is_made_from_an_environment_and_a_config(algorithm: str) -> None:
+    env, config = GameEnv("probe"), small(algorithm)
+    trainer = SB3Trainer(env, config)
+    result = trainer.train()
+    trainer.close()
+    assert type(trainer) is SB3Trainer
+    assert result.step >= 128
+
+
+def test_its_debug_lines_are_pythons_own(caplog: pytest.LogCaptureFixture) -> None:
+    trainer = create_trainer("probe", small("A2C", learner="sb3"))
+    with caplog.at_level(logging.DEBUG, "jimbot"):
+        trainer.train()
+    trainer.close()
+    assert "update 1: collected up to step" in caplog.text
+    assert "update 13 is done, step 130" in caplog.text
 
 
 def test_an_unknown_algorithm_lists_the_known() -> None:

@@ -82,7 +82,6 @@ def test_debug_lines_are_pythons_own(tmp_path: Path, caplog: pytest.LogCaptureFi
     assert any(record.name.startswith("jimbot.training") for record in caplog.records)
 
 
-@pytest.mark.long
 def test_simulators_tell_what_they_are_asked(caplog: pytest.LogCaptureFixture) -> None:
     from jimbot.games import make
 

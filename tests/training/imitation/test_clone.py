@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,14 @@ def test_the_teachers_probabilities_can_be_imitated(tmp_path: Path) -> None:
     record(RandomPolicy(), "probe", 128, path, num_envs=64, probabilities=True)
     outcome = clone(clone_settings(path, {**SMALL, "epochs": 6, "targets": "probabilities"}), tmp_path, quiet=True)
     assert outcome.metrics["clone/validation_policy_loss"] == pytest.approx(np.log(4), abs=1e-2)
+
+
+def test_cloning_tells_where_it_is_in_debug_lines(
+    recorded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, "jimbot"):
+        clone(clone_settings(recorded, {**SMALL, "epochs": 1}), tmp_path, quiet=True)
+    assert "epoch 1 begins at decision 0" in caplog.text
 
 
 def test_cloning_stops_when_validation_no_longer_improves_and_keeps_the_best(tmp_path: Path) -> None:

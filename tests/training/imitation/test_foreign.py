@@ -10,6 +10,7 @@ import pytest
 
 from jimbot.errors import CheckpointError
 from jimbot.games.contract import game_entry
+from jimbot.policies.networks import describe_network, param_shapes
 from jimbot.training.framework import create_trainer
 from jimbot.training.init_policy import filled, fitting_params
 from tests.training.small import SMALL
@@ -67,6 +68,31 @@ def test_a_head_of_another_width_or_with_more_actions_is_one_sentence(wrong: dic
         _fitting(state_dict(**wrong))
 
 
+def test_a_clone_of_joint_orders_fills_the_orders_of_vgc_and_leaves_its_previews_fresh(tmp_path: Path) -> None:
+    """As the page's hybrid model is: its own embedding of a battle, 2,025 joint orders, a head that guesses the win."""
+    spec = game_entry("vgc").spec
+    orders, previews = (len(block.labels) for block in spec.actions.blocks)
+    theirs = state_dict(actions=orders, hidden=64, observed=3000)
+    path = saved(tmp_path / "clone.pt", theirs)
+    network = describe_network(spec, "mlp", hidden_dim=64, num_layers=2)
+    fitting = fitting_params(path, spec, network)
+    shapes = param_shapes(network)
+    assert shapes["policy.weight"] == (64, orders + previews) == (64, 2115)
+    assert set(fitting.params) == {"trunk_1.weight", "trunk_1.bias", "policy.weight", "policy.bias"}
+    head = filled(np.zeros(shapes["policy.weight"], np.float32), fitting.params["policy.weight"])
+    np.testing.assert_array_equal(head[:, :orders], theirs["action_head.weight"].numpy().T)
+    assert not head[:, orders:].any()
+    assert f"ff_stack.0 (3000, 64) (here trunk_0 is ({spec.observation.size}, 64))" in fitting.told
+    assert "win_head (the value head starts fresh)" in fitting.told
+
+
+def test_vgcs_own_network_says_that_a_dense_head_does_not_fit_it(tmp_path: Path) -> None:
+    spec = game_entry("vgc").spec
+    path = saved(tmp_path / "clone.pt", state_dict(actions=2025, hidden=64, observed=3000))
+    with pytest.raises(CheckpointError, match=r"Nothing of the policy of clone .* fits .* doubles .* --network mlp"):
+        fitting_params(path, spec, describe_network(spec, hidden_dim=64))
+
+
 def test_what_is_no_state_dict_is_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "clone.pt"
     path.write_bytes(b"not a zip")
@@ -80,7 +106,6 @@ def test_a_smaller_array_fills_the_leading_part() -> None:
 
 
 def _fitting(tensors: Any) -> Any:
-    from jimbot.policies.networks import describe_network
     from jimbot.training.init_policy import _fitting_of_others
 
     network = describe_network(game_entry("probe").spec, "mlp", hidden_dim=HIDDEN, num_layers=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from typing import Any
 
@@ -118,6 +119,16 @@ def test_a_game_that_ended_shows_its_last_position_and_restarts_in_a_step_that_d
     measured = games.take()
     assert (measured.decisions, measured.episodes, measured.illegal) == (played, 3, 0)
     assert games.game.illegal_actions == 0
+
+
+def test_runners_tell_what_they_make_and_play(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, "jimbot"):
+        games = make_games({"game": "probe", "num_envs": 2})
+        seen, _ = games.reset()
+        games.step(seen[MASK].argmax(axis=1))
+        games.take()
+    assert "runner 0 makes 2 games of probe" in caplog.text
+    assert "2 decisions, 0 games ended" in caplog.text
 
 
 def test_an_action_outside_the_mask_is_counted() -> None:
