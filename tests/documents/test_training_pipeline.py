@@ -12,15 +12,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
 from jimbot.cli.main import run
+from jimbot.games.contract import game_entry
 from jimbot.runs.checkpoint import CheckpointStore, load_checkpoint
 from jimbot.training import analyze, export
 from jimbot.training import run as training_run
 from jimbot.training.continuing import continued
 from jimbot.training.framework import create_trainer
+from jimbot.training.session.log_rows import GameTally, Measures
 from jimbot.training.settings.layers import resolve
 from jimbot.training.settings.rllib_names import DEFAULTS
 from tests.training.small import SMALL
@@ -169,6 +172,17 @@ def test_callbacks_are_there_under_their_name() -> None:
     config["callbacks"] = BalatroCallbacks
     assert issubclass(config["callbacks"], RLlibCallback)
     assert resolve({"env": "BalatroEnv", **config}).settings.game == "balatro"
+
+
+def test_win_rate_and_average_score_are_tracked() -> None:
+    """Every statistic of an episode is a metric, `stats/…`; what the score is, is tested with the game's rewards."""
+    spec = game_entry("balatro").spec
+    two_games = GameTally(spec, 1).take()._replace(episodes=2, stats=2.0 * np.arange(len(spec.episode_stats)))
+    measures = Measures(spec)
+    measures.add({}, two_games, 9)
+    metrics = measures.take()
+    for name in ("won", "score", "score_log10"):
+        assert metrics[f"stats/{name}"] == spec.episode_stats.index(name)
 
 
 @pytest.mark.long
