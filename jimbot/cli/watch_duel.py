@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jimbot.cli import screen
 from jimbot.cli.start import start_game
-from jimbot.cli.watch import FEW_CHANCES, KEYS, Pace, Watcher
+from jimbot.cli.watcher import FEW_CHANCES, KEYS, Pace, Watcher
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from jimbot.errors import CheckpointError, UnknownNameError, UsageError
+from jimbot.evaluation.figures import LENGTH, RETURN, WIN_RATE
 from jimbot.evaluation.intervals import (
     CONFIDENCE,
     Interval,
@@ -26,7 +27,7 @@ from jimbot.evaluation.intervals import (
 from jimbot.evaluation.judge import HowToPlay, evaluate
 from jimbot.evaluation.play import Progress
 from jimbot.evaluation.seeds import Bank
-from jimbot.evaluation.summary import LENGTH, RETURN, WIN_RATE, WON, Evaluation, renamed
+from jimbot.evaluation.summary import WON, Evaluation, renamed
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import HELD_OUT
 from jimbot.notebook import ShownInNotebooks

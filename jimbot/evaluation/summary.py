@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jimbot.evaluation.figures import LENGTH, RETURN, WIN_RATE
 from jimbot.evaluation.intervals import Interval, mean_interval, survival, wilson_interval
 from jimbot.evaluation.needed import Claim, games_to_halve
 from jimbot.evaluation.play import Games
@@ -24,7 +25,6 @@ WON = "won"
 """Games whose episode statistics have this name report a win rate; above 0 counts as won."""
 HIGHEST = "highest_"
 """Statistics whose names begin so are reported as the maximum over all games."""
-RETURN, LENGTH, WIN_RATE = "return", "length", "win_rate"
 QUANTILES = (5, 25, 50, 75, 95)  # per cent of games
 MOST_VALUES = 24
 """A statistic of whole numbers with at most so many different ones is reported as a distribution."""

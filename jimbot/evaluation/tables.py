@@ -9,8 +9,8 @@ from rich.columns import Columns
 from rich.console import Group
 from rich.table import Table
 
+from jimbot.evaluation.figures import LENGTH, RETURN, WIN_RATE
 from jimbot.evaluation.intervals import Interval
-from jimbot.evaluation.summary import LENGTH, RETURN, WIN_RATE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

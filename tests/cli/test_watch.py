@@ -20,7 +20,8 @@ from rich.text import Text
 from jimbot.cli import screen
 from jimbot.cli.choice import newest_checkpoint
 from jimbot.cli.keys import Keyboard
-from jimbot.cli.watch import Pace, Watcher, _seeds
+from jimbot.cli.watch import _seeds
+from jimbot.cli.watcher import Pace, Watcher
 from jimbot.errors import CheckpointError
 from jimbot.games import make
 from jimbot.games.seeds import bank_of

@@ -10,7 +10,7 @@ import ast
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -146,6 +146,7 @@ class Import:
     target: str  # dotted module (or attribute) imported
     line: int
     lazy: bool  # inside a function, so only paid when used
+    types_only: bool = False  # under TYPE_CHECKING, so never executed
 
     def __str__(self) -> str:
         return f"jimbot/{self.file}:{self.line} imports {self.target}"
@@ -170,23 +171,23 @@ def imports() -> list[Import]:
 def imports_of(name: str, file: str, source: str) -> Iterator[Import]:
     package = name if file.endswith("__init__.py") else name.rpartition(".")[0]
 
-    def walk(node: ast.AST, lazy: bool) -> Iterator[Import]:
+    def walk(node: ast.AST, lazy: bool, types: bool = False) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
                 # Types only: never executed, so it counts like an import that is paid when used.
                 for part in child.body:
-                    yield from walk(ast.Module([part], []), True)
+                    yield from walk(ast.Module([part], []), True, True)
                 continue
             if isinstance(child, ast.Import):
                 for alias in child.names:
-                    yield Import(name, file, alias.name, child.lineno, lazy)
+                    yield Import(name, file, alias.name, child.lineno, lazy, types)
             elif isinstance(child, ast.ImportFrom):
                 base = package.split(".")[: len(package.split(".")) - child.level + 1] if child.level else []
                 origin = ".".join([*base, *([child.module] if child.module else [])])
                 for alias in child.names:
-                    yield Import(name, file, f"{origin}.{alias.name}", child.lineno, lazy)
+                    yield Import(name, file, f"{origin}.{alias.name}", child.lineno, lazy, types)
             inside = lazy or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            yield from walk(child, inside)
+            yield from walk(child, inside, types)
 
     yield from walk(ast.parse(source), False)
 
@@ -214,6 +215,18 @@ def inside_house() -> list[Import]:
     ]
 
 
+def circles(edges: Mapping[str, set[str]]) -> dict[str, list[str]]:
+    """What is left when everything that imports nothing, or that nobody imports, is taken away again and again."""
+    left = {source: targets - {source} for source, targets in edges.items()}
+    while True:
+        imported = {target for targets in left.values() for target in targets}
+        kept = {source: targets & left.keys() for source, targets in left.items() if source in imported}
+        kept = {source: targets for source, targets in kept.items() if targets}
+        if kept == left:
+            return {source: sorted(targets) for source, targets in left.items()}
+        left = kept
+
+
 def test_every_module_lives_in_a_known_room() -> None:
     rooms = {room for layer in LAYERS for room in layer}
     strangers = [name for name in modules() if name not in EVERYWHERE and room_of(name) not in rooms]
@@ -233,11 +246,25 @@ def test_rooms_of_one_layer_import_each_other_without_a_circle() -> None:
         source, target = room_of(found.source), room_of(found.target)
         if source != target and layer_of(source) == layer_of(target):
             edges[source].add(target)
-    while edges:
-        free = [room for room in edges if not edges[room] & edges.keys()]
-        assert free, f"These rooms import each other in a circle: { {room: sorted(edges[room]) for room in edges} }"
-        for room in free:
-            del edges[room]
+    assert not circles(edges), f"These rooms import each other in a circle: {circles(edges)}"
+
+
+def test_no_modules_import_each_other_not_even_inside_functions() -> None:
+    known = modules()
+    edges: dict[str, set[str]] = defaultdict(set)
+    for found in imports():
+        target = found.target if found.target in known else found.target.rpartition(".")[0]  # a module, or a name in it
+        if target in known and not found.types_only:
+            edges[found.source].add(target)
+    assert not circles(edges), f"These modules import each other; give what they share its own: {circles(edges)}"
+
+
+def test_a_circle_of_imports_is_found_wherever_it_hides() -> None:
+    edges = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"b", "a"}, "e": set(), "f": {"e"}}
+    assert circles(edges) == {"b": ["c"], "c": ["b"]}
+    inside = "from jimbot.a import b\nif TYPE_CHECKING:\n    import jimbot.c\ndef f():\n    import jimbot.d\n"
+    executed = [found.target for found in imports_of("jimbot.x", "x.py", inside) if not found.types_only]
+    assert executed == ["jimbot.a.b", "jimbot.d"]
 
 
 def test_a_game_knows_no_other_game() -> None:

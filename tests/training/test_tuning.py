@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from jimbot.errors import CheckpointError, SettingsError, UnknownNameError
-from jimbot.training.search.tune import BEST, SEARCH, TURNS, Search, Tuning, counts, parse_parameters, tune
+from jimbot.training.search.record import BEST, SEARCH, TURNS, Search, Tuning, counts
+from jimbot.training.search.tune import parse_parameters, tune
 from jimbot.training.settings.layers import resolve_settings
 from jimbot.training.trials.hyperparameters import chosen_ranges
 from jimbot.training.trials.turn import TURNS as TURNS_FILE

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from jimbot.evaluation.figures import LENGTH, RETURN
 from jimbot.evaluation.report import svg
 from jimbot.evaluation.report.chronicle import Chronicle, Entry
 from jimbot.evaluation.report.page import folded, many, panel, section, table, tile
-from jimbot.evaluation.summary import LENGTH, RETURN, Evaluation
+from jimbot.evaluation.summary import Evaluation
 
 _ROWS = 15  # of a topic; the others are folded up
 _MOST_LABELS = 20

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jimbot.evaluation.figures import RETURN
 from jimbot.evaluation.report import svg
 from jimbot.evaluation.report.chronicle import Chronicle
 from jimbot.evaluation.report.page import folded, section
-from jimbot.evaluation.summary import RETURN, WON, Evaluation
+from jimbot.evaluation.summary import WON, Evaluation
 from jimbot.games.contract import GameEntry, Line, make
 from jimbot.policies.contract import Policy
 

@@ -1,4 +1,4 @@
-"""The side of a search that talks to Ray Tune and Optuna; `search.tune` holds what is known and written."""
+"""The side of a search that talks to Ray Tune and Optuna; `search.record` holds what is known and written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from jimbot.errors import MissingExtraError
 from jimbot.training.ray.tune_trials import SCRATCH, STOP, Finish, Watch, fit, tune
-from jimbot.training.search.tune import TURNS, Tuning, counts
+from jimbot.training.search.record import TURNS, Tuning, counts
 from jimbot.training.session.session import Session
 from jimbot.training.settings.record import TrainSettings
 from jimbot.training.trials.hyperparameters import Range

@@ -10,55 +10,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from jimbot.errors import CheckpointError, SettingsError, TrainingError
-from jimbot.runs.files import make_directory, read_text, write_atomically
+from jimbot.errors import SettingsError, TrainingError
+from jimbot.training.search.record import TURNS, Search, Trial, Tuning
 from jimbot.training.session.session import Session, run_name
 from jimbot.training.settings.layers import complete
 from jimbot.training.settings.record import TrainSettings
-from jimbot.training.trials.hyperparameters import Range, chosen_ranges
-from jimbot.training.trials.order import named_by, values_of_proposal
-from jimbot.training.trials.turn import check_settings, turns_of
-
-FORMAT = 1
-SEARCH, BEST, TRIALS = "search.json", "best.yaml", "trials"
-TURNS = 9  # comparisons in a full trial
-NOT_LEARNING = (
-    "run_name", "run_suffix", "resume", "rewind", "checkpoint_dir", "minutes", "no_wandb", "project", "entity",
-    "no_artifact", "init_from", "mutations", "population", "population_interval", "population_games",
-    "population_quantile",
-)  # fmt: skip
-"""Settings that say where and how long, not how to learn: not part of best.yaml."""
-
-
-class Search(BaseModel):
-    """The content of search.json."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    format: int = FORMAT
-    trial_steps: int
-    games: int
-    ranges: dict[str, Any]
-    proposed: list[dict[str, Any]] = []  # what Optuna said, in its order, exactly: runs are named by it
-
-
-@dataclass(frozen=True)
-class Trial:
-    """What is known of one proposal."""
-
-    number: int
-    values: dict[str, Any]
-    turns: int  # taken; fewer than all of them: given up early, or still to be continued
-    score: float | None  # of the last one
-    failure: str
-    run: str
+from jimbot.training.trials.hyperparameters import chosen_ranges
+from jimbot.training.trials.turn import check_settings
 
 
 class TuneOutcome(NamedTuple):
@@ -67,110 +29,6 @@ class TuneOutcome(NamedTuple):
     best: Trial
     config: Path
     reason: str
-
-
-class Tuning:
-    """One search in its run directory."""
-
-    def __init__(self, folder: Path, settings: TrainSettings, search: Search, ranges: Mapping[str, Range]) -> None:
-        self.folder, self.settings, self.search, self.ranges = folder, settings, search, ranges
-
-    @classmethod
-    def open(cls, folder: Path, settings: TrainSettings, wanted: Search, ranges: Mapping[str, Range]) -> Tuning:
-        """What is there, if it is the same search; else a new one."""
-        search, path = wanted, folder / SEARCH
-        if (text := read_text(path)) is not None:
-            try:
-                search = Search.model_validate_json(text)
-            except ValidationError as problem:
-                raise CheckpointError(
-                    f"{path} is damaged ({problem.errors()[0]['msg']}); use --fresh to start over."
-                ) from problem
-            for name in ("format", "trial_steps", "games", "ranges"):
-                if getattr(search, name) != getattr(wanted, name):
-                    raise SettingsError(
-                        f"Search {folder.name} was started with {name} {getattr(search, name)}, now it is "
-                        f"{getattr(wanted, name)}. Use --fresh to start over, or another --run."
-                    )
-        tuning = cls(folder, settings, search, ranges)
-        make_directory(tuning.trials_folder)
-        tuning._write()
-        return tuning
-
-    @property
-    def trials_folder(self) -> Path:
-        return self.folder / TRIALS
-
-    @property
-    def interval(self) -> int:
-        """Steps of a turn: whole updates."""
-        batch = self.settings.batch_size
-        return -(-self.search.trial_steps // (TURNS * batch)) * batch
-
-    def trial_settings(self) -> dict[str, Any]:
-        own = {"total_timesteps": self.interval * TURNS, "eval_games": 0, "minutes": None, "run_suffix": None}
-        own |= {"no_wandb": True, "project": None, "checkpoint_dir": None, "resume": None}
-        return self.settings.flat() | own
-
-    @property
-    def distances(self) -> list[str]:
-        """What is searched as its distance from 1."""
-        return [name for name, span in self.ranges.items() if span.scale == "complement"]
-
-    def own_proposal(self) -> dict[str, Any]:
-        """The settings as they were given: the first trial, so that a search never ends below them by bad luck."""
-        proposed: dict[str, Any] = {}
-        for name, span in self.ranges.items():
-            value = min(span.high, max(span.low, self.settings[name]))
-            if span.whole:
-                if value in counts(name, span, self.settings, self.ranges):
-                    proposed[name] = value
-            else:
-                proposed[name] = round(1.0 - value, 9) if name in self.distances else value
-        return proposed
-
-    def propose(self, proposed: Mapping[str, Any]) -> None:
-        """Remembers a trial before it begins."""
-        if dict(proposed) not in self.search.proposed:
-            self.search.proposed.append(dict(proposed))
-            self._write()
-
-    def trials(self) -> list[Trial]:
-        return [self.trial(number) for number in range(len(self.search.proposed))]
-
-    def trial(self, number: int) -> Trial:
-        proposed = self.search.proposed[number]
-        name = named_by(proposed)
-        turns = turns_of(self.trials_folder / name)
-        last = turns[-1] if turns else None
-        return Trial(
-            number=number,
-            values=values_of_proposal(proposed, self.distances),
-            turns=len(turns),
-            score=last.score if last else None,
-            failure=last.failure if last else "",
-            run=f"{TRIALS}/{name}",
-        )
-
-    def best(self) -> Trial | None:
-        """The best score among the trials that got furthest."""
-        scored = [trial for trial in self.trials() if trial.score is not None]
-        return max(scored, key=lambda trial: (trial.turns, trial.score), default=None)
-
-    def write_best(self) -> Path | None:
-        """The settings of the best trial as a file for `jimbot train --config`."""
-        best = self.best()
-        if best is None:
-            return None
-        settings = self.settings.flat() | best.values
-        learning = {name: value for name, value in settings.items() if name not in NOT_LEARNING and value is not None}
-        text = yaml.safe_dump(learning, sort_keys=False, allow_unicode=True)
-        head = f"# Trial {best.number} of {self.folder.name}: mean return {best.score:.4g} on validation games.\n"
-        write_atomically(self.folder / BEST, (head + text).encode())
-        return self.folder / BEST
-
-    def _write(self) -> None:
-        write_atomically(self.folder / SEARCH, self.search.model_dump_json(indent=1).encode())
 
 
 def tune(
@@ -216,20 +74,6 @@ def tune(
             )
         session.view.note(f"Search stopped: {reason}. Best settings: {config}", style="green")
         return TuneOutcome(session.run.name, tuning.trials(), best, config, reason)
-
-
-def counts(name: str, span: Range, settings: TrainSettings, ranges: Mapping[str, Range]) -> list[int]:
-    """The counts a search tries: powers of two, or every number of a short range; minibatches must divide any batch."""
-    numbers = range(int(span.low), int(span.high) + 1)
-    if span.scale == "log":
-        numbers = [number for number in numbers if number & (number - 1) == 0]
-    if name == "num_minibatches":
-        steps = counts("num_steps", ranges["num_steps"], settings, ranges) if "num_steps" in ranges else []
-        batches = [settings.num_envs * count for count in steps] or [settings.batch_size]
-        numbers = [number for number in numbers if all(batch % number == 0 for batch in batches)]
-    if not numbers:
-        raise SettingsError(f"The range of {name} holds no number that can be tried: [{span.low:g}, {span.high:g}].")
-    return list(numbers)
 
 
 def parse_parameters(texts: list[str]) -> dict[str, Any]:
