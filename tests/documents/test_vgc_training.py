@@ -91,4 +91,4 @@ def test_simulators_tell_what_they_are_asked(caplog: pytest.LogCaptureFixture) -
         game.close()
     said = caplog.text
     assert "has a seat" in said
-    assert "START, 2 battles" in said
+    assert "START for 2 battles" in said
