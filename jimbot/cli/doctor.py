@@ -15,13 +15,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from jimbot.cli import terminal
 from jimbot.cli.options import RUNS, RunsDirOption
 from jimbot.machine import usable_cores
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 EPILOG = """Examples:
 
@@ -100,12 +103,16 @@ def _python() -> Finding:
     return Finding("python", "ok", f"{version} ({platform.system()} {platform.machine()})")
 
 
-def requirements() -> Iterator[tuple[str, str, str | None]]:
-    """(package, pinned version, extra or None) of the installed JimBot."""
+def requirements() -> Iterator[tuple[Requirement, str | None]]:
+    """(package with the versions that are known to work, extra or None) of the installed JimBot; an extra that only
+    gathers others is left out."""
+    from packaging.requirements import Requirement
+
     for text in metadata.requires("jimbot") or []:
-        match = re.match(r"([\w.-]+)==([\w.+]+)(?:\s*;\s*extra\s*==\s*['\"]([\w-]+)['\"])?", text)
-        if match:
-            yield match[1], match[2], match[3]
+        wanted, named = Requirement(text), re.search(r"extra == ['\"]([\w-]+)['\"]", text)
+        extra = named[1] if named else None
+        if wanted.name != "jimbot" and (wanted.marker is None or wanted.marker.evaluate({"extra": extra or ""})):
+            yield wanted, extra
 
 
 def _installed(package: str) -> str | None:
@@ -116,37 +123,34 @@ def _installed(package: str) -> str | None:
 
 
 def _packages() -> Iterator[Finding]:
-    pins = [(package, pinned) for package, pinned, extra in requirements() if extra is None]
-    if not pins:
+    needed = [wanted for wanted, extra in requirements() if extra is None]
+    if not needed:
         yield Finding("packages", "broken", "JimBot itself is not installed", "Install it with: pip install -e .")
         return
     right = 0
-    for package, pinned in pins:
-        version = _installed(package)
+    for wanted in needed:
+        version, command = _installed(wanted.name), f"pip install '{wanted.name}{wanted.specifier}'"
         if version is None:
-            yield Finding(package, "broken", "missing", f"Install it with: pip install '{package}=={pinned}'")
-        elif version != pinned:
-            advice = f"Tested with {pinned}; to get it: pip install '{package}=={pinned}'"
-            yield Finding(package, "note", version, advice)
+            yield Finding(wanted.name, "broken", "missing", f"Install it with: {command}")
+        elif not wanted.specifier.contains(version, prereleases=True):
+            yield Finding(wanted.name, "note", version, f"JimBot knows {wanted.specifier}; to get it: {command}")
         else:
             right += 1
-    yield Finding("packages", "ok", f"{right} of {len(pins)} as pinned")
+    yield Finding("packages", "ok", f"{right} of {len(needed)} of a version that is known to work")
 
 
 def _extras() -> Iterator[Finding]:
-    extras: dict[str, list[tuple[str, str]]] = {}
-    for package, pinned, extra in requirements():
+    extras: dict[str, list[str]] = {}
+    for wanted, extra in requirements():
         if extra:
-            extras.setdefault(extra, []).append((package, pinned))
-    for extra, wanted in sorted(extras.items()):
-        missing = [package for package, _ in wanted if _installed(package) is None]
+            extras.setdefault(extra, []).append(wanted.name)
+    for extra, packages in sorted(extras.items()):
+        missing = [package for package in packages if _installed(package) is None]
         if missing:
             found = f"not installed: {', '.join(missing)}"
             yield Finding(f"extra {extra}", "note", found, f"Only if wanted: pip install 'jimbot[{extra}]'")
         else:
-            yield Finding(
-                f"extra {extra}", "ok", ", ".join(f"{package} {_installed(package)}" for package, _ in wanted)
-            )
+            yield Finding(f"extra {extra}", "ok", ", ".join(f"{package} {_installed(package)}" for package in packages))
 
 
 def _processor() -> Finding:

@@ -15,7 +15,7 @@ FILES = (".onnx", ".npz", ".pt", ".json", ".jsonl", ".yaml", ".yml", ".txt", ".h
 
 def with_plugins(arguments: list[str]) -> list[str]:
     """The command line as the commands know it, with plug-ins imported."""
-    rest, modules = _without_plugins(arguments)
+    rest, modules = without_plugins(arguments)
     if modules:
         from jimbot.plugins import use_plugins
 
@@ -30,7 +30,7 @@ def with_plugins(arguments: list[str]) -> list[str]:
     return words
 
 
-def _without_plugins(arguments: list[str]) -> tuple[list[str], list[str]]:
+def without_plugins(arguments: list[str]) -> tuple[list[str], list[str]]:
     """(the other words, the modules named)."""
     rest: list[str] = []
     modules: list[str] = []

@@ -67,7 +67,7 @@ def test_a_missing_package_is_broken_and_another_version_only_noted(jimbot, monk
     code, out, _ = jimbot("doctor")
     assert code == 1
     assert "✗  numba" in out
-    assert "pip install 'numba==" in out
+    assert "pip install 'numba<" in out
     assert "!  rich" in out
 
 
@@ -90,7 +90,7 @@ def test_a_part_that_fails_oddly_is_a_row_not_a_crash(jimbot, monkeypatch: pytes
     assert "RuntimeError: driver on fire" in out
 
 
-def test_pins_are_read_from_the_package_itself() -> None:
-    pins = {package: (version, extra) for package, version, extra in doctor.requirements()}
-    assert pins["numpy"][1] is None
-    assert pins["wandb"][1] == "wandb"
+def test_requirements_are_read_from_the_package_itself() -> None:
+    found = {(wanted.name, extra) for wanted, extra in doctor.requirements()}
+    assert {("numpy", None), ("wandb", "wandb"), ("torch", "sb3"), ("torch", "ray")} <= found
+    assert "jimbot" not in {name for name, _ in found}

@@ -93,7 +93,7 @@ LIBRARIES = (
     ("services/*", {"google", "psutil"}, {"grpc", "nats", "prometheus_client", "opentelemetry"}),
     ("services/grpc*", {"grpc", "grpc_health", "grpc_reflection"}, set()),
     # cli: `jimbot --help` must answer at once
-    ("cli/*", {"typer"}, {"rich", "yaml", "psutil", "jax", "onnx", "onnxruntime", "matplotlib"}),
+    ("cli/*", {"typer"}, {"packaging", "rich", "yaml", "psutil", "jax", "onnx", "onnxruntime", "matplotlib"}),
 )
 
 # Rooms that must import with these libraries absent: the extras nobody has to install, and jax for those without it.

@@ -242,6 +242,20 @@ def test_the_future_is_another_one_after_redealing():
     assert len(hands) == 5
 
 
+def test_what_was_hidden_before_redealing_leaves_no_trace():
+    game = new_game(32, seed=11)
+    for _ in roam(game, 40, seed=11):
+        pass
+    saved, rows, piles = game.snapshot(), np.arange(32), []
+    for before in (1, 2):
+        game.restore(saved)
+        game.redraw_hidden(rows, np.full(32, before, np.uint64))
+        game.redraw_hidden(rows, rows.astype(np.uint64))
+        records = game.games
+        piles.append([records["pile"][row, : records["pile_count"][row]].tolist() for row in rows])
+    assert piles[0] == piles[1]
+
+
 # --- endings ---
 
 

@@ -94,10 +94,25 @@ def _redeal_jokers(g):
 
 
 @njit
+def _lay_out_pile(g):
+    """The pile in the order of the deck list, whatever its hidden order was."""
+    count = 0
+    for index in range(g.card_count):
+        if g.card_place[g.cards[index]] == IN_DECK:
+            g.pile[count] = g.cards[index]
+            count += 1
+
+
+@njit
 def redraw(g, number):
-    """Re-deals a game from the seed of this number; what the player sees stays as it is."""
+    """Re-deals a game from the seed of this number; what the player sees stays as it is.
+
+    Games that look the same face up become the same game, so that a plan cannot depend on what it may not know.
+    """
     set_seed_number(g, number)
     start_streams(g)
+    _lay_out_pile(g)
     _redeal_face_down(g)
     _redeal_jokers(g)
+    _lay_out_pile(g)
     streams.shuffle(g, _SHUFFLE, g.pile, g.pile_count)
