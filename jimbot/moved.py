@@ -129,7 +129,8 @@ _TABLE: dict[str, dict[str, str]] = {
         "kernels": "jimbot.games.balatro.seeds.preview_kernel",
     },
     "jimbot.games.balatro.view": {
-        "recording": "jimbot.games.balatro.view.replay",
+        "recording": "jimbot.games.balatro.view.playback",
+        "replay": "jimbot.games.balatro.view.playback",
     },
     "jimbot.games.balatro.verify": {
         "report": "jimbot.games.verification",
@@ -139,6 +140,9 @@ _TABLE: dict[str, dict[str, str]] = {
         "seeds": "jimbot.games.balatro.verify.recorded_seeds",
         "states": "jimbot.games.balatro.verify.recorded_states",
         "traces": "jimbot.games.balatro.verify.recorded_games",
+    },
+    "jimbot.games.vgc": {
+        "replays": "jimbot.games.vgc.battle_logs",
     },
     "jimbot.policies": {
         "shipped": "jimbot.runs.shipped",
@@ -164,6 +168,9 @@ _TABLE: dict[str, dict[str, str]] = {
         "tuning": "jimbot.training.search.tune",
         "turns": "jimbot.training.trials.turn",
         "view": "jimbot.training.session.screen",
+    },
+    "jimbot.training.imitation": {
+        "replays": "jimbot.training.imitation.public_games",
     },
     "jimbot.training.session": {
         "resources": "jimbot.runs.resources",

@@ -76,7 +76,7 @@ def record(
     """
     terminal.require_positive(games=games, num_envs=num_envs)
     if replays is not None:
-        from jimbot.cli.record_replays import record_replays
+        from jimbot.cli.record_public_games import record_replays
 
         record_replays(game, replays, output, terminal.pairs(option or []), not no_masks, overwrite, as_json)
         return

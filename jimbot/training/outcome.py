@@ -1,4 +1,4 @@
-"""What a call of training leaves behind, and the verdict on it."""
+"""What a call of training (`run`, `population.run`) gives back: what it left behind, and the verdict on it."""
 
 from __future__ import annotations
 

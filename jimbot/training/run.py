@@ -1,6 +1,8 @@
 """One training run from settings to verdict: open or continue the run, learn, judge on held-out seeds.
 
-`jimbot train`, `jimbot resume` and `python -m jimbot.training.run` are all this function.
+`jimbot train`, `jimbot resume` and `python -m jimbot.training.run` are all this function. `continuing` finds the run a
+checkpoint belongs to, `learners` the class that trains, `session` is what that class asks while it learns, `outcome` is
+what comes back.
 """
 
 from __future__ import annotations

@@ -88,13 +88,13 @@ def benchmark(num_envs: int | None, seconds: float, cold: bool) -> dict[str, Any
 
 
 def _begin_recording(game: BatchGame) -> Any:
-    from jimbot.games.balatro.view.replay import RunRecorder
+    from jimbot.games.balatro.view.playback import RunRecorder
 
     return RunRecorder(game)
 
 
 def _read_recording(text: str, name: str) -> Any:
-    from jimbot.games.balatro.view.replay import read
+    from jimbot.games.balatro.view.playback import read
 
     return read(text, name)
 

@@ -109,8 +109,8 @@ ONLINE = Online("ws://127.0.0.1:8000/showdown/websocket", _check_server, _play_o
 @contextmanager
 def public_replays(path: Path, options: Options) -> Generator[PublicReplays]:
     """The replays in a file or folder."""
+    from jimbot.games.vgc.battle_logs import read_replays, replay_files
     from jimbot.games.vgc.reader import Reader
-    from jimbot.games.vgc.replays import read_replays, replay_files
 
     files = replay_files(path)
     with closing(Reader(options)) as reader:

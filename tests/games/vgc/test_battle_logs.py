@@ -13,10 +13,10 @@ import pytest
 from jimbot.cli.main import run
 from jimbot.games.contract import make
 from jimbot.games.vgc import teams
+from jimbot.games.vgc.battle_logs import ReplayError, read_replay, replay_files, replay_log
 from jimbot.games.vgc.game import VgcGame
 from jimbot.games.vgc.heuristic import Scripted
 from jimbot.games.vgc.reader import Reader
-from jimbot.games.vgc.replays import ReplayError, read_replay, replay_files, replay_log
 from jimbot.training.imitation.dataset import Dataset
 from tests.games.vgc.lab import run_jobs
 

@@ -22,7 +22,7 @@ def record_replays(
 ) -> None:
     """Reads the replays and tells what they hold."""
     from jimbot.games.contract import game_entry, games_with
-    from jimbot.training.imitation.replays import write_replays
+    from jimbot.training.imitation.public_games import write_replays
 
     entry = game_entry(game)
     if entry.public_replays is None:
