@@ -5,11 +5,16 @@ when first used, so that `import jimbot` costs nothing.
 """
 
 import importlib
+import os
 from typing import Any
 
 from jimbot.moved import keep_old_paths
 
 __version__ = "0.1.0"
+
+# XLA writes banners ("Very slow compile?") into whatever is on the screen. What goes wrong in it is an exception, too.
+# Read when jax is first imported; processes we start inherit it.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 _ROOM_OF = {
     "available_games": "jimbot.games",

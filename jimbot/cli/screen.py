@@ -29,12 +29,17 @@ def board(entry: GameEntry, game: BatchGame, row: int = 0) -> RenderableType:
 def fitting(console: Console, entry: GameEntry, game: BatchGame, rows: int, row: int = 0) -> RenderableType:
     """The largest picture of the game that fits so many rows: its drawing or its small one; else the smallest there is
     (words, where it has no small drawing), cut off."""
-    whole = board(entry, game, row)
-    small = entry.render_small(game, row) if entry.render_small is not None else in_words(game, row)
-    for picture in (whole, small):
+    for picture in (board(entry, game, row), small_board(entry, game, row)):
         if fits(console, picture, rows):
             return picture
-    return Cropped(small, rows)
+    return Cropped(picture, rows)
+
+
+def small_board(entry: GameEntry, game: BatchGame, row: int = 0) -> RenderableType:
+    """For terminals that are too small for the drawing: the game's small one, or words."""
+    from rich.text import Text
+
+    return entry.render_small(game, row) if entry.render_small is not None else Text(game.describe(row))
 
 
 def fits(console: Console, part: RenderableType, rows: int) -> bool:
@@ -46,13 +51,6 @@ def width(console: Console, part: RenderableType) -> int:
     from rich.measure import Measurement
 
     return Measurement.get(console, console.options.update(width=1000), part).maximum
-
-
-def in_words(game: BatchGame, row: int = 0) -> RenderableType:
-    """The same in words, for terminals that are too small for the drawing."""
-    from rich.text import Text
-
-    return Text(game.describe(row))
 
 
 def height(console: Console, part: RenderableType) -> int:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 16  # of what happened, in a live picture
 MOST_CHANCES = 5
+ROOMY = 100  # columns
 SIDES = ("one", "two")
 
 
@@ -102,7 +103,7 @@ class DuelWatcher(Watcher):
         if not self.pace.on_terminal:
             return Group(head, board, self._both(game, decisions, names, MOST_CHANCES), foot)
         left = self.console.height - 1 - screen.height(self.console, Group(head, foot))
-        small = screen.fitting(self.console, self.choice.entry, game, 0)
+        small = screen.small_board(self.choice.entry, game)
         for top in range(MOST_CHANCES, 0, -1):  # a smaller board before fewer actions, down to a few
             both = self._both(game, decisions, names, top)
             rows = left - screen.height(self.console, both)
@@ -123,23 +124,31 @@ class DuelWatcher(Watcher):
         return screen.beside(self.console, one, two)
 
     def _chances(self, game: BatchGame, row: int, decision: Decision | None, name: str, top: int) -> RenderableType:
-        from rich.console import Group
-        from rich.panel import Panel
         from rich.text import Text
 
         title = f"{SIDES[row]}: {name}"
         if decision is None:
-            return Panel(Text("waits", style="dim"), title=title, expand=False)
+            return self._framed(Text("  waits", style="dim"), title)
         manifest = (self.choice.manifest, self.rival.manifest)[row]
         body = screen.chances(
             game,
             decision.probabilities[0],
             int(decision.actions[0]),
             float(decision.values[0]) if manifest is not None else None,  # scripted players have no opinion
-            steady=self.pace.on_terminal,
+            steady=self.pace.on_terminal and top > FEW_CHANCES,
             top=top,
             row=row,
         )
+        return self._framed(body, title)
+
+    def _framed(self, body: RenderableType, title: str) -> RenderableType:
+        """Under its title; in a box where there is room for boxes."""
+        from rich.console import Group
+        from rich.panel import Panel
+        from rich.text import Text
+
+        if self.pace.on_terminal and self.console.width < ROOMY:
+            return Group(Text(title, style="bold"), body)
         return Panel(Group(body), title=title, expand=False)
 
     def _end(self, game: BatchGame, seed: int) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jimbot.policies.players import Player
 
 FASTEST, SLOWEST = 1000.0, 0.1  # steps per second that + and − can reach
+MOST_CHANCES = 6
 FEW_CHANCES = 4  # actions shown where there is little room
 KEYS = "space pause and step · enter go on · + − speed · q quit"
 
@@ -177,11 +178,15 @@ class Watcher:
         whole = screen.beside(self.console, board, self._chances_of(game, decision))
         if not self.pace.on_terminal or screen.fits(self.console, whole, rows):
             return whole
-        chances = self._chances_of(game, decision, FEW_CHANCES)
-        left = rows - screen.height(self.console, chances)
-        return Group(screen.fitting(self.console, self.choice.entry, game, left), chances)
+        for top in range(MOST_CHANCES, FEW_CHANCES - 1, -1):
+            chances = self._chances_of(game, decision, top)
+            left = rows - screen.height(self.console, chances)
+            above = screen.fitting(self.console, self.choice.entry, game, left)
+            if not isinstance(above, screen.Cropped):
+                break
+        return Group(above, chances)
 
-    def _chances_of(self, game: BatchGame, decision: Decision, top: int = 6) -> RenderableType:
+    def _chances_of(self, game: BatchGame, decision: Decision, top: int = MOST_CHANCES) -> RenderableType:
         has_value = self.choice.manifest is not None  # scripted policies have no opinion
         return screen.chances(
             game,

@@ -11,6 +11,7 @@ import termios
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from jimbot.cli.watch import _seeds
 from jimbot.cli.watcher import Pace, Watcher
 from jimbot.errors import CheckpointError
 from jimbot.games import make
+from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.seeds import bank_of
 from jimbot.policies.players import Player, find_player
 from jimbot.runs import find_checkpoint
@@ -303,3 +305,19 @@ def test_a_live_picture_fits_the_terminal_with_actions_value_and_keys(home: Path
     assert len(shown.splitlines()) < height
     for words in ("▶", "value", "q quit", "legal action"):
         assert words in shown, words
+
+
+def test_the_card_table_is_drawn_small_at_80_by_24() -> None:
+    watcher = Watcher(lambda: find_player("balatro"), False, Pace(4.0, False, True), False)
+    watcher.console = Console(width=80, height=24, file=io.StringIO(), record=True, force_terminal=True)
+    with closing(make("balatro", 1)) as game:
+        game.reset(np.array([5], np.uint64))
+        for _ in range(40):  # through blinds, hands, shops and packs
+            decision = watcher.choice.policy.act(game.observation, game.legal_mask, True, np.random.default_rng(0))
+            watcher.console.print(watcher.picture(game, decision, 5))
+            shown = watcher.console.export_text()
+            assert len(shown.splitlines()) < 24
+            assert all(words in shown for words in ("▶", "value", "q quit", "Jokers", "ante"))
+            cards = int(cast(BalatroGame, game).games[0]["hand_count"])
+            assert shown.count("╭") >= cards, "cards are drawn"
+            game.step(decision.actions)

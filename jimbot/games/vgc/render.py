@@ -33,28 +33,24 @@ def render(game: Any, row: int) -> RenderableType:
 
 
 def render_small(game: Any, row: int) -> RenderableType:
-    """The same in ten rows and 80 columns: whoever is out has a line, those who wait share one."""
+    """The same in 80 columns and a few rows: whoever is out has a line, those who wait share one."""
     view = Row(game.features(row))
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True)
-    for _ in range(3):
-        table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, overflow="ellipsis")
-    parts: list[RenderableType] = []
+    out, waiting = Table.grid(padding=(0, 1)), []
+    for _ in range(5):
+        out.add_column(no_wrap=True)
     for title, first, side in (("rival", FOE, 1), ("you", 0, 0)):
         places = [place for place in range(first, first + SIDE_ROWS) if view.pokemon(place, "present")]
-        out = [place for place in places if view.pokemon(place, "active_a") or view.pokemon(place, "active_b")]
-        table.add_row("", Text(title, style="bold underline"), Text(", ".join(view.lasting(side)), style="yellow"))
-        for place in out:
-            table.add_row(*_line(view, place)[:5])
-        parts.append(_bench(view, title, [place for place in places if place not in out]))
-    scenery = view.scenery()
-    head = Text(f"turn {view.turn} · " + ", ".join([*scenery, PHASE_WORDS[view.phase]]), style="dim")
-    return Group(head, table, *parts)
+        active = [place for place in places if view.pokemon(place, "active_a") or view.pokemon(place, "active_b")]
+        for place in active:
+            slot, *rest, _ = _line(view, place)
+            out.add_row(Text.assemble((f"{title:<5} ", "dim"), slot), *rest)
+        waiting.append(_bench(view, title, side, [place for place in places if place not in active]))
+    told = ", ".join([*view.scenery(), PHASE_WORDS[view.phase]])
+    return Group(Text(f"turn {view.turn} · {told}", style="dim"), *([out] if out.row_count else []), *waiting)
 
 
-def _bench(view: Row, title: str, places: list[int]) -> Text:
-    """Those who wait, with what is left of them."""
+def _bench(view: Row, title: str, side: int, places: list[int]) -> Text:
+    """Those who wait with what is left of them, and what lasts on their side."""
     names = [
         Text(
             f"{view.name(place)} {view.pokemon(place, 'hp') / 10:.0f}%",
@@ -62,7 +58,8 @@ def _bench(view: Row, title: str, places: list[int]) -> Text:
         )
         for place in places
     ]
-    return Text.assemble((f"{title} waiting: ", "dim"), Text(" · ").join(names)) if names else Text("")
+    lasting = f" ({', '.join(view.lasting(side))})" if view.lasting(side) else ""
+    return Text.assemble((f"{title} waiting{lasting}: ", "dim"), Text(" · ").join(names))
 
 
 def _side(view: Row, title: str, first: int, side: int) -> RenderableType:
