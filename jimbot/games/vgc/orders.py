@@ -13,14 +13,23 @@ the 2,025 orders followed by the 90 previews; the label of an action is the choi
 
 from __future__ import annotations
 
+import json
 import re
 from enum import IntEnum
 from itertools import permutations
+from pathlib import Path
+from typing import Any
 
 from jimbot.errors import UsageError
 from jimbot.games.spec import ActionBlock, ActionSpec
 
-MOVES, TARGETS, PLACES = 4, (-2, -1, 0, 1, 2), 4
+_SIZES: dict[str, Any] = json.loads(
+    (Path(__file__).parent / "node" / "orders.json").read_text()
+)  # node/mask.js reads it as well
+MOVES: int = _SIZES["moves"]
+TARGETS: tuple[int, ...] = tuple(_SIZES["targets"])
+PLACES: int = _SIZES["places"]
+TEAM: int = _SIZES["team"]
 FIRST_SWITCH = MOVES * 2 * len(TARGETS)
 PASS = FIRST_SWITCH + PLACES
 SLOT_CODES = PASS + 1
@@ -147,7 +156,7 @@ def order_number(text: str) -> int:
 # --- team preview ---
 
 PREVIEW_ORDERS: tuple[tuple[int, ...], ...] = tuple(
-    chosen for chosen in permutations(range(6), 4) if chosen[0] < chosen[1] and chosen[2] < chosen[3]
+    chosen for chosen in permutations(range(TEAM), PLACES) if chosen[0] < chosen[1] and chosen[2] < chosen[3]
 )
 """Places 0..5 of the two leads, then of the two behind them; each pair ascending, for its order has no effect."""
 _PREVIEW_NUMBER: dict[tuple[int, ...], int] = {chosen: number for number, chosen in enumerate(PREVIEW_ORDERS)}

@@ -1,21 +1,26 @@
 'use strict';
 /**
  * Which orders a request allows: exactly those the simulator would take, less the pointless ones (aims at the fainted).
- * The numbering is orders.py's: 45 codes per slot, 45 * a + b for a pair, previews behind the 2,025 orders.
+ * The numbering is explained in orders.py; what it follows from is in orders.json, which both read.
  */
 
-const FIRST_SWITCH = 40;
-const PASS = 44;
-const SLOT_CODES = 45;
-const ORDERS = SLOT_CODES * SLOT_CODES;
-const TARGET_WORDS = [' -2', ' -1', '', ' 1', ' 2'];
-const NO_TARGET = 2; // column
-const FOE_COLUMNS = [3, 4];
+const {moves: MOVES, targets: TARGETS, places: PLACES, team: TEAM} = require('./orders.json');
 
-const PREVIEWS = [];
-for (let a = 1; a <= 6; a++) for (let b = 1; b <= 6; b++) for (let c = 1; c <= 6; c++) for (let d = 1; d <= 6; d++) {
-	if (a < b && c < d && new Set([a, b, c, d]).size === 4) PREVIEWS.push(`team ${a}${b}${c}${d}`);
+const COLUMNS = TARGETS.length;
+const MOVE_CODES = 2 * COLUMNS; // without and with the gimmick
+const FIRST_SWITCH = MOVES * MOVE_CODES;
+const PASS = FIRST_SWITCH + PLACES;
+const SLOT_CODES = PASS + 1;
+const ORDERS = SLOT_CODES * SLOT_CODES;
+const TARGET_WORDS = TARGETS.map((target) => (target ? ` ${target}` : ''));
+const NO_TARGET = TARGETS.indexOf(0); // column
+const FOE_COLUMNS = [1, 2].map((target) => TARGETS.indexOf(target));
+
+const PREVIEWS = []; // places from 0: two leads, two behind them
+for (let a = 0; a < TEAM; a++) for (let b = a + 1; b < TEAM; b++) for (let c = 0; c < TEAM; c++) for (let d = c + 1; d < TEAM; d++) {
+	if (new Set([a, b, c, d]).size === PLACES) PREVIEWS.push([a, b, c, d]);
 }
+const previewText = (places) => `team ${places.map((place) => place + 1).join('')}`;
 const ACTIONS = ORDERS + PREVIEWS.length;
 const MASK_BYTES = Math.ceil(ACTIONS / 8);
 
@@ -62,14 +67,14 @@ function turnCodes(request, slot, foes) {
 	const gimmick = gimmickOf(active);
 	const codes = [];
 	active.moves.forEach((move, place) => {
-		if (move.disabled || place > 3) return;
+		if (move.disabled || place >= MOVES) return;
 		for (const column of aims(move.target, slot, living)) {
-			codes.push(10 * place + column);
-			if (gimmick) codes.push(10 * place + 5 + column);
+			codes.push(MOVE_CODES * place + column);
+			if (gimmick) codes.push(MOVE_CODES * place + COLUMNS + column);
 		}
 	});
 	if (!active.trapped) {
-		for (let place = 2; place < Math.min(4, team.length); place++) {
+		for (let place = 2; place < Math.min(PLACES, team.length); place++) {
 			if (!isFainted(team[place])) codes.push(FIRST_SWITCH + place);
 		}
 	}
@@ -88,19 +93,19 @@ function pairs(first, second) {
 	return found.length ? found : [SLOT_CODES * PASS + PASS];
 }
 
-const isGimmick = (code) => code < FIRST_SWITCH && code % 10 >= 5;
+const isGimmick = (code) => code < FIRST_SWITCH && code % MOVE_CODES >= COLUMNS;
 
 function switchOrders(request) {
 	const team = request.side.pokemon;
 	const forced = request.forceSwitch;
 	const bench = [];
-	for (let place = 2; place < Math.min(4, team.length); place++) {
+	for (let place = 2; place < Math.min(PLACES, team.length); place++) {
 		if (!isFainted(team[place])) bench.push(FIRST_SWITCH + place);
 	}
 	const codes = [0, 1].map((slot) => {
 		if (!forced[slot]) return [PASS];
 		if (team[slot].reviving) {
-			return team.slice(0, 4).flatMap((entry, place) => (isFainted(entry) ? [FIRST_SWITCH + place] : []));
+			return team.slice(0, PLACES).flatMap((entry, place) => (isFainted(entry) ? [FIRST_SWITCH + place] : []));
 		}
 		return bench.length ? bench : [PASS];
 	});
@@ -113,7 +118,7 @@ function switchOrders(request) {
 function legalActions(request, foes) {
 	if (request.teamPreview) {
 		const size = request.side.pokemon.length;
-		return PREVIEWS.flatMap((text, number) => ([...text.slice(5)].every((digit) => Number(digit) <= size) ? [ORDERS + number] : []));
+		return PREVIEWS.flatMap((places, number) => (places.every((place) => place < size) ? [ORDERS + number] : []));
 	}
 	if (request.forceSwitch) return switchOrders(request);
 	return pairs(turnCodes(request, 0, foes), turnCodes(request, 1, foes));
@@ -122,16 +127,19 @@ function legalActions(request, foes) {
 function slotText(code, gimmick) {
 	if (code === PASS) return 'pass';
 	if (code >= FIRST_SWITCH) return `switch ${code - FIRST_SWITCH + 1}`;
-	const word = code % 10 >= 5 ? ` ${gimmick || 'terastallize'}` : '';
-	return `move ${Math.floor(code / 10) + 1}${TARGET_WORDS[code % 5]}${word}`;
+	const word = isGimmick(code) ? ` ${gimmick || 'terastallize'}` : '';
+	return `move ${Math.floor(code / MOVE_CODES) + 1}${TARGET_WORDS[code % COLUMNS]}${word}`;
 }
 
 /** The choice string of an action, as an answer to a request. */
 function choiceText(action, request) {
-	if (action >= ORDERS) return PREVIEWS[action - ORDERS];
+	if (action >= ORDERS) return previewText(PREVIEWS[action - ORDERS]);
 	const words = [0, 1].map((slot) => gimmickOf(request && request.active && request.active[slot]));
 	const a = Math.floor(action / SLOT_CODES);
 	return `${slotText(a, words[0])}, ${slotText(action % SLOT_CODES, words[1])}`;
 }
 
-module.exports = {ACTIONS, FIRST_SWITCH, MASK_BYTES, ORDERS, PASS, SLOT_CODES, choiceText, gimmickOf, isFainted, legalActions};
+module.exports = {
+	ACTIONS, COLUMNS, FIRST_SWITCH, MASK_BYTES, MOVE_CODES, ORDERS, PASS, PREVIEWS, SLOT_CODES,
+	choiceText, gimmickOf, isFainted, legalActions,
+};

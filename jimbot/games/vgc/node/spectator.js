@@ -11,18 +11,13 @@
 
 const {Shadow} = require('./shadow');
 const {typicalStats} = require('./damage');
-const {ACTIONS, FIRST_SWITCH, ORDERS, PASS, SLOT_CODES} = require('./mask');
+const {COLUMNS, FIRST_SWITCH, MOVE_CODES, ORDERS, PASS, PREVIEWS, SLOT_CODES} = require('./mask');
 
 const LEADS = 2;
 const BROUGHT = 4;
 const AIMED = new Set(['normal', 'any', 'adjacentFoe', 'adjacentAlly', 'adjacentAllyOrSelf']);
 const REDIRECTS = new Set(['followme', 'ragepowder', 'spotlight']);
 const CHOICE_ITEMS = new Set(['choiceband', 'choicespecs', 'choicescarf']);
-const PREVIEWS = [];
-for (let a = 0; a < 6; a++) for (let b = a + 1; b < 6; b++) for (let c = 0; c < 6; c++) for (let d = c + 1; d < 6; d++) {
-	if (new Set([a, b, c, d]).size === BROUGHT) PREVIEWS.push([a, b, c, d]);
-}
-if (ORDERS + PREVIEWS.length !== ACTIONS) throw new Error('The table of previews is not that of mask.js.');
 
 /** `p2b: Name` → {side, slot, name}; null where a part names no place. */
 function place(ident) {
@@ -209,9 +204,9 @@ function codesOf(act, side, slot, request, order) {
 	const columns = number >= 0 && AIMED.has(moves[number].target) ? columnsOf(act, side) : null;
 	const codes = new Set();
 	for (let code = 0; code < FIRST_SWITCH; code++) {
-		if (number >= 0 && Math.floor(code / 10) !== number) continue;
-		if (code % 10 >= 5 !== act.gimmick) continue;
-		if (columns && !columns.has(code % 5)) continue;
+		if (number >= 0 && Math.floor(code / MOVE_CODES) !== number) continue;
+		if (code % MOVE_CODES >= COLUMNS !== act.gimmick) continue;
+		if (columns && !columns.has(code % COLUMNS)) continue;
 		codes.add(code);
 	}
 	codes.add(PASS); // the mask says whether it must
