@@ -30,9 +30,13 @@ _loaded: dict[str, ModuleType | None] = {}  # None: being imported
 
 def use_plugins(*modules: str) -> None:
     """Imports modules that bring games or learners, here and in processes started from here."""
-    names = dict.fromkeys([*_names(), *modules])
-    os.environ[VARIABLE] = ",".join(names)
-    plugin_modules()
+    before = os.environ.get(VARIABLE, "")
+    os.environ[VARIABLE] = ",".join(dict.fromkeys([*_names(), *modules]))
+    try:
+        plugin_modules()
+    except BaseException:  # what cannot be imported is nobody's plug-in
+        os.environ[VARIABLE] = before
+        raise
 
 
 def plugin_modules() -> list[ModuleType]:

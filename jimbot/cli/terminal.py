@@ -82,7 +82,7 @@ def plain(value: Any) -> Any:
 
 
 def quoted(word: object) -> str:
-    """A word as a shell needs it, for commands that are printed to be typed.
+    r"""A word as a shell needs it, for commands that are printed to be typed.
 
     >>> quoted("my-run"), quoted("it's mine")
     ('my-run', '\'it\'"\'"\'s mine\'')

@@ -120,7 +120,7 @@ def spec_of(env: gymnasium.Env) -> GameSpec:
     if isinstance(inner, GameEnv):
         spec = inner.game_spec
         if (spec.observation.size, spec.actions.size) == (size, actions) and spec.players == 1:
-            return dataclasses.replace(spec, reward_terms=("reward",))
+            return dataclasses.replace(spec, reward_terms=("reward",), shaping=())
     return GameSpec(
         id=env.spec.id if env.spec is not None else type(inner).__name__,
         version=1,

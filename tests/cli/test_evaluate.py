@@ -100,7 +100,7 @@ def test_compare_as_json_pairs_everybody(jimbot, home: Path) -> None:
         (("evaluate", "perfect", "--against", "two"), "--against is 'two'; expected a win rate"),
         (("analyze", "missing"), "missing"),
         (("analyze", "perfect", "--games", "0"), "--games is 0"),
-        (("analyze", "perfect", "--output", "."), "which is a folder"),
+        (("analyze", "perfect", "--output", "."), "is a folder; give the name of a file"),
         (("compare", "perfect"), "give at least two"),
         (("compare", "perfect", "random", "--metric", "matchs"), "Did you mean 'matches'?"),
         (("compare", "random", "random"), "which game"),

@@ -138,4 +138,4 @@ def test_a_watched_game_of_balatro_is_recorded_as_moves(jimbot, tmp_path: Path) 
 def test_a_place_that_cannot_be_written_is_told_before_the_game(jimbot, tmp_path: Path) -> None:
     code, _, err = jimbot("watch", "random", "--game", "probe", "--record", tmp_path / "nowhere" / "game.json")
     assert code == 2
-    assert "expected a file in a folder that exists" in err
+    assert "which is no folder; create it first" in err

@@ -159,8 +159,8 @@ def test_after_the_end_the_picture_is_the_result_not_the_next_game() -> None:
 def test_unknown_names_are_sentences() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'horizon'"):
         make_env("probe", horizn=3)
-    with pytest.raises(UsageError, match="expected one of ansi, human"):
-        make_env("probe", render_mode="rgb_array")
+    with pytest.raises(UsageError, match="expected one of ansi, human, rgb_array"):
+        make_env("probe", render_mode="hologram")
     with pytest.raises(UnknownNameError, match="Unknown game 'prob'"):
         make_env("prob")
 
