@@ -11,6 +11,7 @@ from jimbot.cli.options import (
     RUNS,
     AgainstOption,
     BestOption,
+    BusOption,
     GameOption,
     GamesOption,
     JsonOption,
@@ -70,6 +71,7 @@ def evaluate(
     against: AgainstOption = None,
     num_envs: NumEnvsOption = 256,
     best: BestOption = False,
+    bus: BusOption = None,
     runs_dir: RunsDirOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
@@ -93,6 +95,8 @@ def evaluate(
     bank = seed or seeds
     choose_seeds(bank, games, seeds_file, game_id=choice.game)  # wrong seeds are told before anything is played
     if choice.entry.two_sides is not None:
+        if bus is not None:
+            raise UsageError(f"--bus tells of games with one player; '{choice.game}' has two. Leave it out.")
         with showing_progress(f"Playing {choice.name}", quiet=as_json) as progress:
             duels = evaluate_duels(
                 choice.policy,
@@ -128,7 +132,18 @@ def evaluate(
             against=claimed,
             progress=progress,
         )
+    if bus is not None:
+        _tell(bus, evaluation, choice.name)
     _show(evaluation, as_json)
+
+
+def _tell(bus: str, evaluation: Evaluation, policy: str) -> None:
+    from jimbot.evaluation.telling import tell_results
+    from jimbot.runs.sinks.publishing import open_publisher
+
+    publisher = open_publisher(bus)
+    tell_results(publisher, evaluation, policy)
+    publisher.close()
 
 
 def _show(evaluation: Evaluation | DuelEvaluation, as_json: bool) -> None:

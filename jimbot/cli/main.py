@@ -25,13 +25,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Learn": ("train", "resume", "tune", "experiment", "record", "clone"),
     "Judge": ("evaluate", "compare", "analyze", "verify"),
     "Look": ("watch", "play", "replay", "seed"),
-    "Serve": ("export", "serve", "ask"),
+    "Serve": ("export", "serve", "ask", "bus"),
     "Operate": ("runs", "doctor", "setup", "bench", "soak", "help"),
 }
 """Modules of jimbot.cli by the panel of `--help` that shows their command, in its order."""
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
-SUBCOMMANDS = ("runs",)
+SUBCOMMANDS = ("runs", "bus")
 """Those of them that are a family of commands."""
 INTERRUPTED = 130
 MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ECONNRESET,

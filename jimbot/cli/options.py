@@ -49,6 +49,10 @@ AgainstOption = Annotated[
 ]
 NumEnvsOption = Annotated[int, typer.Option(help="Games played at the same time.")]
 BestOption = Annotated[bool, typer.Option("--best", help="Of a run, the best checkpoint instead of the newest.")]
+BusOption = Annotated[
+    str | None,
+    typer.Option("--bus", metavar="ADDRESS", help="Publish what happens: embedded, embedded:FILE or nats://HOST:PORT."),
+]
 RunsDirOption = Annotated[Path, typer.Option("--runs-dir", help="Where runs live.")]
 
 

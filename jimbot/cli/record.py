@@ -34,6 +34,8 @@ jimbot record hackmatrix --policy my-run --games 500 --probabilities
 
 jimbot record vgc --replays FOLDER   (what people did in public replays)
 
+jimbot record hackmatrix --from-bus embedded   (what others played: jimbot watch … --bus embedded)
+
 Ctrl+C keeps the games that are complete. Then: jimbot clone FILE"""
 
 
@@ -63,6 +65,13 @@ def record(
         Path | None,
         typer.Option(help="Instead of playing: public replays of VGC, a .json or .log file or a folder of them."),
     ] = None,
+    from_bus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Instead of playing: games told on this bus (embedded, nats://HOST:PORT)."
+        ),
+    ] = None,
+    bus_start: Annotated[int, typer.Option("--from", help="With --from-bus: the first sequence number.")] = 0,
     option: OptionOption = None,
     num_envs: NumEnvsOption = 64,
     best: BestOption = False,
@@ -79,6 +88,11 @@ def record(
         from jimbot.cli.record_public_games import record_replays
 
         record_replays(game, replays, output, terminal.pairs(option or []), not no_masks, overwrite, as_json)
+        return
+    if from_bus is not None:
+        from jimbot.cli.record_bus import record_bus
+
+        record_bus(game, from_bus, output, terminal.pairs(option or []), bus_start, overwrite, as_json)
         return
     from jimbot.runs.files import check_target
     from jimbot.training.imitation.record import record as play_and_write

@@ -20,6 +20,8 @@ jimbot serve --watch-run my-run --fallback heuristic   (always the run's best po
 
 jimbot serve balatro --canary my-run --canary-share 0.1 --metrics-port 9101 --log decisions.jsonl
 
+jimbot serve balatro --bus nats://127.0.0.1:4222   (several of them share the questions)
+
 jimbot serve vgc --host 0.0.0.0 --token-file tokens.txt --tls-cert cert.pem --tls-key key.pem
 
 Ask it: jimbot ask question.json. Play it: jimbot watch grpc://127.0.0.1:50051/balatro"""
@@ -61,6 +63,10 @@ def serve(
     queue_size: Annotated[int, typer.Option(help="Requests that may wait per policy.")] = 256,
     time_limit_ms: Annotated[int, typer.Option(help="Of requests that name none.")] = 1000,
     cache_size: Annotated[int, typer.Option(help="Recent decisions kept; 0: none.")] = 4096,
+    bus: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Answer questions on this bus too, and tell decisions there: embedded, …"),
+    ] = None,
     grace: Annotated[float, typer.Option(help="Seconds for what was taken, when asked to stop.")] = 10.0,
     metrics_port: Annotated[int | None, typer.Option(help="Show Prometheus figures on this port.")] = None,
     log: Annotated[Path | None, typer.Option(help="Write one JSON line per decision to this file.")] = None,
@@ -88,6 +94,6 @@ def serve(
     )  # fmt: skip
     offer = Offer(
         tuple(policy or ()), game, watch_run, canary, canary_share, shadow, runs_dir, metrics_port, log, log_bodies,
-        traces, settings,
+        traces, settings, bus,
     )  # fmt: skip
     asyncio.run(run(offer, door, terminal.note))

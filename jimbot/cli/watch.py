@@ -13,7 +13,7 @@ import typer
 
 from jimbot.cli import terminal
 from jimbot.cli.completion import complete_policy
-from jimbot.cli.options import RUNS, OptionOption, RunsDirOption, SeedOption, StochasticOption
+from jimbot.cli.options import RUNS, BusOption, OptionOption, RunsDirOption, SeedOption, StochasticOption
 from jimbot.cli.recording import RECORD_HELP, check_place
 from jimbot.cli.watcher import Pace, Watcher
 from jimbot.errors import UsageError
@@ -35,6 +35,8 @@ jimbot watch heuristic --game hackmatrix --games 3
 jimbot watch balatro --seed 7LB2WVPK --deck blue
 
 jimbot watch vgc my-run --opponent max_damage   (both sides of a battle)
+
+jimbot watch hackmatrix --games 100 --bus embedded   (others may listen and learn: jimbot record --from-bus)
 
 jimbot watch balatro --record game.json   (then: jimbot replay game.json)"""
 
@@ -75,6 +77,7 @@ def watch(
         int | None, typer.Option(help="Width of the hidden layers; every file says it, so it is only checked.")
     ] = None,
     num_layers: Annotated[int | None, typer.Option(help="Hidden layers; only checked, too.")] = None,
+    bus: BusOption = None,
     runs_dir: RunsDirOption = RUNS,
 ) -> None:
     """Watch a policy play.
@@ -104,6 +107,12 @@ def watch(
     on_terminal = sys.stdout.isatty()
     endless = on_terminal and record is None
     watcher = _watcher(load, latest, Pace(speed, pause, on_terminal), stochastic, record, opponent, options, runs_dir)
+    if bus is not None:
+        if type(watcher) is not Watcher:
+            raise UsageError("--bus tells of games with one player; name the rival as an option of the game.")
+        from jimbot.runs.sinks.publishing import open_publisher
+
+        watcher.publisher = open_publisher(bus)
     watcher.watch(_seeds(terminal.seed_of(watcher.choice.entry, seed)), games or (None if endless else 1))
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jimbot.games import BatchGame
     from jimbot.policies import Decision
     from jimbot.policies.players import Player
+    from jimbot.runs.sinks.publishing import GameTeller, Publisher
 
 FASTEST, SLOWEST = 1000.0, 0.1  # steps per second that + and − can reach
 MOST_CHANCES = 6
@@ -82,6 +83,7 @@ class Watcher:
         self.total = 0.0
         self.last: RenderableType = ""
         self.returns: list[float] = []
+        self.publisher: Publisher | None = None
 
     def watch(self, seeds: Iterator[int], games: int | None) -> None:
         from rich.live import Live
@@ -92,6 +94,8 @@ class Watcher:
             if self.pace.on_terminal:
                 live = stack.enter_context(Live(console=self.console, auto_refresh=False))
                 self._draw = partial(live.update, refresh=True)
+            if self.publisher is not None:
+                stack.callback(self.publisher.close)
             try:
                 for seed in seeds:
                     self._game(seed, keys)
@@ -112,6 +116,7 @@ class Watcher:
             file = self._file(game, seed)
             if file is not None:  # also of a game that is left
                 end.callback(lambda: self.console.print(file.write(self.total), soft_wrap=True, markup=False))
+            teller = self._teller(game, seed)
             while True:
                 decision = self.choice.policy.act(game.observation, game.legal_mask, not self.stochastic, self.luck)
                 show = partial(self._show, game, decision, seed)
@@ -120,7 +125,11 @@ class Watcher:
                 words = game.describe_action(0, int(decision.actions[0]))
                 if file is not None:
                     file.note(int(decision.actions[0]))
+                if teller is not None:
+                    teller.before(int(decision.actions[0]))
                 game.step(decision.actions)
+                if teller is not None:
+                    teller.after()
                 self._after(game, words)
                 if game.terminated[0] or game.truncated[0]:
                     break
@@ -140,6 +149,11 @@ class Watcher:
             return None
         name = self.record.name if self.episode == 1 else f"{self.record.stem}-{self.episode}{self.record.suffix}"
         return GameFile(self.record.with_name(name), game, seed, self.choice.options)
+
+    def _teller(self, game: BatchGame, seed: int) -> GameTeller | None:
+        from jimbot.runs.sinks.publishing import GameTeller
+
+        return None if self.publisher is None else GameTeller(self.publisher, game, str(seed), self.choice.name)
 
     def _show(self, game: BatchGame, decision: Decision, seed: int) -> None:
         self._draw(self.picture(game, decision, seed))

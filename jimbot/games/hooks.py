@@ -300,5 +300,18 @@ class PublicReplays(NamedTuple):
     """Each file with what it holds, or why it is left out."""
 
 
+class PlayedGame(NamedTuple):
+    """A game played elsewhere, by one player, as it was told."""
+
+    observation: np.ndarray  # (n, D) float32
+    legal_mask: np.ndarray  # (n, A) bool
+    action: np.ndarray  # (n,) int32
+    reward: np.ndarray  # (n,) float32
+    stats: np.ndarray  # (S,) float32
+    total_return: float
+    terminated: bool
+    seed: int
+
+
 ReadReplays = Callable[[Path, Any], AbstractContextManager[PublicReplays]]
 """(a file or folder, the game's options) → its replays."""

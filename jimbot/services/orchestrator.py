@@ -37,6 +37,7 @@ class RayLearningOrchestrator:
         self.answers: Counter[str] = Counter()
         """By status code."""
         self._queue = queue
+        self._asked: set[str] = set()
         self._subscription = self._beating = None
         self._began = time.monotonic()
 
@@ -53,13 +54,20 @@ class RayLearningOrchestrator:
         request = LearningDecisionRequest()
         event.payload.Unpack(request)
         request.request_id = request.request_id or event.event_id
+        self._asked.add(request.request_id)
         try:
             decision = await self.service.decide_async(request, None, event.trace.traceparent[:64])
             self.answers["OK"] += 1
         except RefusedError as refusal:
             decision = LearningDecisionResponse(request_id=request.request_id, refusal=refusal_message(refusal))
             self.answers[refusal.code.name] += 1
+        finally:
+            self._asked.discard(request.request_id)
         await self.event_bus.publish(answer_to(event, decision))
+
+    def is_asked(self, request_id: str) -> bool:
+        """Whether this question came over the bus and is being decided."""
+        return request_id in self._asked
 
     async def stop(self) -> None:
         """Takes no more; what it holds is answered, by another one where it must be."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jimbot.clients.bus_contract import BusFigures
 from jimbot.errors import MissingExtraError, SettingsError
 from jimbot.services.decision.figures import Figures, Histogram
 from jimbot.services.decision.service import DecisionService
@@ -31,13 +32,25 @@ HISTOGRAMS = {
     "batch_rows": ("batch_rows", "Rows per inference"),
 }
 PREFIX = "jimbot_serve_"
+BUS_PREFIX = "jimbot_bus_"
+BUS_COUNTERS = {
+    "published": "Events that are safe in the log",
+    "repeated": "Events published again under an id that the log has",
+    "handled": "Events a handler has finished",
+    "failed": "Tries whose handler raised",
+    "redelivered": "Events handed out again",
+    "duplicates": "Events that came again although handled; no handler saw them",
+    "dead": "Events given up after so many tries, or unreadable",
+    "dropped": "Events missed by a slow subscriber or not taken from a publisher",
+    "unreadable": "Bytes on a topic that are no event of it",
+}
 
 
 class Collector:
     """Reads the figures whenever somebody looks."""
 
-    def __init__(self, service: DecisionService) -> None:
-        self._service = service
+    def __init__(self, service: DecisionService, bus: BusFigures | None = None) -> None:
+        self._service, self._bus = service, bus
 
     def collect(self) -> Iterator[Any]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -52,6 +65,8 @@ class Collector:
                     family.add_metric((game,), 0)
             yield family
         yield from self._histograms(figures)
+        if self._bus is not None:
+            yield from bus_families(self._bus)
         depth = GaugeMetricFamily(PREFIX + "queue_depth", "Requests that wait", labels=("game", "policy"))
         for labels, value in figures.gauges["queue_depth"]().items():
             depth.add_metric(labels, value)
@@ -76,6 +91,24 @@ class Collector:
             yield family
 
 
+def bus_families(figures: BusFigures) -> Iterator[Any]:
+    """What happened on the bus, as this process saw it."""
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    for name, counter in figures.counters().items():
+        family = CounterMetricFamily(f"{BUS_PREFIX}{name}", BUS_COUNTERS[name], labels=("topic",))
+        for topic, value in dict(counter).items():
+            family.add_metric((topic,), value)
+        yield family
+    again = CounterMetricFamily(f"{BUS_PREFIX}reconnects", "Times the bus came back after it was away")
+    again.add_metric((), figures.reconnects)
+    yield again
+    lag = GaugeMetricFamily(f"{BUS_PREFIX}lag", "Events a durable reader lies behind", labels=("reader",))
+    for reader, value in dict(figures.lag).items():
+        lag.add_metric((reader,), value)
+    yield lag
+
+
 def _buckets(histogram: Histogram) -> tuple[list[tuple[str, float]], float]:
     running, found = 0, []
     for bound, count in zip((*histogram.bounds, float("inf")), histogram.counts, strict=True):
@@ -84,23 +117,25 @@ def _buckets(histogram: Histogram) -> tuple[list[tuple[str, float]], float]:
     return found, histogram.total
 
 
-def metrics_text(service: DecisionService) -> str:
+def metrics_text(service: DecisionService, bus: BusFigures | None = None) -> str:
     """All figures in Prometheus' own words."""
     from prometheus_client import CollectorRegistry, generate_latest
 
     registry = CollectorRegistry()
-    registry.register(Collector(service))
+    registry.register(Collector(service, bus))
     return generate_latest(registry).decode()
 
 
-def open_metrics(service: DecisionService, host: str, port: int) -> tuple[int, Callable[[], None]]:
+def open_metrics(
+    service: DecisionService, host: str, port: int, bus: BusFigures | None = None
+) -> tuple[int, Callable[[], None]]:
     """Serves `/metrics`; (the port, how to stop)."""
     try:
         from prometheus_client import CollectorRegistry, start_http_server
     except ModuleNotFoundError as problem:
         raise MissingExtraError("The Prometheus client", "serve") from problem
     registry = CollectorRegistry()
-    registry.register(Collector(service))
+    registry.register(Collector(service, bus))
     try:
         server, thread = start_http_server(port, host, registry)
     except OSError as problem:

@@ -10,10 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jimbot.clients.event_bus import EventBusClient
 from jimbot.errors import UsageError
 from jimbot.policies.players import find_player
+from jimbot.services.bus.publisher import open_publisher
+from jimbot.services.bus.told import DecisionTeller
 from jimbot.services.decision import CanaryRule, DecisionService, ServedPolicy, ServiceSettings
 from jimbot.services.decision_log import DecisionLog
+from jimbot.services.orchestrator import RayLearningOrchestrator
 from jimbot.services.prometheus import open_metrics
 from jimbot.services.reload import RunWatch
 
@@ -37,6 +41,8 @@ class Offer:
     log_bodies: float = 0.0
     traces: bool = False
     service: ServiceSettings = field(default_factory=ServiceSettings)
+    bus: str | None = None
+    """Where questions are answered too, and decisions told."""
 
 
 def served_policy(reference: str, offer: Offer) -> ServedPolicy:
@@ -103,13 +109,18 @@ async def serve(
         service.listeners.append(tracing)
         closing.append(tracing.close)
     server = DecisionServer(service, door)
+    worker: RayLearningOrchestrator | None = None
     await server.start()
     try:
         watch = await asyncio.to_thread(load, service, offer)
         if watch is not None:
             closing.insert(0, watch.close)
+        if offer.bus is not None:
+            worker = await _over_bus(service, offer.bus, closing)
+            told(f"Answering on the bus {offer.bus}.")
         if offer.metrics_port is not None:
-            port, close = open_metrics(service, door.host, offer.metrics_port)
+            figures = worker.event_bus.figures if worker is not None else None
+            port, close = open_metrics(service, door.host, offer.metrics_port, figures)
             closing.append(close)
             told(f"Figures: http://{door.host}:{port}/metrics")
         await server.ready()
@@ -120,6 +131,22 @@ async def serve(
         await stop.wait()
         told("Stopping: no new work; what was taken is finished.")
     finally:
+        if worker is not None:
+            await worker.stop()
         await server.stop()
+        if worker is not None:
+            await worker.event_bus.close()
         for close in closing:
             await asyncio.to_thread(close)
+
+
+async def _over_bus(
+    service: DecisionService, address: str, closing: list[Callable[[], None]]
+) -> RayLearningOrchestrator:
+    """Questions of the bus are answered, decisions of the other doors told there."""
+    worker = RayLearningOrchestrator(EventBusClient(address), service)
+    await worker.start()
+    publisher = open_publisher(address)
+    service.listeners.append(DecisionTeller(publisher, worker.is_asked))
+    closing.append(publisher.close)
+    return worker

@@ -222,7 +222,8 @@ class NatsBus(Bus):
             await subscription.close()
         with suppress(Exception):  # whoever is away cannot be told
             await asyncio.wait_for(self.connection.flush(), 1)
-        await self.connection.close()
+        with suppress(OSError):  # it was cut off in the middle of something
+            await self.connection.close()
 
     # --- what the connection tells ---
 

@@ -22,7 +22,7 @@ SEARCH, BEST, TRIALS = "search.json", "best.yaml", "trials"
 TURNS = 9  # comparisons in a full trial
 NOT_LEARNING = (
     "run_name", "run_suffix", "resume", "rewind", "checkpoint_dir", "minutes", "no_wandb", "project", "entity",
-    "no_artifact", "init_from", "mutations", "population", "population_interval", "population_games",
+    "no_artifact", "bus", "init_from", "mutations", "population", "population_interval", "population_games",
     "population_quantile",
 )  # fmt: skip
 """Settings that say where and how long, not how to learn: not part of best.yaml."""

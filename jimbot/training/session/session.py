@@ -22,6 +22,7 @@ from jimbot.runs.recorder import Recorder, standard_sinks
 from jimbot.runs.resources import GPU, TRAINING, Grant, default_coordinator
 from jimbot.runs.sinks import Sink, WandbSink
 from jimbot.runs.sinks.jsonl import read_rows
+from jimbot.runs.sinks.publishing import BusSink, open_publisher
 from jimbot.runs.sinks.wandb import choose_mode
 from jimbot.training.learners import learner_name
 from jimbot.training.memory.budget import MemoryBudget
@@ -308,8 +309,10 @@ def run_name(settings: RunSettings) -> str:
 
 
 def _sinks(run: RunDirectory, settings: RunSettings) -> list[Sink]:
-    """The files every run has, and W&B where the user has set it up or named a project."""
+    """The files every run has, the bus where one is named, and W&B where the user has set it up or named a project."""
     sinks = standard_sinks(run)
+    if settings.tracking.bus is not None:
+        sinks.append(BusSink(open_publisher(settings.tracking.bus), run.name, settings.game))
     set_up = importlib.util.find_spec("wandb") is not None and choose_mode() == "online"
     if settings.tracking.no_wandb or not (settings.tracking.project or set_up):
         return sinks

@@ -144,13 +144,14 @@ class JudgingSettings(Group):
 
 
 class TrackingSettings(Group):
-    """Weights & Biases"""
+    """Weights & Biases, and the event bus"""
 
     no_wandb: bool = Field(False, description="Do not log to W&B even if it is installed and set up.")
     project: str | None = Field(None, description="W&B project; giving one turns W&B on.")
     entity: str | None = Field(None, description="W&B entity (team).")
     no_artifact: bool = Field(False, description="Do not upload checkpoints to W&B.")
     rewind: bool = Field(False, description="On resume, also rewind W&B's history to the checkpoint's step.")
+    bus: str | None = Field(None, description="Publish progress and checkpoints: embedded[:FILE] or nats://HOST:PORT.")
 
 
 class MemorySettings(Group):

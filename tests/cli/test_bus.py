@@ -1,0 +1,115 @@
+"""`jimbot bus`, and what other commands publish with `--bus`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from jimbot.clients import EventBusClient
+from jimbot.proto.events_pb2 import GameActionEvent, GameResultEvent, GameStateEvent
+from jimbot.training.imitation.dataset import Dataset
+from tests.cli.conftest import Jimbot
+
+BUS = "embedded:bus.sqlite"
+
+
+def published(home: Path) -> list:
+    async def read() -> list:
+        async with EventBusClient(f"embedded:{home / 'bus.sqlite'}") as bus:
+            return [event async for event in bus.replay(["*"])]
+
+    return asyncio.run(read())
+
+
+def test_an_event_is_published_read_again_copied_and_counted(jimbot: Jimbot) -> None:
+    message = '{"game": "probe", "kind": "synergy", "subjects": ["a", "b"]}'
+    code, out, _ = jimbot("bus", "publish", "knowledge.update", message, "--bus", BUS, "--event-id", "one")
+    assert code == 0
+    assert json.loads(out) == {"event_id": "one", "sequence": 1}
+    assert jimbot("bus", "publish", "knowledge.update", message, "--bus", BUS, "--event-id", "one")[0] == 0
+    code, out, _ = jimbot("bus", "replay", "knowledge.*", "--bus", BUS, "--json", "--since", "1h")
+    assert code == 0
+    assert [json.loads(line)["message"]["subjects"] for line in out.splitlines()] == [["a", "b"]]
+    assert "knowledge.update" in jimbot("bus", "replay", "--bus", BUS)[1]
+    for _ in range(2):
+        code, _, err = jimbot("bus", "replay", "--bus", BUS, "--to", "embedded:other.sqlite")
+        assert (code, "1 events copied" in err) == (0, True)
+    found = json.loads(jimbot("bus", "stats", "--bus", "embedded:other.sqlite", "--json")[1])
+    assert found["topics"]["knowledge.update"]["events"] == 1
+    assert "1 events" in jimbot("bus", "stats", "--bus", BUS)[1]
+
+
+def test_wrong_use_is_one_sentence(jimbot: Jimbot) -> None:
+    for arguments, said in (
+        (("publish", "game.reslt", "{}"), "Did you mean 'game.result'?"),
+        (("publish", "game.result", "{nonsense"), "This is no GameResultEvent"),
+        (("publish", "game.result", '{"colour": 1}'), "This is no GameResultEvent"),
+        (("publish", "game.result", "[1]"), "This is no GameResultEvent"),
+        (("replay", "--since", "soon"), "expected a number with s, m, h or d"),
+        (("tail", "--bus", "kafka://x"), "Unknown bus 'kafka'"),
+        (("tail", "games.*"), "Unknown topic"),
+    ):
+        code, _, err = jimbot("bus", *arguments)
+        assert (code, said in err) == (2, True), (arguments, err)
+
+
+def test_games_that_were_watched_become_a_dataset(jimbot: Jimbot, home: Path) -> None:
+    quiet = jimbot("watch", "perfect", "--seed", 7, "--games", 3)
+    told = jimbot("watch", "perfect", "--seed", 7, "--games", 3, "--bus", BUS)
+    assert quiet == told, "publishing changes nothing that is seen"
+    events = published(home)
+    assert Counter(event.topic for event in events) == {"game.state": 24, "game.event": 24, "game.result": 3}
+    code, _, err = jimbot("record", "probe", "--from-bus", BUS, "--output", "told.npz")
+    assert (code, err) == (0, "")
+    with Dataset.open(home / "told.npz") as dataset:
+        assert (dataset.info.games, dataset.info.rows, dataset.info.mean_return) == (3, 24, 8.0)
+        assert dataset.reward.tolist() == [1.0] * 24
+        assert dataset.seeds.tolist() == [7, 8, 9]
+        chunk = dataset.chunk(0)
+        assert chunk.legal_mask[np.arange(24), chunk.action].all()
+    assert jimbot("record", "probe", "--from-bus", BUS, "--output", "told.npz")[0] == 2, "the file is there"
+
+
+def test_games_with_gaps_and_illegal_actions_are_left_out(jimbot: Jimbot, home: Path) -> None:
+    jimbot("watch", "perfect", "--seed", 7, "--games", 3, "--bus", BUS)
+    games = {}
+    for event in published(home):
+        kind = {"game.state": GameStateEvent, "game.event": GameActionEvent, "game.result": GameResultEvent}[
+            event.topic
+        ]
+        told = kind()
+        event.payload.Unpack(told)
+        games.setdefault(told.game_id, []).append((event, told))
+    gap, illegal, whole = games.values()
+
+    async def tell() -> None:
+        async with EventBusClient(f"embedded:{home / 'second.sqlite'}") as bus:
+            for event, told in (*gap[:4], *gap[5:], *illegal, *whole, *whole):
+                if told.game_id == illegal[0][1].game_id and isinstance(told, GameActionEvent):
+                    told.action.number = 10_000
+                    event.payload.Pack(told)
+                event.event_id = ""
+                await bus.publish(event)
+
+    asyncio.run(tell())
+    code, out, err = jimbot("record", "probe", "--from-bus", "embedded:second.sqlite", "--json")
+    assert code == 0
+    assert json.loads(out)["games"] == 1
+    assert "1 games left out: states or actions are missing" in err
+    assert "1 games left out: they hold an action that was not legal" in err
+
+
+def test_results_of_an_evaluation_are_told(jimbot: Jimbot, home: Path) -> None:
+    code, out, _ = jimbot("evaluate", "perfect", "--games", 5, "--json", "--bus", BUS)
+    assert code == 0
+    assert json.loads(out)["games"] == 5
+    assert Counter(event.topic for event in published(home)) == {"game.result": 5, "run.event": 1}
+
+
+def test_a_bus_that_is_not_there_changes_no_result(jimbot: Jimbot) -> None:
+    quiet = jimbot("watch", "perfect", "--seed", 7)
+    assert jimbot("watch", "perfect", "--seed", 7, "--bus", "nats://127.0.0.1:9")[:2] == quiet[:2]
