@@ -14,7 +14,7 @@ LEARNERS = {  # game: (name, network, width); other games are measured with thei
     "balatro": (("balatro", "auto", 0),),
 }
 COMPARED = ("balatro",)  # learners measured against sb3-contrib's MaskablePPO in the same run
-PARTS = ("learner", "ray", "replay", "serve")
+PARTS = ("learner", "ray", "replay", "serve", "bus")
 ALL = "all"
 EPILOG = """Examples:
 
@@ -32,6 +32,8 @@ jimbot bench replay
 
 jimbot bench serve --game hackmatrix   (decisions for other programs)
 
+jimbot bench bus   (questions and events between programs)
+
 jimbot bench all --seconds 20"""
 
 
@@ -40,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    what: Annotated[str, typer.Argument(help="A game (random play), learner, ray, replay, serve, or all.")] = "all",
+    what: Annotated[str, typer.Argument(help="A game (random play), learner, ray, replay, serve, bus or all.")] = "all",
     game: Annotated[str | None, typer.Option(help="Measure the learner on this game only.")] = None,
     seconds: Annotated[float, typer.Option(help="How long each measurement runs.")] = 10.0,
     num_envs: Annotated[int | None, typer.Option(help="Games at once; default 1,024 to play, 256 to learn.")] = None,
@@ -82,6 +84,11 @@ def bench(
         for one in [game] if game else shipped_games():
             terminal.note(f"The decision service with {one}'s shipped policy…")
             results[f"serve_{one}"] = bench_serve(one, seconds)
+    if what == "bus":  # nor it
+        from jimbot.services.bus.benchmarks import bench_bus
+
+        terminal.note("The event bus, embedded and over NATS…")
+        results["bus"] = bench_bus(seconds)
     if what in ("replay", ALL):
         from jimbot.training.replay.benchmarks import bench_replay
 

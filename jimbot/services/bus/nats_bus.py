@@ -38,7 +38,7 @@ from jimbot.services.bus.delivery import Delivery, Runner
 STREAM = "JIMBOT"
 PREFIX = "jimbot."
 DELIVER = "_jimbot.deliver."
-ATTEMPT_SECONDS = 1.0  # one attempt to publish
+ATTEMPT_SECONDS = 2.0  # one attempt to publish; a busy server must not be asked twice for nothing
 RETRY_PAUSE = 0.05
 CONNECT_SECONDS = 5.0
 DUPLICATE_WINDOW = 120.0
