@@ -15,6 +15,7 @@ its return and the acknowledgement; within one process the bus remembers what wa
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 import time
@@ -100,6 +101,7 @@ class Bus(ABC):
     def __init__(self, settings: BusSettings = BusSettings()) -> None:
         self.settings = settings
         self.figures = BusFigures()
+        self._name, self._numbers = uuid.uuid4().hex, itertools.count(1)  # ids without asking the system for each
         self.source = f"{socket.gethostname()}/{os.getpid()}"
 
     @abstractmethod
@@ -137,7 +139,7 @@ class Bus(ABC):
     def prepared(self, event: Event) -> bytes:
         """Completes and checks an event; its bytes."""
         if not event.event_id:
-            event.event_id = uuid.uuid4().hex
+            event.event_id = f"{self._name}-{next(self._numbers):x}"
         if not event.timestamp_ns:
             event.timestamp_ns = time.time_ns()
         event.source = event.source or self.source
