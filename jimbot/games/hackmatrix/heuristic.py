@@ -17,6 +17,7 @@ import numpy as np
 from jimbot.games.hackmatrix import spec
 from jimbot.games.hackmatrix.lookahead import Search, Weights
 from jimbot.games.hackmatrix.sight import Sight, cross_sum
+from jimbot.games.scripted import Answer
 
 PROGRAM_WORTH = {
     "RESET": 12.0, "ATK+": 13.0, "CRASH": 5.0, "STEP": 5.0, "ROW": 5.0, "COL": 5.0, "ANTI-V": 4.0, "D_BOM": 4.0,
@@ -50,7 +51,7 @@ class Heuristic:
         legal_mask: np.ndarray,
         deterministic: bool = True,
         key: np.random.Generator | None = None,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    ) -> Answer:
         """((N,) actions, (N, 28) probabilities, (N,) zeros) for (N, 1545) observations and (N, 28) masks."""
         observation = np.asarray(observation, np.float32)
         legal = np.asarray(legal_mask, bool)

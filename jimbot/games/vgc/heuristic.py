@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jimbot.games.scripted import Answer, certain
 from jimbot.games.vgc import fields, orders
 from jimbot.games.vgc.fields import FOE, MOVES, OBSERVATION, SIDE_ROWS, SLOTS, column
 
@@ -218,9 +219,7 @@ class Scripted:
         legal_mask: np.ndarray,
         deterministic: bool = True,
         key: np.random.Generator | None = None,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    ) -> Answer:
         legal = np.asarray(legal_mask, bool)
         actions = np.where(legal, scores(observation, self.name), _IMPOSSIBLE).argmax(axis=1)
-        probabilities = np.zeros(legal.shape, np.float32)
-        probabilities[np.arange(len(actions)), actions] = 1.0
-        return actions, probabilities, np.zeros(len(actions), np.float32)
+        return certain(actions, legal)

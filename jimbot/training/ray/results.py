@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from ray.rllib.core import ALL_MODULES, DEFAULT_MODULE_ID
+from ray.rllib.core import DEFAULT_MODULE_ID
 
 # RLlib's names of what its learners report → ours.
 LOSSES = {
@@ -42,10 +42,6 @@ def steps_of(result: Mapping[str, Any], is_online: bool) -> int:
     """Environment steps (BC and MARWIL: recorded decisions) since the algorithm was made, as RLlib counts them."""
     place = result.get("env_runners", {}) if is_online else result
     return int(place.get("num_env_steps_sampled_lifetime", 0))
-
-
-def steps_trained(result: Mapping[str, Any]) -> int:
-    return int(result.get("learners", {}).get(ALL_MODULES, {}).get("num_env_steps_trained_lifetime", 0))
 
 
 def seconds_of(result: Mapping[str, Any]) -> dict[str, float]:

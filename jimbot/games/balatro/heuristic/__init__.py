@@ -27,6 +27,7 @@ from jimbot.games.balatro.heuristic.preferences import Taste
 from jimbot.games.balatro.heuristic.targets import use_something
 from jimbot.games.balatro.heuristic.workspace import new_plans
 from jimbot.games.balatro.rules.state import BLIND_SELECT, PACK, ROUND_EVAL, SELECTING_HAND, SHOP
+from jimbot.games.scripted import Answer, certain
 
 
 @njit
@@ -76,12 +77,10 @@ class Heuristic:
         legal_mask: np.ndarray,
         deterministic: bool = True,
         key: np.random.Generator | None = None,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    ) -> Answer:
         """Actions (N,), probabilities (N, A) that name them, and values (N,), of which it has none."""
         observation = np.ascontiguousarray(observation, np.float32)
         legal = np.ascontiguousarray(legal_mask, bool)
         actions = np.zeros(len(observation), np.int64)
         decide(observation, legal, self._plans, actions)
-        probabilities = np.zeros(legal.shape, np.float32)
-        probabilities[np.arange(len(actions)), actions] = 1.0
-        return actions, probabilities, np.zeros(len(actions), np.float32)
+        return certain(actions, legal)

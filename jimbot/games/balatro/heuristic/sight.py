@@ -26,8 +26,6 @@ SHOP_STRIDE = stride("shop")
 PACK_ITEM, PACK_ENHANCEMENT, PACK_EDITION, PACK_SEAL = (
     start(name) for name in ("pack_item", "pack_enhancement", "pack_edition", "pack_seal")
 )
-PACK_PRESENT = places("pack")[0]
-PACK_STRIDE = stride("pack")
 VOUCHER_ID, VOUCHER_STRIDE = start("voucher_id"), stride("vouchers_on_sale")
 VOUCHER_PRICE = places("vouchers_on_sale")[1]
 BOOSTER_ID, BOOSTER_PRICE, BOOSTER_STRIDE = start("booster_id"), places("boosters")[1], stride("boosters")

@@ -140,6 +140,6 @@ function choiceText(action, request) {
 }
 
 module.exports = {
-	ACTIONS, COLUMNS, FIRST_SWITCH, MASK_BYTES, MOVE_CODES, ORDERS, PASS, PREVIEWS, SLOT_CODES,
-	choiceText, gimmickOf, isFainted, legalActions,
+	ACTIONS, COLUMNS, FIRST_SWITCH, FOE_COLUMNS, MASK_BYTES, MOVE_CODES, NO_TARGET, ORDERS, PASS, PREVIEWS, SLOT_CODES,
+	choiceText, gimmickOf, isFainted, legalActions, ownColumn,
 };

@@ -6,13 +6,11 @@
  * heuristic.py holds the same rules for NumPy rows; a test keeps the two equal, so scores must stay whole numbers.
  */
 
-const {FIRST_SWITCH, ORDERS, PASS, SLOT_CODES} = require('./mask');
+const {
+	COLUMNS, FIRST_SWITCH, FOE_COLUMNS, MOVE_CODES, NO_TARGET, ORDERS, PASS, PREVIEWS, SLOT_CODES, ownColumn,
+} = require('./mask');
 
 const WORST = -1000;
-const PREVIEW_PLACES = [];
-for (let a = 0; a < 6; a++) for (let b = a + 1; b < 6; b++) for (let c = 0; c < 6; c++) for (let d = c + 1; d < 6; d++) {
-	if (new Set([a, b, c, d]).size === 4) PREVIEW_PLACES.push([a, b, c, d]);
-}
 
 /** Named access to a row. */
 class Reader {
@@ -72,9 +70,9 @@ const FOE = 6;
 
 /** 0 and 1: a rival; 2: the partner; 3: oneself; -1: no target. */
 function aimOf(slot, column) {
-	if (column === 2) return -1;
-	if (column >= 3) return column - 3;
-	return column === 1 - slot ? 3 : 2;
+	if (column === NO_TARGET) return -1;
+	if (FOE_COLUMNS.includes(column)) return FOE_COLUMNS.indexOf(column);
+	return column === ownColumn(slot) ? 3 : 2;
 }
 
 /** What an attack is worth in a simple player's eyes: its power, or the damage it is expected to do. */
@@ -185,11 +183,11 @@ function switchScore(r, row, slot, place) {
 function heuristicSlot(r, row, slot, code) {
 	if (code === PASS) return 0;
 	if (code >= FIRST_SWITCH) return switchScore(r, row, slot, code - FIRST_SWITCH);
-	const move = Math.floor(code / 10);
-	const aim = aimOf(slot, code % 5);
+	const move = Math.floor(code / MOVE_CODES);
+	const aim = aimOf(slot, code % COLUMNS);
 	const support = r.moveId(row, slot, move, 'category') === STATUS_CATEGORY;
 	const score = support ? supportScore(r, row, slot, move, aim) : attackScore(r, row, slot, move, aim);
-	if (code % 10 < 5) return score;
+	if (code % MOVE_CODES < COLUMNS) return score;
 	const suits = !support && r.moveId(row, slot, move, 'type') === row[r.at.tera_type + slot];
 	return score + (suits && score >= 50 ? 12 : -8);
 }
@@ -198,9 +196,9 @@ function heuristicSlot(r, row, slot, code) {
 function heuristicPair(r, row, a, b) {
 	let score = 0;
 	if (a >= FIRST_SWITCH || b >= FIRST_SWITCH) return score;
-	const moves = [Math.floor(a / 10), Math.floor(b / 10)];
+	const moves = [Math.floor(a / MOVE_CODES), Math.floor(b / MOVE_CODES)];
 	if (r.move(row, 0, moves[0], 'protects') && r.move(row, 1, moves[1], 'protects')) score -= 40;
-	const aims = [aimOf(0, a % 5), aimOf(1, b % 5)];
+	const aims = [aimOf(0, a % COLUMNS), aimOf(1, b % COLUMNS)];
 	if (aims[0] === aims[1] && (aims[0] === 0 || aims[0] === 1)) {
 		const hp = r.hp(row, FOE + aims[0]);
 		const [one, two] = [r.damage(row, 0, moves[0], aims[0]), r.damage(row, 1, moves[1], aims[1])];
@@ -226,7 +224,7 @@ function heuristicPreview(r, row, places) {
 const simpleSlot = (score) => (r, row, slot, code) => {
 	if (code === PASS) return 0;
 	if (code >= FIRST_SWITCH) return row[r.at.phase + r.columns.phase.force_switch] ? 0 : WORST;
-	return score(r, row, slot, Math.floor(code / 10), aimOf(slot, code % 5));
+	return score(r, row, slot, Math.floor(code / MOVE_CODES), aimOf(slot, code % COLUMNS));
 };
 
 const RULES = {
@@ -249,7 +247,7 @@ function best(rules, reader, row, legal) {
 	let most = -Infinity;
 	for (const action of [...legal].sort((one, two) => one - two)) {
 		let score;
-		if (action >= ORDERS) score = rules.preview(reader, row, PREVIEW_PLACES[action - ORDERS]);
+		if (action >= ORDERS) score = rules.preview(reader, row, PREVIEWS[action - ORDERS]);
 		else {
 			const a = Math.floor(action / SLOT_CODES);
 			const b = action % SLOT_CODES;
