@@ -417,6 +417,7 @@ def open_trainer(
     trainer_class = learner_class(settings)
     session = (open_session or Session.open)(settings, root, fresh=fresh, quiet=quiet)
     with ExitStack() as undo:
+        undo.callback(session.run.discard)  # a run in which nothing could be learned leaves no directory behind
         undo.callback(session.close)
         settings = settings.model_copy(update=session.memory.changes)
         with session.view.waiting(f"Preparing {settings.game} (the first start on a machine compiles it)…"):

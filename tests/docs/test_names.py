@@ -20,7 +20,7 @@ DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 FLAG = re.compile(r"--[a-z][\w-]*")
 
 FOREIGN = {
-    "names of Gymnasium, SB3 and JAX": "make_vec vec_env player_0 jax_explain_cache_misses",
+    "names of Gymnasium, SB3 and JAX": "make_vec make_vec_env vec_env player_0 jax_explain_cache_misses",
     "files and variables of Ray": "auth_token session_latest RAY_AUTH_MODE",
     "programs and files of a system": "chmod nohup proc",
     "a browser's page": "chrome tracing",

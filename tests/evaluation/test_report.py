@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jimbot.errors import UsageError
+from jimbot.errors import NotWritableError, UsageError
 from jimbot.evaluation import evaluate
 from jimbot.evaluation.report import analyze, svg
 from jimbot.evaluation.report.chronicle import Chronicle
@@ -112,7 +112,7 @@ def test_a_run_gets_its_report_with_its_curves(tmp_path: Path) -> None:
 
 
 def test_wrong_use_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="which is a folder"):
+    with pytest.raises(NotWritableError, match="is a folder; give the name of a file"):
         analyze("random", "probe", 4, output=tmp_path)
     with pytest.raises(UsageError, match="examples is -1"):
         analyze("random", "probe", 4, examples=-1)
