@@ -16,6 +16,7 @@ def main(total_timesteps: int = 500_000, n_envs: int = 8, n_steps: int = 256, wi
     config = get_default_config("PPO")
     config.total_timesteps = total_timesteps
     config.n_envs = n_envs
+    config.run_name = "example-curriculum"
     config.save_dir = "models/curriculum"
     config.hyperparams.algorithm_specific["n_steps"] = n_steps
 

@@ -8,6 +8,7 @@ def main(game: str = "balatro", total_timesteps: int = 200_000, n_envs: int = 8,
         algorithm="PPO",
         total_timesteps=total_timesteps,
         n_envs=n_envs,
+        run_name="example-custom-hyperparameters",
         save_dir="models/custom_hyperparameters",
         hyperparams=HyperparameterConfig(
             learning_rate=1e-3,

@@ -32,6 +32,7 @@ def main(total_timesteps: int = 50_000, n_steps: int = 512) -> list[str]:
 
     config = get_default_config("PPO")
     config.total_timesteps = total_timesteps
+    config.run_name = "example-custom-wrapper"
     config.save_dir = "models/custom_wrapper"
     config.hyperparams.algorithm_specific["n_steps"] = n_steps
     trainer = create_trainer(env, config)

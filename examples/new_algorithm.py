@@ -113,7 +113,14 @@ register_learner("reinforce", Reinforce)
 def main(game: str = "probe", total_timesteps: int = 200_000, num_envs: int = 32, games: int = 100) -> float:
     settings = {"learner": "reinforce", "algorithm": "REINFORCE", "num_envs": num_envs, "num_steps": 32, "lr": 1e-2}
     trainer = create_trainer(
-        game, {**settings, "hidden_dim": 64, "log_interval": 20, "total_timesteps": total_timesteps}
+        game,
+        {
+            **settings,
+            "hidden_dim": 64,
+            "log_interval": 20,
+            "total_timesteps": total_timesteps,
+            "run_name": "example-new-algorithm",
+        },
     )
     try:
         trainer.train(callback=lambda step, metrics: print(f"{step:>9,} steps: {metrics['train/mean_reward']:.3f}"))

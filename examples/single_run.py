@@ -7,6 +7,7 @@ def main(game: str = "balatro", total_timesteps: int = 200_000, n_envs: int = 8,
     config = get_default_config("PPO")
     config.total_timesteps = total_timesteps
     config.n_envs = n_envs
+    config.run_name = "example-single-run"
     config.save_dir = "models/single_run"
 
     trainer = create_trainer(game, config)

@@ -49,6 +49,14 @@ def test_a_custom_wrapper_is_sound_and_trains() -> None:
     assert run("custom_wrapper", total_timesteps=64, n_steps=32) == []
 
 
+def test_examples_have_runs_of_their_own() -> None:
+    """Two that shared a run, with each other or with `jimbot train`, could not be run one after the other."""
+    trains = {path: path.read_text() for path in EXAMPLES.glob("*.py") if "create_trainer(" in path.read_text()}
+    assert trains
+    for path, text in trains.items():
+        assert f'"example-{path.stem.replace("_", "-")}"' in text
+
+
 def test_every_example_is_in_the_table_and_in_this_file() -> None:
     scripts = {path.stem for path in EXAMPLES.glob("*.py")}
     table, tests = (EXAMPLES / "README.md").read_text(), Path(__file__).read_text()

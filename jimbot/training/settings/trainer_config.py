@@ -69,6 +69,8 @@ class TrainerConfig(_Named):
     wandb_project: str = "balatro-rl"
     hyperparams: HyperparameterConfig = field(default_factory=HyperparameterConfig)
     learner: str = "auto"
+    run_name: str | None = None
+    """Name of the run; None: from game, learner and algorithm."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -243,6 +245,7 @@ def to_settings(config: TrainerConfig) -> dict[str, Any]:
     values["reward_transform"] = NORMALIZED_REWARD.get(actual, "normalize") if config.normalize_reward else "none"
     values["normalize_obs"] = NORMALIZED_OBS.get(actual, config.normalize_obs)
     values["network"] = _network(config)
+    values |= {"run_name": config.run_name} if config.run_name else {}
     values |= {"project": config.wandb_project} if config.use_wandb else {"no_wandb": True}
     values |= _specific(algorithm, hyper.algorithm_specific)
     if algorithm == "PPO":
