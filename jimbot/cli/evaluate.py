@@ -18,6 +18,7 @@ from jimbot.cli.options import (
     NumEnvsOption,
     OpponentOption,
     OptionOption,
+    PlanOption,
     PolicyArgument,
     RunsDirOption,
     SeedListOption,
@@ -69,6 +70,7 @@ def evaluate(
     stochastic: StochasticOption = False,
     option: OptionOption = None,
     against: AgainstOption = None,
+    plan: PlanOption = None,
     num_envs: NumEnvsOption = 256,
     best: BestOption = False,
     bus: BusOption = None,
@@ -86,12 +88,13 @@ def evaluate(
     from jimbot.errors import UsageError
     from jimbot.evaluation import choose_seeds, evaluate_duels
     from jimbot.evaluation import evaluate as judge
+    from jimbot.planning import planning
     from jimbot.policies.players import find_player
 
     claimed = None if against is None else share(against)
     reference, game = game_first(policy, second, game)
     which, options = "best" if best else "latest", terminal.pairs(option or [])
-    choice = find_player(reference, game, options, runs_dir, which)
+    choice = planning(find_player(reference, game, options, runs_dir, which), plan)
     bank = seed or seeds
     choose_seeds(bank, games, seeds_file, game_id=choice.game)  # wrong seeds are told before anything is played
     if choice.entry.two_sides is not None:
@@ -135,6 +138,8 @@ def evaluate(
     if bus is not None:
         _tell(bus, evaluation, choice.name)
     _show(evaluation, as_json)
+    if plan is not None and not as_json:
+        terminal.note(f"The plan: {getattr(choice.policy, 'report', '')}.")
 
 
 def _tell(bus: str, evaluation: Evaluation, policy: str) -> None:

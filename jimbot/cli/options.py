@@ -47,6 +47,10 @@ OpponentOption = Annotated[
 AgainstOption = Annotated[
     str | None, typer.Option(help="A win rate to be told from this one: 2.35% or 0.0235.", metavar="RATE")
 ]
+PlanOption = Annotated[
+    int | None,
+    typer.Option("--plan", help="Look ahead: so many tries per decision in copies of the game.", metavar="N"),
+]
 NumEnvsOption = Annotated[int, typer.Option(help="Games played at the same time.")]
 BestOption = Annotated[bool, typer.Option("--best", help="Of a run, the best checkpoint instead of the newest.")]
 BusOption = Annotated[

@@ -13,7 +13,7 @@ import typer
 
 from jimbot.cli import terminal
 from jimbot.cli.completion import complete_policy
-from jimbot.cli.options import RUNS, BusOption, OptionOption, RunsDirOption, SeedOption, StochasticOption
+from jimbot.cli.options import RUNS, BusOption, OptionOption, PlanOption, RunsDirOption, SeedOption, StochasticOption
 from jimbot.cli.recording import RECORD_HELP, check_place
 from jimbot.cli.watcher import Pace, Watcher
 from jimbot.errors import UsageError
@@ -67,6 +67,7 @@ def watch(
     speed: Annotated[float, typer.Option(help="Steps per second, on a terminal.")] = 4.0,
     seed: SeedOption = None,
     stochastic: StochasticOption = False,
+    plan: PlanOption = None,
     pause: Annotated[bool, typer.Option("--pause", help="Start paused.")] = False,
     option: OptionOption = None,
     record: Annotated[
@@ -86,6 +87,7 @@ def watch(
     both sides would do.
     """
     from jimbot.cli.choice import game_first, newest_checkpoint
+    from jimbot.planning import planning
     from jimbot.policies.players import find_player
 
     terminal.require_positive(games=games, speed=speed)
@@ -100,7 +102,7 @@ def watch(
 
     def load() -> Player:
         reference = str(newest_checkpoint(runs_dir)) if latest else policy or game or DEFAULT_GAME
-        player = find_player(reference, game, options, runs_dir)
+        player = planning(find_player(reference, game, options, runs_dir), plan)
         check_network(player, hidden_dim, num_layers)
         return player
 

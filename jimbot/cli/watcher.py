@@ -110,6 +110,8 @@ class Watcher:
             self.console.print(f"{len(self.returns)} games, mean return {mean:+.2f}.")
 
     def _game(self, seed: int, keys: Keyboard) -> None:
+        from jimbot.policies.contract import decide
+
         self.episode += 1
         self.turns, self.total, self.last = 0, 0.0, ""
         with closing(start_game(self.choice.entry, seed, self.choice.options, quiet=True)) as game, ExitStack() as end:
@@ -118,7 +120,7 @@ class Watcher:
                 end.callback(lambda: self.console.print(file.write(self.total), soft_wrap=True, markup=False))
             teller = self._teller(game, seed)
             while True:
-                decision = self.choice.policy.act(game.observation, game.legal_mask, not self.stochastic, self.luck)
+                decision = decide(self.choice.policy, game, game.acting, not self.stochastic, self.luck)
                 show = partial(self._show, game, decision, seed)
                 show()
                 self.pace.wait(keys, show)

@@ -4,7 +4,7 @@
 another one only where that is clearly better. `halving` spends the tries, `rollouts` plays them.
 """
 
-from jimbot.planning.planner import Planner, PlanReport
+from jimbot.planning.planner import Planner, PlanReport, planning
 from jimbot.planning.settings import PlanSettings
 
-__all__ = ["PlanReport", "PlanSettings", "Planner"]
+__all__ = ["PlanReport", "PlanSettings", "Planner", "planning"]

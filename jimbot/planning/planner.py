@@ -8,7 +8,7 @@ always planned in the same way, and nothing hidden can be read from the real gam
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from jimbot.planning.halving import Candidates, rounds_of, worlds_of
 from jimbot.planning.rollouts import Rollouts, Tries
 from jimbot.planning.settings import PlanSettings
 from jimbot.policies.contract import Decision, Policy
+from jimbot.policies.players import Player
 from jimbot.runs.manifest import Manifest
 
 
@@ -38,6 +39,16 @@ class PlanReport:
             f"planned {self.planned / self.decisions:.0%} of {self.decisions:,} decisions, changed "
             f"{self.changed / self.planned:.0%} of those; {1000 * self.seconds / self.planned:.0f} ms each"
         )
+
+
+def planning(player: Player, rollouts: int | None) -> Player:
+    """The player, looking ahead with so many tries per decision; None: as it is."""
+    if rollouts is None:
+        return player
+    if player.entry.two_sides is not None:
+        raise UsageError(f"Game '{player.game}' has two players; plans are for games of one.")
+    planner = Planner(player.policy, player.manifest, PlanSettings(rollouts=rollouts))
+    return replace(player, policy=planner, name=f"{player.name} +{rollouts}")
 
 
 class Planner:

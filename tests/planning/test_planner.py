@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from jimbot.cli.main import run
 from jimbot.errors import UsageError
 from jimbot.evaluation.play import play_games
 from jimbot.games import make
 from jimbot.games.probe import COLOURS
 from jimbot.games.seeds import VALIDATION, bank_seeds
-from jimbot.planning import Planner, PlanSettings
+from jimbot.planning import Planner, PlanSettings, planning
 from jimbot.policies import masking
-from jimbot.policies.contract import Decision, decide
+from jimbot.policies.contract import Decision, LooksAhead, decide
+from jimbot.policies.players import find_player
 from jimbot.runs.manifest import Manifest
 
 ROWS = 8
@@ -125,3 +127,21 @@ def test_values_in_an_unknown_unit_are_refused(game):
 def test_settings_that_make_no_plan_are_refused(change: dict[str, float], said: str):
     with pytest.raises(UsageError, match=said):
         PlanSettings(**change)
+
+
+def test_a_player_plans_where_it_is_asked_to():
+    player = find_player("random", "probe")
+    assert planning(player, None) is player
+    planned = planning(player, 16)
+    assert (planned.name, planned.game) == ("random +16", "probe")
+    assert isinstance(planned.policy, LooksAhead)
+    with pytest.raises(UsageError, match="plans are for games of one"):
+        planning(find_player("random", "vgc"), 16)
+
+
+def test_the_command_judges_a_plan(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["evaluate", "random", "--game", "probe", "--games", "4", "--plan", "8"]) == 0
+    told = capsys.readouterr()
+    assert "random +8" in told.out
+    assert "planned" in told.out + told.err
