@@ -15,11 +15,11 @@ import pytest
 
 from jimbot.cli.main import run
 from jimbot.envs import make_env
-from jimbot.errors import UsageError
+from jimbot.errors import TranscriptError, UsageError
 from jimbot.games import contract, game_entry, make
 from jimbot.games.checker import ContractError, check_game
 from jimbot.games.contract import Figure, RareEvent, register_game
-from jimbot.games.recording import begin_recording, read_recording
+from jimbot.games.recording import Recording, begin_recording, read_recording
 from jimbot.games.seeds import bank_of
 from jimbot.training.curriculum import Curriculum
 from jimbot.training.curriculum.game import CurriculumGame
@@ -186,3 +186,12 @@ def test_a_hook_that_does_not_keep_its_word_is_caught(sentence: str, monkeypatch
     monkeypatch.setattr(stairs, "GAME", broken(**BROKEN[sentence]))
     with pytest.raises(ContractError, match=sentence):
         check_game("stairs")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("total_return", float("nan")), ("total_return", float("inf")), ("seed", -1)]
+)
+def test_a_recording_of_no_numbers_is_refused(name: str, value: float) -> None:
+    document = {**json.loads(Recording("probe", 1, 7).to_json()), name: value}
+    with pytest.raises(TranscriptError, match="is damaged"):
+        Recording.from_document(document)

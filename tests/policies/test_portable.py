@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from jimbot.errors import CheckpointError, UsageError
 from jimbot.games import game_entry
@@ -168,3 +168,28 @@ def test_rows_of_another_shape_are_refused() -> None:
         policy.act(observation[:, :-1], legal)
     with pytest.raises(UsageError, match=r"legal_mask \(4, 47\)"):
         policy.act(observation, legal[:, :-1])
+
+
+def test_answers_that_are_no_numbers_are_refused() -> None:
+    loaded = onnx.load_model_from_string(model())
+    for part in loaded.graph.initializer:
+        if part.data_type == TensorProto.FLOAT:
+            part.CopyFrom(numpy_helper.from_array(np.full_like(numpy_helper.to_array(part), np.nan), part.name))
+    spoiled = loaded.SerializeToString()
+    with pytest.raises(CheckpointError, match="not finite numbers"):
+        OnnxPolicy.from_bytes(spoiled, "spoiled").act(*rows(2))
+
+
+def test_answers_of_another_shape_are_refused() -> None:
+    loaded = onnx.load_model_from_string(model())
+    names = {output.name for output in loaded.graph.output}
+    for node in loaded.graph.node:  # the value becomes one number for the whole batch
+        for place, output in enumerate(node.output):
+            if output == "value" and "value" in names:
+                node.output[place] = "each_value"
+    loaded.graph.node.append(helper.make_node("ReduceMean", ["each_value"], ["value"], keepdims=0))
+    for output in loaded.graph.output:
+        if output.name == "value":
+            output.type.tensor_type.ClearField("shape")
+    with pytest.raises(CheckpointError, match=r"Model|Policy"):
+        OnnxPolicy.from_bytes(loaded.SerializeToString(), "squashed").act(*rows(2))

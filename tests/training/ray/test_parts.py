@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -456,3 +457,18 @@ def test_a_learned_row_per_joker_widens_balatronet() -> None:
     assert shapes["table_joker_graph"] == (spec.observation["joker_id"].ids, 12)
     assert shapes["shared_0.weight"][0] == 512 + 2 * 12
     assert "table_joker_graph" not in param_shapes(describe_network(spec, "BalatroNet"))
+
+
+def test_without_an_address_a_cluster_of_our_own_starts_on_loopback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, Any] = {}
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")  # a cluster that is gone
+    monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "1")
+    monkeypatch.setattr(cluster.ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(cluster.ray, "init", lambda **arguments: asked.update(arguments))
+    monkeypatch.setattr(cluster.ray, "cluster_resources", lambda: {"CPU": 2.0})
+    cluster.Cluster(load_settings({"game": "probe", "learner": "ray"}), tmp_path / "spill", print)
+    assert asked["address"] == "local"
+    assert asked["_node_ip_address"] == "127.0.0.1"
+    assert asked["include_dashboard"] is False
