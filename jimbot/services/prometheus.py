@@ -117,15 +117,6 @@ def _buckets(histogram: Histogram) -> tuple[list[tuple[str, float]], float]:
     return found, histogram.total
 
 
-def metrics_text(service: DecisionService, bus: BusFigures | None = None) -> str:
-    """All figures in Prometheus' own words."""
-    from prometheus_client import CollectorRegistry, generate_latest
-
-    registry = CollectorRegistry()
-    registry.register(Collector(service, bus))
-    return generate_latest(registry).decode()
-
-
 def open_metrics(
     service: DecisionService, host: str, port: int, bus: BusFigures | None = None
 ) -> tuple[int, Callable[[], None]]:
