@@ -42,7 +42,7 @@ def test_the_fields_and_defaults_are_those_documented() -> None:
         "algorithm": "PPO", "total_timesteps": 1_000_000, "seed": 42, "n_envs": 8, "use_feature_extractor": True,
         "feature_extractor_type": "balatro", "normalize_obs": True, "normalize_reward": True, "use_curriculum": False,
         "save_dir": "models", "checkpoint_freq": 10_000, "eval_freq": 5_000, "use_wandb": False,
-        "wandb_project": "balatro-rl", "learner": "auto",
+        "wandb_project": "balatro-rl", "learner": "auto", "run_name": None,
         "hyperparams": {
             "learning_rate": 3e-4, "gamma": 0.99, "gae_lambda": 0.95, "entropy_coefficient": 0.01,
             "value_function_coefficient": 0.5, "max_grad_norm": 0.5, "policy_net_arch": [256, 256],
