@@ -3,7 +3,7 @@
     {"game": "hackmatrix", "observation": [0.0, …], "legal_mask": [true, …]}         or
     {"game": "hackmatrix", "state": {"player": [3, 3], …}}                           or
     {"game": "balatro", "snapshot": "state.npz"}                                     or
-    {"game": "balatro", "form": "my-mod/1", "body": "…"}
+    {"game": "balatro", "form": "my-mod/1", "body": "…"}                             (or an object, sent as JSON)
 
 `legal_mask` may also be the numbers of the legal actions. Optional: request_id, policy, game_version, session_id,
 available_actions (numbers or labels), time_limit_ms, deterministic (true), temperature, seed, alternatives, context.
@@ -74,7 +74,9 @@ def _put_state(request: LearningDecisionRequest, values: dict[str, Any], actions
     elif "snapshot" in values:
         state.snapshot = Path(values["snapshot"]).read_bytes()
     else:
-        state.foreign.form, state.foreign.body = values["form"], str(values.get("body", "")).encode()
+        body = values.get("body", "")
+        state.foreign.form = values["form"]
+        state.foreign.body = (body if isinstance(body, str) else json.dumps(body)).encode()
 
 
 def plain_answer(answer: LearningDecisionResponse) -> dict[str, Any]:

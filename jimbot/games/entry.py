@@ -17,6 +17,7 @@ from jimbot.games.hooks import (
     Online,
     PlainStates,
     RareEvent,
+    ReadForeign,
     ReadReplays,
     RecordingForm,
     SeedForm,
@@ -96,3 +97,6 @@ class GameEntry:
     """Reads games of other people, to be learned from."""
     states: PlainStates | None = None
     """Its states as plain values, for programs that ask for a decision."""
+    foreign_states: Mapping[str, ReadForeign] = field(default_factory=dict)
+    """Its states in the words of other programs, by the name of the dialect ("my-mod/1"): requests for a decision may
+    carry them as `foreign`, with that name as `form`."""

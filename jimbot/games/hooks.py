@@ -13,6 +13,7 @@ for its name, so a new game gets whatever it brings along.
 | `Online` | `jimbot play --server` |
 | `PublicReplays` | `jimbot record --replays` |
 | `PlainStates` | `jimbot serve`: requests that carry a state instead of an observation |
+| `ReadForeign` | `jimbot serve`: the same in the words of another program |
 """
 
 from __future__ import annotations
@@ -102,6 +103,10 @@ class PlainStates:
     """(the same values, the game's options) → what its player sees; a UsageError where they are no state."""
     guessed: tuple[str, ...] = ()
     """Observation fields that the values do not tell and reading has to assume."""
+
+
+ReadForeign = Callable[[bytes, Any], Sight]
+"""(a state as another program wrote it, the game's options) → what its player sees; a UsageError where it is none."""
 
 
 # --- games written down ---

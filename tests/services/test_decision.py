@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,14 @@ from google.protobuf.struct_pb2 import Struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jimbot.clients.request_json import read_request
 from jimbot.games.contract import game_entry
 from jimbot.games.hackmatrix import make_state, to_dict
 from jimbot.games.hooks import Sight
 from jimbot.policies.portable import load_policy
 from jimbot.proto.events_pb2 import ForeignState, GameState, LearningDecisionRequest, Observation
 from jimbot.runs.arrays import write_npz
-from jimbot.services.decision import Code, DecisionService, RefusedError, register_state_form
+from jimbot.services.decision import Code, DecisionService, RefusedError, ServedPolicy, register_state_form
 from tests.services.asking import (
     GAME,
     LEGAL,
@@ -102,6 +105,21 @@ def test_a_foreign_state_is_read_by_whoever_registered_it(service: DecisionServi
     assert "Did you mean 'rows/1'" in str(refused(service, asked))
     asked.game_state.foreign.form, asked.game_state.foreign.body = "rows/1", b"not a number"
     assert refused(service, asked).code == Code.INVALID_ARGUMENT
+
+
+def test_a_game_brings_dialects_of_other_programs_along() -> None:
+    def read(body: bytes, options: Any) -> Sight:
+        row = json.loads(body)["row"]
+        return Sight(OBSERVATION[row], LEGAL[row], lambda action: "so be it")
+
+    entry = replace(game_entry(GAME), foreign_states={"json/1": read})
+    service = service_of(ServedPolicy.make(entry, *load_policy(GAME)))
+    asked = read_request(json.dumps({"game": GAME, "form": "json/1", "body": {"row": 7}}), "The question")
+    answer = service.decide(asked)
+    assert answer.selected_action.number == service.decide(request(7)).selected_action.number
+    assert answer.selected_action.words == "so be it"
+    assert "json/1" in service.policies().policies[0].state_forms
+    service.close()
 
 
 def test_available_actions_limit_the_choice(service: DecisionService) -> None:

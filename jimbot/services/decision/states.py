@@ -5,6 +5,8 @@ state in the words of another program, for which somebody registered a reader:
 
     register_state_form("my-mod/1", "balatro", read)      # read(body: bytes, options) → Sight
 
+or which its game brings along (`GameEntry.foreign_states`).
+
 Everything that arrives here is hostile until checked.
 """
 
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from google.protobuf.json_format import MessageToDict
 
 from jimbot.errors import JimbotError, UnknownNameError
 from jimbot.games.contract import GameEntry
-from jimbot.games.hooks import Sight
+from jimbot.games.hooks import ReadForeign, Sight
 from jimbot.games.spec import GameSpec
 from jimbot.proto.events_pb2 import GameState, LearningDecisionRequest, Observation
 from jimbot.runs.arrays import read_npz
@@ -29,8 +31,6 @@ from jimbot.services.decision.refusal import Code, RefusedError, invalid
 OBSERVATION, SNAPSHOT, BY_KEYS, FOREIGN = "observation", "snapshot", "by_keys", "foreign"
 DEEPEST, MOST_VALUES = 32, 20_000  # of a state by keys
 
-ReadForeign = Callable[[bytes, Mapping[str, Any]], Sight]
-"""(body, the policy's game options) → what the player sees."""
 _foreign: dict[str, tuple[str, ReadForeign]] = {}
 
 
@@ -42,7 +42,13 @@ def register_state_form(form: str, game: str, read: ReadForeign) -> None:
 def state_forms(entry: GameEntry) -> list[str]:
     """What requests for a game may carry."""
     by_keys = [BY_KEYS] if entry.states is not None else []
-    return [OBSERVATION, SNAPSHOT, *by_keys, *(form for form, (game, _) in _foreign.items() if game == entry.spec.id)]
+    return [OBSERVATION, SNAPSHOT, *by_keys, *_foreign_forms(entry)]
+
+
+def _foreign_forms(entry: GameEntry) -> dict[str, ReadForeign]:
+    """Dialects of other programs: those the game brings along, and those registered for it, which come first."""
+    registered = {form: read for form, (game, read) in _foreign.items() if game == entry.spec.id}
+    return {**entry.foreign_states, **registered}
 
 
 def is_ready_made(state: GameState) -> bool:
@@ -86,16 +92,16 @@ class StateReader:
         with self._lock:
             if form == SNAPSHOT:
                 return self._restored(state.snapshot)
+            options = self.entry.spec.parse_options(self.options)
             if form == BY_KEYS:
                 if self.entry.states is None:
                     known = ", ".join(state_forms(self.entry))
                     raise invalid(f"Game '{self.entry.spec.id}' has no states by keys; expected one of {known}.")
-                values = plain(MessageToDict(state.by_keys))
-                return self.entry.states.read(values, self.entry.spec.parse_options(self.options))
-            name = state.foreign.form
-            if name not in _foreign or _foreign[name][0] != self.entry.spec.id:
+                return self.entry.states.read(plain(MessageToDict(state.by_keys)), options)
+            name, forms = state.foreign.form, _foreign_forms(self.entry)
+            if name not in forms:
                 raise invalid(str(UnknownNameError("state form", name[:80], state_forms(self.entry))))
-            return _foreign[name][1](state.foreign.body, self.options)
+            return forms[name](state.foreign.body, options)
 
     def _restored(self, snapshot: bytes) -> Sight:
         if self._game is None:
