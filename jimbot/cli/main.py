@@ -15,10 +15,10 @@ from typing import Annotated, Any
 import typer
 
 import jimbot
-from jimbot.cli import terminal
-from jimbot.cli.command import set_up
-from jimbot.cli.options import LogLevelOption
-from jimbot.cli.plugin_words import with_plugins
+from jimbot.cli.shared import terminal
+from jimbot.cli.shared.command import set_up
+from jimbot.cli.shared.options import LogLevelOption
+from jimbot.cli.shared.plugin_words import with_plugins
 from jimbot.errors import JimbotError
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -28,7 +28,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Serve": ("export", "serve", "ask", "bus"),
     "Operate": ("runs", "doctor", "setup", "bench", "soak", "help"),
 }
-"""Modules of jimbot.cli by the panel of `--help` that shows their command, in its order."""
+"""Commands by the panel of `--help` that shows them, in its order; a panel is a room of jimbot.cli."""
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 SUBCOMMANDS = ("runs", "bus")
@@ -69,7 +69,7 @@ def jimbot_command(
 
 for _group, _names in GROUPS.items():
     for _name in _names:
-        importlib.import_module(f"jimbot.cli.{_name}").register(app)
+        importlib.import_module(f"jimbot.cli.{_group.lower()}.{_name}").register(app)
         registered: Any = app.registered_groups[-1] if _name in SUBCOMMANDS else app.registered_commands[-1]
         registered.rich_help_panel = _group
 set_up(app)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jimbot.cli import doctor
+from jimbot.cli.operate import doctor
 
 
 @pytest.fixture(autouse=True)

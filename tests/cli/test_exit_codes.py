@@ -11,7 +11,7 @@ import pytest
 
 from jimbot import errors
 from jimbot.cli import main
-from jimbot.cli.play import Table
+from jimbot.cli.look.play import Table
 from jimbot.runs.directory import RunDirectory
 from tests.conftest import REPOSITORY
 
@@ -113,7 +113,7 @@ def test_ctrl_c_keeps_the_game_that_is_being_recorded(jimbot, home: Path, monkey
         label = self.entry.spec.actions.label(int(self.game.legal_mask[0].argmax()))
         return take(self, label if text != "?" else text)
 
-    monkeypatch.setattr("jimbot.cli.play._Lines", Typing)
+    monkeypatch.setattr("jimbot.cli.look.play._Lines", Typing)
     monkeypatch.setattr(Table, "take", first_legal)
     assert jimbot("play", "probe", "--seed", "5", "--record", "game.json")[0] == main.INTERRUPTED
     assert len(taken) == 2

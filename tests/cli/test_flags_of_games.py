@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jimbot.cli.terminal import game_flags
+from jimbot.cli.shared.terminal import game_flags
 from jimbot.errors import UsageError
 from jimbot.evaluation.seeds import choose_seeds
 from jimbot.games import available_games, game_entry

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jimbot.cli.keymap import Keymap
+from jimbot.cli.look.keymap import Keymap
 from jimbot.games import game_entry, make
 from jimbot.games.spec import ActionBlock, ActionSpec
 

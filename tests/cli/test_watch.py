@@ -18,11 +18,11 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from jimbot.cli import screen
-from jimbot.cli.choice import newest_checkpoint
-from jimbot.cli.keys import Keyboard
-from jimbot.cli.watch import _seeds
-from jimbot.cli.watcher import Pace, Watcher
+from jimbot.cli.look import screen
+from jimbot.cli.look.keys import Keyboard
+from jimbot.cli.look.watch import _seeds
+from jimbot.cli.look.watcher import Pace, Watcher
+from jimbot.cli.shared.choice import newest_checkpoint
 from jimbot.errors import CheckpointError
 from jimbot.games import make
 from jimbot.games.balatro.game import BalatroGame
@@ -299,7 +299,7 @@ def test_a_live_picture_fits_the_terminal_with_actions_value_and_keys(home: Path
         decision = watcher.choice.policy.act(game.observation, game.legal_mask, True, np.random.default_rng(0))
         tall = Text("\n".join(["a very tall board"] * 60))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("jimbot.cli.screen.board", lambda entry, game, row=0: tall)
+            patch.setattr("jimbot.cli.look.screen.board", lambda entry, game, row=0: tall)
             watcher.console.print(watcher.picture(game, decision, 7))
     shown = watcher.console.export_text()
     assert len(shown.splitlines()) < height

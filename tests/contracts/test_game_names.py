@@ -17,14 +17,14 @@ from tests.contracts.test_imports import PACKAGE, modules
 GAMES = [game for game in available_games() if game != "probe"]  # probe is a yardstick for learners, not a game
 MADE_FOR_ONE = {
     "jimbot.moved": "the table of old import paths",
-    "jimbot.cli.seed": "a command about Balatro's seeds, which no other game has",
+    "jimbot.cli.look.seed": "a command about Balatro's seeds, which no other game has",
     "jimbot.policies.balatro_net": "BalatroNet is a network for one game, by its public name",
 }
 ALLOWED = {
-    ("jimbot.cli.bench", "balatro"): "which learners the published figures are of",
-    ("jimbot.cli.bench", "hackmatrix"): "which learners the published figures are of",
-    ("jimbot.cli.soak", "hackmatrix"): "default of an argument",
-    ("jimbot.cli.watch", "hackmatrix"): "default of an argument",
+    ("jimbot.cli.operate.bench", "balatro"): "which learners the published figures are of",
+    ("jimbot.cli.operate.bench", "hackmatrix"): "which learners the published figures are of",
+    ("jimbot.cli.operate.soak", "hackmatrix"): "default of an argument",
+    ("jimbot.cli.look.watch", "hackmatrix"): "default of an argument",
     ("jimbot.policies.networks", "jimbot.policies.balatro_net"): "the table of networks lists BalatroNet",
     ("jimbot.policies.networks", "balatro_net"): "the table of networks lists BalatroNet",
     ("jimbot.training.callbacks", "BalatroCallbacks"): "public name",

@@ -93,7 +93,7 @@ LIBRARIES = (
     ("services/*", {"google", "psutil"}, {"grpc", "nats", "prometheus_client", "opentelemetry"}),
     ("services/grpc*", {"grpc", "grpc_health", "grpc_reflection"}, set()),
     # cli: `jimbot --help` must answer at once
-    ("cli/bus.py", set(), {"google"}),  # messages as JSON
+    ("cli/serve/bus.py", set(), {"google"}),  # messages as JSON
     ("cli/*", {"typer"}, {"packaging", "rich", "yaml", "psutil", "jax", "onnx", "onnxruntime", "matplotlib"}),
 )
 

@@ -12,8 +12,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from jimbot.cli.command import options_of
 from jimbot.cli.main import app
+from jimbot.cli.shared.command import options_of
 from jimbot.games.contract import available_games
 from tests.docs.pages import REPOSITORY
 

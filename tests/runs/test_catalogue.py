@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from jimbot.cli.completion import complete_policy, complete_run
 from jimbot.cli.main import run as jimbot
+from jimbot.cli.shared.completion import complete_policy, complete_run
 from jimbot.errors import CheckpointError, StorageError, UsageError
 from jimbot.runs.catalogue import (
     delete_run,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from jimbot.cli.learn.train import report
 from jimbot.cli.main import run
-from jimbot.cli.train import report
 from jimbot.runs.checkpoint import CheckpointStore, load_checkpoint
 from jimbot.training.run import Outcome
 from tests.conftest import RunJimbot

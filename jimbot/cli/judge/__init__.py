@@ -1,0 +1,1 @@
+"""Commands that say how good a policy, or how true a simulator, is."""

@@ -1,0 +1,1 @@
+"""Commands that teach: train and continue, search settings, record a teacher and clone it."""

@@ -1,0 +1,90 @@
+"""`jimbot tune`: search for good hyper-parameters and write them as a settings file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jimbot.cli.learn.train import tell
+from jimbot.cli.shared import terminal
+from jimbot.cli.shared.flags import SET_HELP
+
+if TYPE_CHECKING:
+    from jimbot.training.search.tune import TuneOutcome
+
+EPILOG = """Examples:
+
+jimbot tune hackmatrix --trials 20 --minutes 60
+
+jimbot tune balatro --parameter lr=1e-5:1e-3 --parameter ent_coef --trial-steps 3000000
+
+jimbot train hackmatrix --config runs/hackmatrix-jax-ppo-tune/best.yaml   (afterwards)
+
+The same command continues a search that was stopped; --fresh starts over."""
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=EPILOG)(tune)
+
+
+def tune(
+    game: Annotated[str, typer.Argument(help="Game to learn (see: jimbot doctor).")],
+    trials: Annotated[int, typer.Option(help="Settings to try in all.")] = 20,
+    trial_steps: Annotated[int, typer.Option(help="Steps of a trial that is not given up.")] = 1_000_000,
+    minutes: Annotated[float | None, typer.Option(help="Stop this call after so many minutes.")] = None,
+    parameter: Annotated[
+        list[str], typer.Option(help="name or name=low:high; a hyper-parameter to try. Default: a table.")
+    ] = [],  # noqa: B006 - Typer reads it, nobody changes it
+    games: Annotated[int, typer.Option(help="Validation games that judge each turn of a trial.")] = 100,
+    learner: Annotated[str | None, typer.Option(help="auto, or a learner by name.")] = None,
+    algorithm: Annotated[str | None, typer.Option(help="Algorithm.")] = None,
+    config: Annotated[Path | None, typer.Option(help="YAML file with the settings that are not searched.")] = None,
+    assignments: Annotated[list[str], typer.Option("--set", help=SET_HELP)] = [],  # noqa: B006
+    options: Annotated[list[str], typer.Option("--option", help="name=value; an option of the game.")] = [],  # noqa: B006
+    run_name: Annotated[str | None, typer.Option("--run", help="Name of the search.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over; the old search is kept aside.")] = False,
+    runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Search for good hyper-parameters: Optuna proposes, hopeless trials are given up early."""
+    from jimbot.training.search.tune import parse_parameters
+    from jimbot.training.search.tune import tune as search
+    from jimbot.training.settings.layers import resolve
+    from jimbot.training.settings.record import parse_assignments, read_yaml
+
+    terminal.require_positive(trials=trials, trial_steps=trial_steps, minutes=minutes, games=games)
+    given: dict[str, Any] = {"game": game}
+    if options:
+        given["game_options"] = terminal.pairs(options)
+    chosen = {"learner": learner, "algorithm": algorithm, "minutes": minutes, "run_name": run_name}
+    given |= {name: value for name, value in chosen.items() if value is not None}
+    resolved = resolve(read_yaml(config) if config else {}, parse_assignments(assignments), given)
+    if not as_json:
+        tell(resolved)
+    parameters = parse_parameters(parameter)
+    report(search(resolved.settings, trials, trial_steps, parameters, games, runs_dir, fresh, as_json), game, as_json)
+
+
+def report(outcome: TuneOutcome, game: str, as_json: bool) -> None:
+    """The trials, best first, and what to type next."""
+    from dataclasses import asdict
+
+    if as_json:
+        listed = [asdict(trial) for trial in outcome.trials]
+        terminal.print_json({**outcome._asdict(), "trials": listed, "best": asdict(outcome.best)})
+        return
+    from rich.table import Table
+
+    names = list(outcome.best.values)
+    table = Table("trial", "turns", "score", *names, title=f"Search {outcome.run}", title_justify="left")
+    for trial in sorted(outcome.trials, key=lambda trial: (trial.turns, trial.score or 0.0), reverse=True):
+        score = "–" if trial.score is None else f"{trial.score:.2f}"
+        style = "bold green" if trial.number == outcome.best.number else ""
+        values = [f"{trial.values[name]:.4g}" for name in names]
+        table.add_row(str(trial.number), str(trial.turns), score, *values, style=style)
+    console = terminal.console()
+    console.print(table)
+    console.print("\nWhat to type next:")
+    console.print(f"  [cyan]jimbot train {game} --config {outcome.config}[/]  [dim]train with the best settings[/]")

@@ -1,0 +1,1 @@
+"""Commands that show games to people, and the screen and keys they share."""

@@ -1,0 +1,234 @@
+"""`jimbot play`: a person plays a game in the terminal, by keys or (piped) by lines; or a policy plays on a server."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jimbot.cli.look import screen
+from jimbot.cli.look.keymap import KeySitting
+from jimbot.cli.look.keys import Keyboard
+from jimbot.cli.look.recording import RECORD_HELP, GameFile, check_place
+from jimbot.cli.shared import terminal
+from jimbot.cli.shared.completion import complete_game
+from jimbot.cli.shared.options import RUNS, OptionOption, RunsDirOption, SeedOption, StochasticOption
+from jimbot.cli.shared.start import start_game
+from jimbot.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from jimbot.games import BatchGame
+    from jimbot.games.contract import GameEntry
+    from jimbot.games.hooks import Sitting
+
+EPILOG = """Examples:
+
+jimbot play hackmatrix
+
+jimbot play hackmatrix --seed 42 --profile reference
+
+jimbot play balatro --seed 7LB2WVPK --deck blue --stake gold
+
+jimbot play balatro --record game.json   (then: jimbot replay game.json)
+
+printf 'up\\nup\\nq\\n' | jimbot play hackmatrix   (lines instead of keys)
+
+jimbot play vgc --policy my-run --server ws://127.0.0.1:8000/showdown/websocket --challenge NAME   (the policy plays)"""
+QUIT, HELP = ("q", "quit", "end"), ("?", "h", "help")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=EPILOG)(play)
+
+
+def play(
+    game: Annotated[str, typer.Argument(help="The game, for instance hackmatrix.", autocompletion=complete_game)],
+    seed: SeedOption = None,
+    option: OptionOption = None,
+    record: Annotated[Path | None, typer.Option(help=RECORD_HELP)] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            help="A policy plays on this server: VGC on a Showdown server, ws://127.0.0.1:8000/showdown/websocket."
+        ),
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="On a server: who plays; a run, checkpoint, file or scripted player.")
+    ] = None,
+    challenge: Annotated[
+        str | None,
+        typer.Option(
+            help="On a server: whom to challenge; without it challenges are accepted. Elsewhere: which challenge of "
+            "the game to play."
+        ),
+    ] = None,
+    name: Annotated[str, typer.Option(help="On a server: our name.")] = "JimBot",
+    team: Annotated[
+        Path | None, typer.Option(help="On a server: a file of teams; without it held-out teams of the default format.")
+    ] = None,
+    games: Annotated[int, typer.Option(help="On a server: how many games.")] = 1,
+    patience: Annotated[float, typer.Option(help="On a server: seconds of silence before we give up.")] = 300.0,
+    stochastic: StochasticOption = False,
+    runs_dir: RunsDirOption = RUNS,
+) -> None:
+    """Play a game yourself, or let a policy play on a server.
+
+    What can be typed is shown with the board: keys, or moves in words. ? tells what the game is about, q leaves.
+    """
+    from jimbot.games import game_entry
+
+    entry, options = game_entry(game), terminal.pairs(option or [])
+    if challenge is not None and server is None and policy is None and entry.spec.has_option("challenge"):
+        options["challenge"], challenge = challenge, None
+    if server is not None or challenge is not None or policy is not None:
+        from jimbot.cli.look.play_server import play_on_server
+        from jimbot.games.hooks import Visit
+
+        terminal.require_positive(games=games, patience=patience)
+        visit = Visit(server or "", challenge, name, team, games, patience)
+        play_on_server(game, policy or game, visit, options, stochastic, runs_dir)
+        return
+    check_place(record)
+    number = terminal.seed_of(entry, seed)
+    chosen = secrets.randbelow(2**32) if number is None else number
+    with closing(start_game(entry, chosen, options)) as batch:
+        interactive = sys.stdin.isatty() and sys.stdout.isatty()
+        file = None if record is None else GameFile(record, batch, chosen, options)
+        Table(entry, batch, options, interactive, file).play()
+
+
+class Table:
+    """One sitting: shows the game, takes a move, until the game is over or the player leaves."""
+
+    def __init__(
+        self, entry: GameEntry, game: BatchGame, options: Mapping[str, Any], interactive: bool, file: GameFile | None
+    ) -> None:
+        from jimbot.games.seed_names import seed_name
+
+        self.entry, self.game, self.interactive, self.file = entry, game, interactive, file
+        self.sitting: Sitting = entry.sitting(game) if entry.sitting is not None else KeySitting(game, interactive)
+        self.by_keys = isinstance(self.sitting, KeySitting) and self.sitting.single
+        self.console: Console = terminal.console()
+        self.seed = seed_name(entry, int(game.seeds[0]))
+        self.again = f"jimbot play {entry.spec.id} --seed {self.seed}{terminal.game_flags(options)}"
+        self.turns, self.total = 0, 0.0
+        typing = "Type the key of an action." if entry.sitting is None else "Type a move, then Enter."
+        self.message: RenderableType = "\n".join([*self.sitting.told(False), f"{typing} ? shows help, q leaves."])
+
+    def play(self) -> None:
+        ended = False
+        try:
+            with Keyboard() if self.by_keys else _Lines(self.interactive) as keys:
+                self.show()
+                while not ended:
+                    text = keys.read()
+                    if text is None or text.strip().lower() in QUIT:
+                        break
+                    turns, ended = self.turns, self.take(text)
+                    if self.by_keys or (self.turns > turns and not ended):
+                        self.show()
+                    elif not ended:
+                        self.console.print(self.message)
+        finally:  # Ctrl+C, or a game that fails: what was played is kept
+            self.end(ended)
+
+    def take(self, text: str) -> bool:
+        """Plays what was typed, or says what is wrong with it; True when the game is over."""
+        if text.strip().lower() in HELP:
+            self.message = self.help()
+            return False
+        try:
+            actions = self.sitting.actions(text)
+        except UsageError as problem:
+            self.message = str(problem)
+            return False
+        refused = [action for action in actions[:1] if not self.game.legal_mask[0, action]]
+        if refused:  # the rules would allow it, the table of actions does not: enough cards were moved for now
+            self.message = f"'{text.strip()}' is not possible now. Choose one of the moves shown."
+            return False
+        return self._play(actions)
+
+    def _play(self, actions: list[int]) -> bool:
+        import numpy as np
+        from rich.text import Text
+
+        words, terms, ended = "", np.zeros(len(self.entry.spec.reward_terms)), False
+        for action in actions:
+            words = self.game.describe_action(0, action)
+            if self.file is not None:
+                self.file.note(action)
+            self.game.step(np.array([action]))
+            self.total += float(self.game.reward[0])
+            terms += self.game.reward_terms[0]
+            ended = bool(self.game.terminated[0] or self.game.truncated[0])
+            if ended:
+                break
+        self.turns += 1
+        told = self.sitting.told(ended)
+        got = Text.assemble(f"{words}: ", screen.rewards(self.entry.spec, terms))
+        self.message = Text("\n".join(told)) if told else got
+        return ended
+
+    def show(self) -> None:
+        """The game and what can be typed. By keys it is one steady picture; by lines what happened stands above it, and
+        the terminal keeps what scrolls away."""
+        from rich.console import Group
+        from rich.text import Text
+
+        standing = Text(f"{self.entry.spec.id}  seed {self.seed}  turn {self.turns}  return {self.total:+.2f}", "bold")
+        choices, board = self.sitting.choices(), screen.board(self.entry, self.game)
+        if self.interactive:
+            shown = Group(standing, choices, self.message if self.by_keys else "")
+            rows = self.console.height - 2 - screen.height(self.console, shown)
+            board = screen.fitting(self.console, self.entry, self.game, rows)
+        if self.by_keys:
+            self.console.clear()
+            self.console.print(Group(standing, board, choices, self.message))
+        else:
+            self.console.print(Group(self.message, standing, board, choices))
+
+    def help(self) -> str:
+        """What the game is about and how it is played here."""
+        about = f"{self.entry.about}\n\n" if self.entry.about else ""
+        return f"{about}{self.sitting.how} ? shows this again, q leaves."
+
+    def end(self, ended: bool) -> None:
+        if ended:
+            stats = self.game.final_stats[0]
+            cut = bool(self.game.truncated[0])
+            self.console.print(self.message)
+            result = screen.outcome(self.entry.spec, stats, self.total, self.turns, cut)
+            self.console.print(f"The game is {result}.", soft_wrap=True)
+        else:
+            self.console.print(f"Left after {self.turns} turns with a return of {self.total:+.2f}.")
+        if self.file is not None:
+            self.console.print(self.file.write(self.total), style="dim", soft_wrap=True, markup=False)
+        self.console.print(f"Play it again: {self.again}", style="dim", soft_wrap=True, markup=False)
+
+
+class _Lines:
+    """Line by line, for pipes and for games with more actions than keys."""
+
+    def __init__(self, prompt: bool) -> None:
+        self.prompt = prompt
+
+    def __enter__(self) -> _Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def read(self) -> str | None:
+        if self.prompt:
+            sys.stdout.write("> ")
+            sys.stdout.flush()
+        while (line := sys.stdin.readline()) and not line.strip():
+            pass
+        return line or None

@@ -1,0 +1,217 @@
+"""`jimbot seed`: what a Balatro seed holds, without playing it, and which seeds hold what you want."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jimbot.cli.shared import terminal
+from jimbot.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from jimbot.games.balatro.seeds.finding import Ante, Item, SeedPreview
+
+NOT_FOUND, INTERRUPTED = 1, 130
+EPILOG = """Examples:
+
+jimbot seed 4WAX5M4D
+
+jimbot seed 4WAX5M4D --antes 2 --deck ghost --stake gold --json
+
+jimbot seed --find 'voucher:v_telescope@1 and joker:j_blueprint@<=2' --limit 10
+
+jimbot seed --find 'joker:any+negative@1 and not boss:"The Needle"@<=3' --start 7LB2WVPK
+
+Conditions: boss, voucher, tag, joker, tarot, planet, spectral, card or pack, a colon, a key or a name, for jokers an
+edition (+foil +holo +polychrome +negative), and antes (@3 @<=3 @>=5 @2-4); and, or, not and brackets combine them."""
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=EPILOG)(seed)
+
+
+def seed(
+    seed: Annotated[str | None, typer.Argument(help="A seed: 1 to 8 characters out of 1-9 and A-Z.")] = None,
+    antes: Annotated[int, typer.Option(help="Antes to look at, 1 to 16.")] = 8,
+    deck: Annotated[str, typer.Option(help="Deck, by key or name.")] = "Red Deck",
+    stake: Annotated[str, typer.Option(help="Stake, by key, name or level 1 to 8.")] = "White Stake",
+    cards: Annotated[
+        int | None, typer.Option(help="Shop cards per ante: 12 shown, 4 searched (two shops without a reroll).")
+    ] = None,
+    packs: Annotated[
+        int | None, typer.Option(help="Packs per ante: 4 in the first and 6 later shown, 4 searched.")
+    ] = None,
+    find: Annotated[str | None, typer.Option(metavar="QUESTION", help="Search for seeds instead; see below.")] = None,
+    limit: Annotated[int, typer.Option(help="Seeds to find.")] = 10,
+    start: Annotated[str | None, typer.Option(help="Search from this seed on.")] = None,
+    max_seeds: Annotated[int | None, typer.Option(help="Give up after looking at this many seeds.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Show what a Balatro seed holds, or find seeds.
+
+    Bosses, vouchers, tags, shop cards and opened packs of every ante as seed analysers show them: no shown card blocks
+    another, no voucher is bought.
+    """
+    terminal.require_positive(limit=limit, max_seeds=max_seeds)
+    if (seed is None) == (find is None):
+        what = "Neither a seed nor --find is given" if seed is None else "Both a seed and --find are given"
+        raise UsageError(f"{what}; expected one of them, such as: jimbot seed 4WAX5M4D")
+    from jimbot.games.balatro.rules.chance.streams import SEED_COUNT, seed_number
+    from jimbot.games.balatro.view.names import find_deck, find_stake
+
+    chosen: dict[str, Any] = {"antes": antes, "deck": find_deck(deck), "stake": find_stake(stake)}
+    if seed is not None:
+        if start is not None or max_seeds is not None:
+            raise UsageError("--start and --max-seeds belong to --find; leave them out to look at one seed.")
+        _show_seed(seed, chosen, 12 if cards is None else cards, packs, as_json)
+        return
+    first = seed_number(start) if start is not None else 0
+    chosen |= {"shop_cards": 4 if cards is None else cards, "packs": 4 if packs is None else packs}
+    chosen |= {"limit": limit, "start": first, "max_seeds": max_seeds or SEED_COUNT, "threads": os.cpu_count() or 1}
+    code = _search(str(find), chosen, as_json)
+    if code:
+        raise typer.Exit(code)
+
+
+# --- one seed ---
+
+
+def _show_seed(seed: str, chosen: dict[str, Any], cards: int, packs: int | None, as_json: bool) -> None:
+    from jimbot.games.balatro.seeds.finding import preview
+
+    first, later = (4, 6) if packs is None else (packs, packs)
+    with _status("Looking…", as_json):
+        view = preview(seed, shop_cards=cards, first_packs=first, later_packs=later, **chosen)
+    if as_json:
+        terminal.print_json(_as_dict(view))
+    else:
+        terminal.console().print(_page(view))
+
+
+def _as_dict(view: SeedPreview) -> dict[str, Any]:
+    """The names of the recordings: keys, and only what is set."""
+    antes = [
+        {
+            "ante": ante.ante,
+            "boss": ante.boss,
+            "voucher": ante.voucher,
+            "tags": list(ante.tags),
+            "queue": [item.as_dict() for item in ante.shop],
+            "packs": [{"pack": pack.key, "cards": [card.as_dict() for card in pack.cards]} for pack in ante.packs],
+        }
+        for ante in view.antes
+    ]
+    return {"seed": view.seed, "deck": view.deck, "stake": view.stake, "legendary": view.legendary, "antes": antes}
+
+
+def _page(view: SeedPreview) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    from jimbot.games.balatro.rules.content import DECKS, JOKERS, STAKES
+    from jimbot.games.balatro.view.things import RARITY_STYLES
+
+    head = Text.assemble(
+        (view.seed, "bold reverse"),
+        f"  {DECKS.row(view.deck)['name']}, {STAKES.row(view.stake)['name']}",
+        ("    the first Soul brings ", "dim"),
+        (JOKERS.row(view.legendary)["name"], RARITY_STYLES[-1]),
+    )
+    return Group(head, *(_ante(ante) for ante in view.antes))
+
+
+def _ante(ante: Ante) -> RenderableType:
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
+    from jimbot.games.balatro.rules.content import BLINDS, PACKS, TAGS, VOUCHERS
+    from jimbot.games.balatro.view.things import BOSS_STYLE, TAG_STYLE, VOUCHER_STYLE, Flow, item_text, pack_text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    boss = BLINDS.row(ante.boss)
+    grid.add_row("boss", Text.assemble((boss["name"], BOSS_STYLE), (f"  {boss['effect']}", "dim")))
+    voucher = VOUCHERS.row(ante.voucher)
+    grid.add_row("voucher", Text.assemble((voucher["name"], VOUCHER_STYLE), (f"  {voucher['effect']}", "dim")))
+    small, big = (TAGS.row(tag)["name"] for tag in ante.tags)
+    grid.add_row(
+        "tags",
+        Text.assemble((small, TAG_STYLE), (" skips the Small Blind, ", "dim"), (big, TAG_STYLE), (" the Big", "dim")),
+    )
+    if ante.shop:
+        grid.add_row("shop", _queue(ante.shop))
+    inside = Table.grid(padding=(0, 2))
+    inside.add_column(min_width=28)  # the longest name, so that the packs of all antes line up
+    inside.add_column()
+    for pack in ante.packs:
+        row = PACKS.row(pack.key)
+        size = f"{row['picks']} of {row['cards']}"
+        shown = Text.assemble(pack_text(pack.key), (f"  {size}", "dim"))
+        inside.add_row(shown, Flow(item_text(card) for card in pack.cards))
+    if ante.packs:
+        grid.add_row("packs", inside)
+    return Panel(grid, title=f"[bold]Ante {ante.ante}[/]", title_align="left", border_style="dim")
+
+
+def _queue(items: tuple[Item, ...]) -> RenderableType:
+    """Shop cards in the order they come, two per display."""
+    from rich.text import Text
+
+    from jimbot.games.balatro.view.things import Flow, item_text
+
+    pairs = [items[first : first + 2] for first in range(0, len(items), 2)]
+    dot = Text.assemble((" · ", "dim"))
+    return Flow((dot.join(map(item_text, pair)) for pair in pairs), "  │  ")
+
+
+# --- searching ---
+
+
+def _search(question: str, chosen: dict[str, Any], as_json: bool) -> int:
+    """Prints seeds as they are found; Ctrl+C ends the search with what there is."""
+    from jimbot.games.balatro.seeds.finding import search
+    from jimbot.training.session.interrupts import stop_requests
+
+    found: list[str] = []
+    looked, interrupted, began = 0, False, time.monotonic()
+    batches = search(question, **chosen)
+    status = _status("Searching…", as_json)
+    try:
+        # Asked for between two batches: an exception in the middle of compiled code can get lost.
+        with stop_requests(lambda: None) as request, status:
+            for looked, seeds in batches:
+                found += seeds
+                if seeds and not as_json:
+                    status.stop()
+                    sys.stdout.write("".join(f"{text}\n" for text in seeds))
+                    sys.stdout.flush()
+                    status.start()
+                pace = looked / max(1e-9, time.monotonic() - began)
+                status.update(f"{looked:,} seeds looked at, {pace:,.0f} a second, {len(found)} found (Ctrl+C ends)")
+                if request.reason:
+                    interrupted = True
+                    break
+    except KeyboardInterrupt:
+        interrupted = True
+    if as_json:
+        terminal.print_json({"question": question, "found": found, "looked_at": looked, "interrupted": interrupted})
+    elif not found or interrupted:
+        ended = "Interrupted" if interrupted else "Nothing found" if not found else "Done"
+        terminal.note(f"{ended} after {looked:,} seeds with {len(found)} found.")
+    if found:
+        return 0
+    return INTERRUPTED if interrupted else NOT_FOUND
+
+
+def _status(words: str, quiet: bool) -> Any:
+    from rich.console import Console
+
+    return Console(stderr=True, quiet=quiet or not sys.stderr.isatty()).status(words)

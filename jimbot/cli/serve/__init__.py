@@ -1,0 +1,1 @@
+"""Commands that hand policies to other programs."""

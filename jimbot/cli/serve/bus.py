@@ -1,0 +1,198 @@
+"""`jimbot bus`: look at the event bus, put an event on it, read its log again."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jimbot.cli.shared import terminal
+from jimbot.cli.shared.options import JsonOption
+from jimbot.errors import UsageError
+
+if TYPE_CHECKING:
+    from jimbot.proto.events_pb2 import Event
+
+EPILOG = """Examples:
+
+jimbot bus tail   (everything that is published from now on)
+
+jimbot bus tail game.* --bus nats://127.0.0.1:4222 --json
+
+jimbot bus publish knowledge.update '{"game": "balatro", "kind": "synergy", "subjects": ["Blueprint", "Brainstorm"]}'
+
+jimbot bus replay game.result --since 10m
+
+jimbot bus replay game.* --from 1 --to nats://127.0.0.1:4222   (copies them there)
+
+jimbot bus stats
+
+train, evaluate, watch and serve publish with --bus. Here, without it: JIMBOT_BUS, else embedded (runs/bus.sqlite)."""
+
+BusAddressOption = Annotated[
+    str | None, typer.Option("--bus", metavar="ADDRESS", help="embedded, embedded:FILE or nats://HOST:PORT.")
+]
+TopicsArgument = Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]…", help="game.result, game.*, …; all.")]
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def register(app: typer.Typer) -> None:
+    bus_app = typer.Typer(
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="Look at the event bus, put an event on it, read its log again.",
+        epilog=EPILOG,
+    )
+    for command in (tail, publish, replay, stats):
+        bus_app.command()(command)
+    app.add_typer(bus_app, name="bus")
+
+
+def tail(
+    topics: TopicsArgument = None,
+    bus: BusAddressOption = None,
+    count: Annotated[int | None, typer.Option(help="Stop after so many events.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show events as they are published, until Ctrl+C."""
+    from jimbot.clients import EventBusClient
+
+    terminal.require_positive(count=count)
+
+    async def work() -> None:
+        left, done = count, asyncio.Event()
+
+        async def show(event: Event) -> None:
+            nonlocal left
+            if left is None or left > 0:
+                _print(event, as_json)
+            left = None if left is None else left - 1
+            if left is not None and left <= 0:
+                done.set()
+
+        async with EventBusClient(bus) as client:
+            await client.subscribe(topics or ["*"], show)
+            terminal.note(f"Listening on {client.address}.")
+            await done.wait()
+
+    asyncio.run(work())
+
+
+def publish(
+    topic: Annotated[str, typer.Argument(help="A topic, like knowledge.update; a wrong one is answered with all.")],
+    message: Annotated[str, typer.Argument(help="The topic's message as JSON; - reads it from standard input.")],
+    bus: BusAddressOption = None,
+    order_key: Annotated[str, typer.Option(help="Events of one key (a game) keep their order.")] = "",
+    event_id: Annotated[str, typer.Option(help="Published once, however often it is tried.")] = "",
+    wait: Annotated[float | None, typer.Option(help="Of a question: wait so many seconds for the answer.")] = None,
+) -> None:
+    """Publish one event, and say its place in the log once it is safe."""
+    from google.protobuf.json_format import ParseDict, ParseError
+
+    from jimbot.clients import EventBusClient
+    from jimbot.errors import UnreadableError
+    from jimbot.proto.events_pb2 import Event
+    from jimbot.proto.topics import message_class
+    from jimbot.reading.plain import json_value
+
+    carried = message_class(topic)()
+    text = sys.stdin.read() if message == "-" else message
+    try:
+        ParseDict(json_value(text.encode()), carried)
+    except (ParseError, UnreadableError, AttributeError) as problem:
+        raise UsageError(f"This is no {carried.DESCRIPTOR.name}, which '{topic}' carries: {problem}.") from problem
+    event = Event(topic=topic, order_key=order_key, event_id=event_id)
+    event.payload.Pack(carried)
+
+    async def work() -> None:
+        async with EventBusClient(bus) as client:
+            if wait is None:
+                terminal.print_json({"event_id": event.event_id, "sequence": await client.publish(event)})
+            else:
+                _print(await client.publish_and_wait(event, wait), True)
+
+    asyncio.run(work())
+
+
+def replay(
+    topics: TopicsArgument = None,
+    bus: BusAddressOption = None,
+    first: Annotated[int, typer.Option("--from", help="The first sequence number.")] = 0,
+    since: Annotated[str | None, typer.Option(help="Only the last 30s, 10m, 2h or 7d.")] = None,
+    to: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Publish them on this bus instead.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read the log again: from a place, or from a time on, to its end."""
+    from jimbot.clients import EventBusClient
+
+    start = first if since is None else time.time() - _seconds(since)
+
+    async def work() -> None:
+        copied = 0
+        async with EventBusClient(bus) as client:
+            other = EventBusClient(to) if to is not None else None
+            async for event in client.replay(topics or ["*"], start):
+                if other is None:
+                    _print(event, as_json)
+                else:
+                    event.sequence = event.attempt = 0
+                    await other.publish(event)
+                    copied += 1
+            if other is not None:
+                await other.close()
+                terminal.note(f"{copied:,} events copied to {to}; those it had already changed nothing.")
+
+    asyncio.run(work())
+
+
+def stats(bus: BusAddressOption = None, as_json: JsonOption = False) -> None:
+    """What the log holds, and how far its durable readers are."""
+    from jimbot.clients import EventBusClient
+
+    async def work() -> dict[str, Any]:
+        async with EventBusClient(bus) as client:
+            return await client.stats()
+
+    found = asyncio.run(work())
+    if as_json:
+        terminal.print_json(found)
+        return
+    from rich.table import Table
+
+    console = terminal.console()
+    console.print(f"{found['bus']}: {found['events']:,} events, {found['bytes'] / 1e6:.1f} MB, last {found['end']:,}.")
+    for title, key, columns in (("topic", "topics", ("events",)), ("reader", "readers", ("position", "lag", "live"))):
+        if found[key]:
+            table = Table(title, *columns)
+            for name, about in found[key].items():
+                table.add_row(name, *(str(about[column]) for column in columns))
+            console.print(table)
+
+
+def _print(event: Event, as_json: bool) -> None:
+    from google.protobuf.json_format import MessageToDict
+
+    from jimbot.clients.event_bus import unpacked
+
+    body = MessageToDict(unpacked(event), preserving_proto_field_name=True)
+    if as_json:
+        import json
+
+        about = {name: getattr(event, name) for name in ("topic", "event_id", "sequence", "source", "correlation_id")}
+        about["time"] = event.timestamp_ns / 1e9
+        typer.echo(json.dumps({**about, "message": body}))
+        return
+    text = " ".join(f"{name}={value}" for name, value in body.items())
+    clock = time.strftime("%H:%M:%S", time.localtime(event.timestamp_ns / 1e9))
+    typer.echo(f"{clock} {event.sequence or '-':>8} {event.topic}  {text[:300]}")
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text[:-1]) * UNITS[text[-1:]]
+    except (ValueError, KeyError):
+        raise UsageError(f"--since is '{text}'; expected a number with s, m, h or d, like 10m.") from None

@@ -1,0 +1,1 @@
+"""What the commands share: options described once, help, completion, sentences and exit codes for people."""
