@@ -50,8 +50,9 @@ except ImportError:  # another Numba: its inner classes moved
 
 _numba_settings: Any = numba.config  # its members are made at run time
 PACKAGE = Path(__file__).resolve().parents[1]
-PLAIN = ("view", "verify", "entry", "transcript", "benchmarks")
-"""Modules and folders no compiled module imports from: words and pictures, which may change without a new compile."""
+PLAIN = ("view", "verify", "live", "entry", "transcript", "benchmarks")
+"""Modules and folders no compiled module imports from: words, pictures and protocols, which may change without a new
+compile."""
 APART = "heuristic"
 """A folder of kernels that the rules do not call."""
 _UNUSED_AFTER_SECONDS = 30 * 24 * 3600
