@@ -20,8 +20,8 @@ from google.protobuf.json_format import MessageToDict
 
 from jimbot.runs.files import make_directory, storing
 from jimbot.services.decision.choosing import luck
+from jimbot.services.decision.question import Told
 from jimbot.services.decision.refusal import Code
-from jimbot.services.decision.service import Told
 
 WAITING = 10_000  # lines
 

@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from jimbot.errors import MissingExtraError
-from jimbot.services.decision.service import Told
+from jimbot.services.decision.question import Told
 
 
 class Tracing:

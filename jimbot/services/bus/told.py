@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from jimbot.proto.events_pb2 import LearningDecisionResponse
 from jimbot.runs.sinks.publishing import Publisher
+from jimbot.services.decision.question import Told
 from jimbot.services.decision.refusal import refusal_message
-from jimbot.services.decision.service import Told
 
 
 class DecisionTeller:

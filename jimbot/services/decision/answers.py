@@ -8,6 +8,12 @@ import numpy as np
 
 from jimbot.games.spec import GameSpec
 from jimbot.proto.events_pb2 import Action, Alternative, LearningDecisionResponse, PolicyIdentity
+from jimbot.services.decision.choosing import choose
+from jimbot.services.decision.fallback import Given
+from jimbot.services.decision.lane import Item
+from jimbot.services.decision.question import Question
+from jimbot.services.decision.refusal import RefusedError
+from jimbot.services.decision.served import ServedPolicy
 
 Words = Callable[[int], str | None] | None
 
@@ -43,6 +49,39 @@ def fill(
         if other != action and len(answer.alternatives) < alternatives:
             message = action_message(spec, other, words)
             answer.alternatives.append(Alternative(action=message, probability=float(probabilities[other])))
+
+
+def computed(question: Question, served: ServedPolicy, item: Item) -> LearningDecisionResponse:
+    """What a policy answered."""
+    assert item.decision is not None
+    request = question.request
+    probabilities = item.decision.probabilities[0]
+    chosen = int(item.decision.actions[0])
+    if question.choosing.sample:
+        chosen = choose(probabilities, question.choosing, request.request_id)
+    answer = LearningDecisionResponse(request_id=request.request_id, policy=served.identity)
+    value, words = item.decision.values[0], question.sight.words
+    fill(answer, served.spec, chosen, probabilities, value, question.alternatives, words)
+    answer.strategy_name = strategy_name(answer.policy)
+    answer.timing.queue_ms, answer.timing.inference_ms = item.queue_ms, item.inference_ms
+    answer.timing.batch_size = item.batch_rows
+    return answer
+
+
+def stepped_in(
+    question: Question, served: ServedPolicy, given: Given, refusal: RefusedError
+) -> LearningDecisionResponse:
+    """What was found in place of the answer that was refused."""
+    decision = given.decision
+    answer = LearningDecisionResponse(
+        request_id=question.request.request_id, policy=served.identity, fallback=given.reason
+    )
+    action = int(decision.actions[0])
+    words = question.sight.words
+    fill(answer, served.spec, action, decision.probabilities[0], decision.values[0], question.alternatives, words)
+    answer.fallback_reason = f"{given.who}: {refusal}"
+    answer.strategy_name = f"fallback {given.who}"
+    return answer
 
 
 def strategy_name(identity: PolicyIdentity) -> str:

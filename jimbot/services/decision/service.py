@@ -12,175 +12,45 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
 
-import numpy as np
-
-import jimbot
-from jimbot.errors import UnknownNameError, UsageError
-from jimbot.games.hooks import Sight
 from jimbot.proto import decisions_pb2 as wire
 from jimbot.proto import events_pb2 as messages
-from jimbot.runs.resources import ResourceCoordinator, default_coordinator
-from jimbot.services.decision.answers import fill, strategy_name
-from jimbot.services.decision.choosing import Choosing, choose, read_choosing
-from jimbot.services.decision.fallback import Fallbacks, Given
-from jimbot.services.decision.figures import Figures
+from jimbot.runs.resources import ResourceCoordinator
+from jimbot.services.decision.answers import computed, stepped_in
+from jimbot.services.decision.choosing import choose, read_choosing
+from jimbot.services.decision.fallback import Fallbacks
 from jimbot.services.decision.lane import Item, Lane
+from jimbot.services.decision.places import Places
+from jimbot.services.decision.question import Answer, Question, Request, Told, joined, joined_async, session_of
 from jimbot.services.decision.recent import RecentAnswers, RequestIds
 from jimbot.services.decision.refusal import Code, RefusedError, invalid
-from jimbot.services.decision.rollout import Canary, CanaryRule
 from jimbot.services.decision.rows import LONGEST_ID, RowDecisions
-from jimbot.services.decision.served import ServedPolicy, check
+from jimbot.services.decision.served import ServedPolicy
 from jimbot.services.decision.settings import ServiceSettings
-from jimbot.services.decision.states import (
-    StateReader,
-    check_version,
-    is_ready_made,
-    limited,
-    state_forms,
-)
+from jimbot.services.decision.states import check_version, is_ready_made, limited
 
-Request = messages.LearningDecisionRequest
-Answer = messages.LearningDecisionResponse
 _MARGIN_MS = 5.0  # left of a deadline for the way back, where a fallback is to arrive in time
-OTHER = "other"  # label of games nobody serves
 
 
-@dataclass
-class Place:
-    """Where the requests for one policy go."""
-
-    lane: Lane
-    reader: StateReader
-    canary_lane: Lane | None = None
-    canary: Canary | None = None
-    shadow: Lane | None = None
-
-    @property
-    def served(self) -> ServedPolicy:
-        return self.lane.served
-
-    def lanes(self, session: str) -> Iterator[Lane]:
-        """Whom to ask, in this order until one answers."""
-        if self.canary is not None and self.canary_lane is not None and self.canary.takes(session):
-            yield self.canary_lane
-        yield self.lane
-
-
-@dataclass
-class Question:
-    """A request that was read."""
-
-    request: Request
-    place: Place
-    sight: Sight
-    legal: np.ndarray  # (A,) bool: legal and available
-    choosing: Choosing
-    alternatives: int
-    deadline: float
-    body: bytes  # tells two requests apart
-    began: float
-    answer: Future[Answer] | None = field(default=None)
-
-
-@dataclass(frozen=True)
-class Told:
-    """What listeners hear of a decision."""
-
-    request: Request
-    answer: Answer | None
-    refusal: RefusedError | None
-    game: str
-    total_ms: float
-    traceparent: str = ""
-    """The caller's W3C trace context, if it sent one."""
-
-    @property
-    def trace_id(self) -> str:
-        return self.traceparent.split("-")[1] if self.traceparent.count("-") == 3 else ""
-
-
-class DecisionService:
-    """Several policies at once, by game and name. The first of a game answers requests that name none."""
+class DecisionService(Places):
+    """Answers for the policies it was given (`Places`: add, replace, try_out, shadow)."""
 
     def __init__(
         self, settings: ServiceSettings = ServiceSettings(), coordinator: ResourceCoordinator | None = None
     ) -> None:
-        self.settings = settings
-        self.figures = Figures()
+        super().__init__(settings, coordinator)
         self.listeners: list[Callable[[Told], None]] = []
         """Told of every answer and refusal: the log, the bus. They must not block."""
-        self._coordinator = coordinator or default_coordinator()
-        self._places: dict[str, dict[str, Place]] = {}
         self._ids: RequestIds[Answer] = RequestIds(settings.idempotency_seconds, settings.idempotency_size)
         self._cache: RecentAnswers[Answer] = RecentAnswers(settings.cache_size)
         self.fallbacks = Fallbacks(settings.fallback)
         self._rows = RowDecisions(self)
-        self._changing = threading.Lock()
         self.draining = False
-        self.loading = False
-        """While policies are still being added, one that is missing is not unknown but not there yet."""
-        self.figures.gauges["queue_depth"] = self._depths
-
-    # --- which policies ---
-
-    def add(self, served: ServedPolicy) -> None:
-        """Warms a policy, checks it on golden states and opens it to requests."""
-        check(served)
-        with self._changing:
-            of_game = self._places.setdefault(served.spec.id, {})
-            if served.name in of_game:
-                raise UsageError(
-                    f"Two policies of game '{served.spec.id}' are called '{served.name}'; give one another name."
-                )
-            of_game[served.name] = Place(self._lane(served), StateReader(served.entry, served.options))
-
-    def replace(self, served: ServedPolicy) -> ServedPolicy:
-        """The policy of this game and name is exchanged between two batches, after the new one was checked; the old
-        one goes on if it fails. Returns the old one."""
-        game = served.spec.id
-        place = self.find(game, served.name)
-        try:
-            check(served)
-        except Exception:
-            self.figures.count(self.figures.reloads, game, "refused")
-            raise
-        old = place.lane.swap(served)
-        self.figures.count(self.figures.reloads, game, "swapped")
-        return old
-
-    def try_out(self, served: ServedPolicy, name: str, rule: CanaryRule = CanaryRule()) -> Canary:
-        """`served` answers a share of the games in place of policy `name`, until it errs."""
-        check(served)
-        place = self.find(served.spec.id, name)
-        place.canary_lane, place.canary = self._lane(served), Canary(rule)
-        return place.canary
-
-    def shadow(self, served: ServedPolicy, name: str) -> None:
-        """`served` is asked whatever policy `name` is asked; its answers are counted, never sent."""
-        check(served)
-        self.find(served.spec.id, name).shadow = self._lane(served)
-
-    def policies(self, game: str = "") -> wire.PoliciesResponse:
-        """What is served, with the state of every trial."""
-        answer = wire.PoliciesResponse(server_version=jimbot.__version__)
-        for of_game, places in self._places.items():
-            for place in places.values() if game in ("", of_game) else ():
-                answer.policies.append(_description(place.served, "serving"))
-                if place.canary is not None and place.canary_lane is not None:
-                    status = "withdrawn" if place.canary.withdrawn else "canary"
-                    share = 0.0 if place.canary.withdrawn else place.canary.rule.share
-                    answer.policies.append(_description(place.canary_lane.served, status, share))
-                if place.shadow is not None:
-                    answer.policies.append(_description(place.shadow.served, "shadow"))
-        return answer
 
     # --- deciding ---
 
@@ -195,7 +65,7 @@ class DecisionService:
             question = self._question(request, None, began)
             answer, mine = self._known(question)
             if not mine:
-                answer = _joined(question)
+                answer = joined(question)
             elif answer is None:
                 answer = self._settle(question, self._asked(question))
         except RefusedError as refusal:
@@ -213,7 +83,7 @@ class DecisionService:
                 question = await asyncio.to_thread(self._question, request, remaining, began)
             answer, mine = self._known(question)
             if not mine:
-                answer = await _joined_async(question)
+                answer = await joined_async(question)
             elif answer is None:
                 answer = self._settle(question, await self._asked_async(question))
         except RefusedError as refusal:
@@ -227,12 +97,7 @@ class DecisionService:
     def close(self) -> None:
         """Finishes what was taken and stops."""
         self.drain()
-        for places in self._places.values():
-            for place in places.values():
-                for lane in (place.lane, place.canary_lane, place.shadow):
-                    if lane is not None:
-                        lane.close()
-                place.reader.close()
+        super().close()
 
     # --- reading a request ---
 
@@ -257,18 +122,6 @@ class DecisionService:
         body.update(f"{request.game} {request.policy} {alternatives} {sight.words is None}".encode() + choosing.key)
         return Question(request, place, sight, legal, choosing, alternatives, deadline, body.digest(), began)
 
-    def find(self, game: str, name: str) -> Place:
-        places = self._places.get(game)
-        if self.loading and (not places or (name and name not in places)):
-            raise RefusedError(Code.UNAVAILABLE, "The service is still loading its policies; ask again soon.", 250)
-        if not places:
-            raise RefusedError(Code.NOT_FOUND, str(UnknownNameError("game", game[:80], self._places)))
-        if not name:
-            return next(iter(places.values()))
-        if name not in places:
-            raise RefusedError(Code.NOT_FOUND, str(UnknownNameError(f"policy of game {game}", name[:80], places)))
-        return places[name]
-
     def deadline(self, limit_ms: int, remaining: float | None, began: float) -> float:
         """When a request is over: what it says itself, else what its call has left, else the usual; never later than
         the cap. (One call may be the first of several attempts, so its own end is not the request's.)"""
@@ -291,7 +144,7 @@ class DecisionService:
         if not mine:
             self.figures.count(self.figures.repeats, request.game)
             return None, False
-        lane = next(question.place.lanes(_session(request)))
+        lane = next(question.place.lanes(session_of(request)))
         found = self._cache.get(self._key(question, lane.served)) if self._may_cache(question) else None
         if found is None:
             return None, True
@@ -320,7 +173,7 @@ class DecisionService:
 
     def _asked(self, question: Question) -> Item | RefusedError:
         refusal: Item | RefusedError = RefusedError(Code.INTERNAL, "No policy was asked.")
-        for lane in question.place.lanes(_session(question.request)):
+        for lane in question.place.lanes(session_of(question.request)):
             item = Item(question.sight.observation[None], question.legal[None], question.deadline)
             try:
                 lane.ask(item)
@@ -334,7 +187,7 @@ class DecisionService:
 
     async def _asked_async(self, question: Question) -> Item | RefusedError:
         refusal: Item | RefusedError = RefusedError(Code.INTERNAL, "No policy was asked.")
-        for lane in question.place.lanes(_session(question.request)):
+        for lane in question.place.lanes(session_of(question.request)):
             item = Item(question.sight.observation[None], question.legal[None], question.deadline)
             try:
                 await self._finished(question, lane, item)
@@ -385,45 +238,20 @@ class DecisionService:
                 if question.answer is not None:
                     question.answer.set_exception(outcome)
                 raise outcome
-            answer = self._fallback_answer(question, served, given, outcome)
+            answer = stepped_in(question, served, given, outcome)
+            reason = messages.Fallback.Name(given.reason).removeprefix("FALLBACK_").lower()
+            self.figures.count(self.figures.fallbacks, request.game, reason)
             self._give(question, answer)
             return answer
         assert outcome.served is not None
         assert outcome.decision is not None
-        answer = self._answer(question, outcome.served, outcome)
+        answer = computed(question, outcome.served, outcome)
         if self._may_cache(question):
             self._cache.put(self._key(question, outcome.served), answer)
         self.figures.count(self.figures.decisions, request.game, outcome.served.name)
         self.figures.timed(outcome.queue_ms, outcome.inference_ms, (time.perf_counter() - question.began) * 1000)
         self._give(question, answer)
         self._show_shadow(question, answer)
-        return answer
-
-    def _answer(self, question: Question, served: ServedPolicy, item: Item) -> Answer:
-        assert item.decision is not None
-        request = question.request
-        probabilities = item.decision.probabilities[0]
-        chosen = int(item.decision.actions[0])
-        if question.choosing.sample:
-            chosen = choose(probabilities, question.choosing, request.request_id)
-        answer = Answer(request_id=request.request_id, policy=served.identity)
-        value, words = item.decision.values[0], question.sight.words
-        fill(answer, served.spec, chosen, probabilities, value, question.alternatives, words)
-        answer.strategy_name = strategy_name(answer.policy)
-        answer.timing.queue_ms, answer.timing.inference_ms = item.queue_ms, item.inference_ms
-        answer.timing.batch_size = item.batch_rows
-        return answer
-
-    def _fallback_answer(self, question: Question, served: ServedPolicy, given: Given, refusal: RefusedError) -> Answer:
-        decision = given.decision
-        answer = Answer(request_id=question.request.request_id, policy=served.identity, fallback=given.reason)
-        action = int(decision.actions[0])
-        words = question.sight.words
-        fill(answer, served.spec, action, decision.probabilities[0], decision.values[0], question.alternatives, words)
-        answer.fallback_reason = f"{given.who}: {refusal}"
-        answer.strategy_name = f"fallback {given.who}"
-        reason = messages.Fallback.Name(given.reason).removeprefix("FALLBACK_").lower()
-        self.figures.count(self.figures.fallbacks, question.request.game, reason)
         return answer
 
     def _show_shadow(self, question: Question, answer: Answer) -> None:
@@ -473,55 +301,3 @@ class DecisionService:
             told = Told(request, answer, refusal, game, (time.perf_counter() - began) * 1000, traceparent)
             for listener in self.listeners:
                 listener(told)
-
-    def label(self, game: str) -> str:
-        return game if game in self._places else OTHER
-
-    def _depths(self) -> dict[tuple[str, ...], float]:
-        return {
-            (game, name): float(place.lane.depth)
-            for game, places in self._places.items()
-            for name, place in places.items()
-        }
-
-    def _lane(self, served: ServedPolicy) -> Lane:
-        return Lane(served, self.settings, self.figures, self._coordinator)
-
-
-def _session(request: Request) -> str:
-    return request.session_id or request.request_id
-
-
-def _joined(question: Question) -> Answer:
-    """The answer somebody else is computing for the same id."""
-    assert question.answer is not None
-    try:
-        return question.answer.result(max(0.0, question.deadline - time.perf_counter()))
-    except TimeoutError:
-        raise RefusedError(Code.DEADLINE_EXCEEDED, "The first request of this id is still being computed.") from None
-
-
-async def _joined_async(question: Question) -> Answer:
-    assert question.answer is not None
-    try:
-        async with asyncio.timeout(max(0.0, question.deadline - time.perf_counter())):
-            return await asyncio.shield(asyncio.wrap_future(question.answer))
-    except TimeoutError:
-        raise RefusedError(Code.DEADLINE_EXCEEDED, "The first request of this id is still being computed.") from None
-
-
-def _description(served: ServedPolicy, status: str, share: float = 0.0) -> wire.PolicyDescription:
-    import json
-
-    spec = served.spec
-    return wire.PolicyDescription(
-        identity=served.identity,
-        status=status,
-        observation_size=spec.observation.size,
-        num_actions=spec.actions.size,
-        observation_fingerprint=spec.observation.fingerprint,
-        action_fingerprint=spec.actions.fingerprint,
-        canary_share=share,
-        state_forms=state_forms(served.entry),
-        options_json=json.dumps(dict(served.options), sort_keys=True, default=str),
-    )
