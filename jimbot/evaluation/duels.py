@@ -136,6 +136,12 @@ class DuelEvaluation(Judged):
         }
         return {"policy": self.policy, **self.common(), **own, "opponents": [duel.to_dict() for duel in self.duels]}
 
+    def headline(self) -> RenderableType:
+        """How often it wins against whom: what `jimbot evaluate` prints without `--full`."""
+        from jimbot.evaluation.tables import duel_headline
+
+        return duel_headline(self)
+
     def __rich__(self) -> RenderableType:
         from jimbot.evaluation.tables import duel_tables
 

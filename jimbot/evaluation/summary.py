@@ -176,6 +176,12 @@ class Evaluation(ShownInNotebooks):
             "steps_per_second": float(self.games.lengths.sum() / max(self.games.seconds, 1e-9)),
         }
 
+    def headline(self) -> RenderableType:
+        """Wins, how far it came, against what: what `jimbot evaluate` prints without `--full`."""
+        from jimbot.evaluation.tables import headline
+
+        return headline(self)
+
     def __rich__(self) -> RenderableType:
         from jimbot.evaluation.tables import evaluation_tables
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.columns import Columns
 from rich.console import Group
 from rich.table import Table
@@ -23,35 +24,73 @@ _BAR = 24  # characters
 _MOST_SHOWN = 13  # a distribution of more values is left to the quantiles
 
 
+def headline(judged: Evaluation) -> RenderableType:
+    """What most people ask for: wins, how far it came, against what, and how to know it better."""
+    return Group(_title(judged), _first_figures(judged), *_verdict(judged))
+
+
 def evaluation_tables(judged: Evaluation) -> RenderableType:
-    """Everything about a policy's games, for people."""
-    how = "best action" if judged.deterministic else "drawn actions"
-    options = "".join(f", {name} {value}" for name, value in judged.options.items())
-    games = f"{judged.count:,} games, {judged.bank} seeds, {how}{options}"
-    title = f"[bold]{judged.policy}[/] on {judged.games.game}: {games}"
+    """The headline, and everything else about a policy's games below it."""
     distributions = [
         _distribution(name, counts, judged.count)
         for name, counts in judged.distributions.items()
         if name != judged.spec.ladder and len(counts) <= _MOST_SHOWN
     ]
-    parts: list[RenderableType] = [title, _headline(judged), _figures(judged)]
+    parts: list[RenderableType] = [headline(judged), _figures(judged)]
     if judged.ladder:
         parts.append(_ladder(judged))
     if distributions:
         parts.append(Columns(distributions, padding=(0, 4)))
-    return Group(*parts, *_sentences(judged))
+    return Group(*parts, f"{judged.games_per_hour:,.0f} games per hour.")
 
 
-def _headline(judged: Evaluation) -> str:
-    """What most people ask for, in one line: wins, how far it came, the return."""
-    found = []
+def _title(judged: Evaluation) -> str:
+    how = "best action" if judged.deterministic else "drawn actions"
+    options = "".join(f", {name} {value}" for name, value in judged.options.items())
+    games = f"{judged.count:,} games, {judged.bank} seeds, {how}{options}"
+    return f"[bold]{judged.policy}[/] on {judged.games.game}: {games}"
+
+
+def _first_figures(judged: Evaluation) -> Table:
+    """One line each, so that nothing is cut on a narrow screen."""
+    table = _lines()
     if judged.win_rate is not None:
-        found.append(f"wins [bold]{judged.win_rate.mean:.1%}[/] ({_share_span(judged.win_rate)})")
+        won = f"{round(judged.win_rate.mean * judged.count):,} of {judged.count:,} games"
+        table.add_row("  wins", f"{judged.win_rate.mean:.1%}", _share_span(judged.win_rate), won)
     if judged.spec.ladder:
         reached = judged.stats[judged.spec.ladder]
-        found.append(f"{judged.spec.ladder.replace('_', ' ')} [bold]{reached.mean:.1f}[/] ({_span(reached)})")
-    found.append(f"return [bold]{judged.mean_return.mean:.2f}[/] ({_span(judged.mean_return)})")
-    return ", ".join(found)
+        table.add_row(f"  {_words(judged.spec.ladder)}", f"{reached.mean:.1f}", _span(reached, 1), _reach(judged))
+    table.add_row("  return", f"{judged.mean_return.mean:.2f}", _span(judged.mean_return, 2))
+    return table
+
+
+def _lines() -> Table:
+    """What it is, the figure, its interval, a remark: aligned, without a frame."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column(justify="right", style="bold", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(style="dim")
+    return table
+
+
+def _reach(judged: Evaluation) -> str:
+    """How far half of the games and the best one came."""
+    values = judged.games.stat(judged.spec.ladder)
+    values = values[~np.isnan(values)]
+    return f"half of the games {np.median(values):.0f} or more, the best {values.max():.0f}" if len(values) else ""
+
+
+def _verdict(judged: Evaluation) -> list[str]:
+    """What is compared, what is wrong, and what a surer figure would take."""
+    sentences = [] if judged.claim is None else [f"[bold]{judged.claim}[/]"]
+    if judged.illegal_actions:
+        sentences.append(f"[bold red]{judged.illegal_actions:,} illegal actions[/], where there must be none.")
+    names = {RETURN: "return", WIN_RATE: "win rate"}
+    halves = [f"{count:,} games for the {names[name]}" for name, count in judged.half_interval_games.items()]
+    if halves:
+        sentences.append(f"[dim]95 % intervals; half as wide they would take {' and '.join(halves)}.[/]")
+    return sentences
 
 
 def _figures(judged: Evaluation) -> Table:
@@ -76,7 +115,7 @@ def _figures(judged: Evaluation) -> Table:
 
 def _ladder(judged: Evaluation) -> Table:
     table = Table(box=None)
-    for name in (judged.spec.ladder.replace("_", " "), "games", "95 % interval"):
+    for name in (_words(judged.spec.ladder), "games", "95 % interval"):
         table.add_column(name, justify="right")
     table.add_column("")
     for rung, share in judged.ladder.items():
@@ -86,24 +125,13 @@ def _ladder(judged: Evaluation) -> Table:
 
 def _distribution(name: str, counts: Mapping[int, int], games: int) -> Table:
     table = Table(box=None)
-    for column in (name.replace("_", " "), "games", "share"):
+    for column in (_words(name), "games", "share"):
         table.add_column(column, justify="right")
     table.add_column("")
     most = max(counts.values())
     for value, count in counts.items():
         table.add_row(str(value), f"{count:,}", f"{count / games:.1%}", _bar(count / most))
     return table
-
-
-def _sentences(judged: Evaluation) -> list[str]:
-    sentences = [f"{judged.games_per_hour:,.0f} games per hour."]
-    if judged.claim is not None:
-        sentences.append(f"[bold]{judged.claim}[/]")
-    names = {RETURN: "return", WIN_RATE: "win rate"}
-    halves = [f"{count:,} games for the {names[name]}" for name, count in judged.half_interval_games.items()]
-    if halves:
-        sentences.append(f"An interval half as wide would take {' and '.join(halves)}.")
-    return sentences
 
 
 def comparison_tables(comparison: Comparison) -> RenderableType:
@@ -145,28 +173,43 @@ def _pairs(metric: str, differences: tuple[Difference, ...]) -> Table:
     return table
 
 
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
 def _bar(share: float) -> str:
     return "█" * max(int(share > 0), round(_BAR * share))
 
 
-def _span(interval: Interval) -> str:
-    return f"{interval.low:,.3f} … {interval.high:,.3f}" if interval.count > 1 else "unknown"
+def _span(interval: Interval, digits: int = 3) -> str:
+    return f"{interval.low:,.{digits}f} … {interval.high:,.{digits}f}" if interval.count > 1 else "unknown"
 
 
 def _share_span(share: Interval) -> str:
     return f"{share.low:.2%} … {share.high:.2%}"
 
 
+def duel_headline(judged: DuelEvaluation) -> RenderableType:
+    """How often a policy wins, against whom."""
+    table = _lines()
+    for duel in judged.duels:
+        rate, games = duel.win_rate, f"of {duel.games:,} games won"
+        table.add_row(f"  against {duel.opponent}", f"{rate.mean:.1%}", _share_span(rate), games)
+    claims = [f"[bold]Against {duel.opponent}: {duel.claim}[/]" for duel in judged.duels if duel.claim is not None]
+    illegal = int(judged.matches.illegal.sum())
+    wrong = [f"[bold red]{illegal:,} illegal actions[/], where there must be none."] if illegal else []
+    return Group(_duel_title(judged, f"[bold]{judged.policy}[/]"), table, *claims, *wrong)
+
+
 def duel_tables(judged: DuelEvaluation) -> RenderableType:
-    """A policy's games with each of its opponents."""
+    """The headline, and everything else about a policy's games with each of its opponents."""
     table = Table()
-    for name in ("opponent", "won", "95 % interval", "games", "tied", "turns"):
+    for name in ("opponent", "won", "lost", "tied", "cut off", "turns"):
         table.add_column(name, justify="left" if name == "opponent" else "right")
     for duel in judged.duels:
-        rate, turns = duel.win_rate, f"{duel.mean_turns:.1f}"
-        table.add_row(duel.opponent, f"{rate.mean:.1%}", _share_span(rate), f"{duel.games:,}", f"{duel.tied:,}", turns)
-    claims = [f"Against {duel.opponent}: {duel.claim}" for duel in judged.duels if duel.claim is not None]
-    return Group(_duel_title(judged, f"[bold]{judged.policy}[/]"), table, *claims, _duel_sentence(judged))
+        lost, turns = duel.games - duel.won - duel.tied, f"{duel.mean_turns:.1f}"
+        table.add_row(duel.opponent, f"{duel.won:,}", f"{lost:,}", f"{duel.tied:,}", f"{duel.cut_off:,}", turns)
+    return Group(duel_headline(judged), table, _duel_sentence(judged))
 
 
 def crossplay_tables(judged: CrossPlay) -> RenderableType:

@@ -14,10 +14,19 @@ from tests.cli.making import save_perfect
 def test_a_perfect_policy_is_judged_perfect(jimbot) -> None:
     code, out, err = jimbot("evaluate", "perfect", "--games", 40)
     assert (code, err) == (0, "")
-    assert "perfect/1000 on probe: 40 games, held-out seeds" in out
-    assert "8.000" in out
+    assert out.splitlines()[0].startswith("perfect/1000 on probe: 40 games, held-out seeds")
+    assert "return  8.00" in out
+    assert "matches" not in out, "the rest is asked for"
+
+
+def test_full_shows_the_rest_below_the_headline(jimbot) -> None:
+    headline = jimbot("evaluate", "perfect", "--games", 40)[1]
+    code, out, err = jimbot("evaluate", "perfect", "--games", 40, "--full")
+    assert (code, err) == (0, "")
+    assert out.startswith(headline)
     assert "illegal actions" in out
     assert "matches" in out
+    assert "games per hour" in out
 
 
 def test_json_carries_the_figures_and_nothing_else(jimbot) -> None:

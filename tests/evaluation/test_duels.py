@@ -96,6 +96,9 @@ def test_one_policy_against_several_opponents() -> None:
     text = shown(judged)
     assert "heuristic on vgc: held-out seeds, each from both sides" in text
     assert "0 illegal actions" in text
+    first = shown(judged.headline())
+    assert text.startswith(first)
+    assert [line.split()[:2] for line in first.splitlines()[1:]] == [["against", "random"], ["against", "max_power"]]
 
 
 def test_everybody_against_everybody(tmp_path: Path) -> None:

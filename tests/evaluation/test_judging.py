@@ -23,9 +23,9 @@ from tests.envs.games import COMPILED_ROWS
 FIXTURE = Path(__file__).parents[1] / "runs" / "fixtures" / "format-1"
 
 
-def shown(value: object) -> str:
+def shown(value: object, width: int = 160) -> str:
     out = io.StringIO()
-    Console(file=out, width=160).print(value)
+    Console(file=out, width=width).print(value)
     return out.getvalue()
 
 
@@ -72,6 +72,18 @@ def test_figures_follow_the_ladder_a_game_declares() -> None:
     assert report["maxima"] == {"highest_stage": stages.max()}
     assert report["quantiles"]["score"]["50"] == np.median(result.games.stat("score"))
     assert set(report["quantiles"]) == {"return", "length", "stage", "score"}
+
+
+def test_the_headline_has_wins_progress_and_return_on_a_narrow_screen() -> None:
+    result = evaluate("random", "hackmatrix", games=12, num_envs=COMPILED_ROWS, against=0.5)
+    lines = shown(result.headline(), width=80).splitlines()
+    assert lines[0] == "random on hackmatrix: 12 games, held-out seeds, best action"
+    assert [line.split()[0] for line in lines[1:4]] == ["wins", "stage", "return"]
+    assert "0.0%" in lines[1]
+    assert "0.00% … 24.25%" in lines[1], "with its interval"
+    assert "half of the games" in lines[2]
+    assert "below 50.00%" in lines[4], "against what was claimed"
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_claimed_win_rate_is_judged(countdown, always) -> None:

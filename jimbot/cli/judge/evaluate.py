@@ -12,6 +12,7 @@ from jimbot.cli.shared.options import (
     AgainstOption,
     BestOption,
     BusOption,
+    FullOption,
     GameOption,
     GamesOption,
     JsonOption,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 EPILOG = """Examples:
 
 jimbot evaluate my-run
+
+jimbot evaluate my-run --full   (every figure, how far games come, distributions)
 
 jimbot evaluate runs/my-run/checkpoints/000000032768 --games 2000 --json
 
@@ -73,15 +76,16 @@ def evaluate(
     plan: PlanOption = None,
     num_envs: NumEnvsOption = 256,
     best: BestOption = False,
+    full: FullOption = False,
     bus: BusOption = None,
     runs_dir: RunsDirOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
     """Judge a policy on games it never saw.
 
-    Shows the mean return, win rate and how far games came with their 95 % intervals, the distribution of results,
-    illegal actions, and how many games a surer statement would take. In games of two players: the share of games won
-    against each opponent, every seed played from both sides.
+    Shows the win rate, how far games came and the mean return with their 95 % intervals, and how many games a surer
+    statement would take; with --full every figure and its distribution. In games of two players: the share of games
+    won against each opponent, every seed played from both sides.
     """
     terminal.require_positive(games=games, num_envs=num_envs)
     from jimbot.cli.shared.choice import game_first
@@ -117,7 +121,7 @@ def evaluate(
                 which=which,
                 manifest=choice.manifest,
             )
-        _show(duels, as_json)
+        _show(duels, full, as_json)
         return
     if opponent:
         raise UsageError(f"Game '{choice.game}' is for one player; leave --opponent out.")
@@ -137,7 +141,7 @@ def evaluate(
         )
     if bus is not None:
         _tell(bus, evaluation, choice.name)
-    _show(evaluation, as_json)
+    _show(evaluation, full, as_json)
     if plan is not None and not as_json:
         terminal.note(f"The plan: {getattr(choice.policy, 'report', '')}.")
 
@@ -151,8 +155,8 @@ def _tell(bus: str, evaluation: Evaluation, policy: str) -> None:
     publisher.close()
 
 
-def _show(evaluation: Evaluation | DuelEvaluation, as_json: bool) -> None:
+def _show(judged: Evaluation | DuelEvaluation, full: bool, as_json: bool) -> None:
     if as_json:
-        terminal.print_json(evaluation.to_dict())
+        terminal.print_json(judged.to_dict())
     else:
-        terminal.console().print(evaluation)
+        terminal.console().print(judged if full else judged.headline())

@@ -51,6 +51,7 @@ PlanOption = Annotated[
     int | None,
     typer.Option("--plan", help="Look ahead: so many tries per decision in copies of the game.", metavar="N"),
 ]
+FullOption = Annotated[bool, typer.Option("--full", help="Every figure and distribution, not only the headline.")]
 NumEnvsOption = Annotated[int, typer.Option(help="Games played at the same time.")]
 BestOption = Annotated[bool, typer.Option("--best", help="Of a run, the best checkpoint instead of the newest.")]
 BusOption = Annotated[
