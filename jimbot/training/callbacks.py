@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from jimbot.training.ray.callbacks import JIMBOT, BalatroCallbacks, measured_of
+from jimbot.training.ray.callbacks import JIMBOT, JIMBOT_SUMS, BalatroCallbacks, means_of, measured_of
 
-__all__ = ["JIMBOT", "BalatroCallbacks", "measured_of"]
+__all__ = ["JIMBOT", "JIMBOT_SUMS", "BalatroCallbacks", "means_of", "measured_of"]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import UsageError
+from jimbot.evaluation.report.svg import FEWEST_FOR_A_LINE
 from jimbot.runs.files import make_directory
 
 MEASURES = ("reward", "ante", "score", "length")
@@ -73,8 +74,11 @@ def plot_training_curves(
     figure = Figure(figsize=(8, 2.4 * len(shown)), layout="constrained")
     panels = figure.subplots(len(shown), squeeze=False, sharex=len({len(values) for values in shown.values()}) == 1)
     for axes, (name, values) in zip(panels[:, 0], shown.items(), strict=True):
-        axes.plot(values, linewidth=0.5, alpha=0.4)
-        axes.plot(compute_moving_average(values, window), linewidth=1.8, label=f"mean of {window}")
+        if len(values) < FEWEST_FOR_A_LINE:
+            axes.plot(values, "o", label="as measured: too few for a curve")
+        else:
+            axes.plot(values, linewidth=0.5, alpha=0.4)
+            axes.plot(compute_moving_average(values, window), linewidth=1.8, label=f"mean of {window}")
         axes.set_ylabel(name)
         axes.grid(alpha=0.3)
     axes.set_xlabel("episode")

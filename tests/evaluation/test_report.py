@@ -13,6 +13,7 @@ from jimbot.errors import NotWritableError, UsageError
 from jimbot.evaluation import evaluate
 from jimbot.evaluation.report import analyze, svg
 from jimbot.evaluation.report.chronicle import Chronicle
+from jimbot.evaluation.report.curves import training_section
 from jimbot.evaluation.report.stories import choose_examples
 from jimbot.games.contract import Event, game_entry
 from jimbot.runs.recorder import Recorder
@@ -111,6 +112,18 @@ def test_a_run_gets_its_report_with_its_curves(tmp_path: Path) -> None:
     assert checkpoint.path == report.path
 
 
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_a_short_run_is_drawn_as_dots(rows: int) -> None:
+    """A line through two points would look like a trend."""
+    spec = game_entry("probe").spec
+    shares = {f"actions/{block.name}_frac": 0.5 for block in spec.actions.blocks}
+    measured = [{"step": 100 * row, "train/mean_episode_return": row + 1.0, **shares} for row in range(rows)]
+    page = training_section(measured, spec)
+    assert page.count("<circle") == rows
+    assert "<path" not in page
+    assert "too few for curves" in page
+
+
 def test_wrong_use_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(NotWritableError, match="is a folder; give the name of a file"):
         analyze("random", "probe", 4, output=tmp_path)
@@ -119,7 +132,7 @@ def test_wrong_use_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_curves_are_drawn_to_scale() -> None:
-    chart = svg.line_chart([(0, 1.0), (10, 3.0), (20, 2.0)], "a & b")
+    chart = svg.line_chart([(0, 1.0), (10, 3.0), *((x, 2.0) for x in range(20, 80, 10))], "a & b")
     assert "a &amp; b" in chart
     line = re.search(r'class="line" d="M([^"]+)"', chart)
     assert line is not None

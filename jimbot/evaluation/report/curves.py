@@ -18,7 +18,7 @@ _MOST_BLOCKS = svg.COLOURS - 1  # the last colour is for all others
 
 def training_section(rows: Sequence[Mapping[str, Any]], spec: GameSpec) -> str:
     """Curves of returns, statistics, losses, speed, reward terms and what kinds of actions were taken."""
-    if len(rows) < 2:
+    if not rows:
         return ""
     rows = _thinned(rows)
     names = dict.fromkeys(name for row in rows for name in row if name not in ("step", "time"))
@@ -28,9 +28,13 @@ def training_section(rows: Sequence[Mapping[str, Any]], spec: GameSpec) -> str:
     inner = [name for name in names if name.startswith(("train/", "eval/", "speed/")) and name not in first]
     terms = [name for name in names if name.startswith("reward/")]
     steps = int(rows[-1]["step"])
+    if len(rows) < svg.FEWEST_FOR_A_LINE:
+        how = f"{len(rows)} measurements, too few for curves: each is a dot. Train longer, and curves appear here."
+    else:
+        how = "Faint: as measured; strong: the running mean; the figure is where it ends."
     return section(
         "How it learned",
-        f"{steps:,} environment steps. Faint: as measured; strong: the running mean; the figure is where it ends.",
+        f"{steps:,} environment steps. {how}",
         many(_charts(rows, [*first, *later])),
         _blocks(rows, spec),
         _more("Losses and speed", rows, inner),
@@ -48,7 +52,7 @@ def _charts(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str
     charts = []
     for name in names:
         points = [(float(row["step"]), float(row[name])) for row in rows if row.get(name) is not None]
-        if len(points) >= 2 and any(y != 0 for _, y in points):
+        if points and any(y != 0 for _, y in points):
             title = name.partition("/")[2].replace("_", " ")
             charts.append(svg.line_chart(points, title, form=svg.percent if name in _SHARES else svg.short))
     return charts
@@ -63,7 +67,7 @@ def _blocks(rows: Sequence[Mapping[str, Any]], spec: GameSpec) -> str:
     """The biggest blocks of actions by name, the rest together."""
     keys = {block.name: f"actions/{block.name}_frac" for block in spec.actions.blocks}
     known = [row for row in rows if all(row.get(key) is not None for key in keys.values())]
-    if len(known) < 2 or len(keys) < 2:
+    if len(known) < svg.FEWEST_FOR_A_LINE or len(keys) < 2:
         return ""
     shares = {name: [float(row[key]) for row in known] for name, key in keys.items()}
     order = sorted(shares, key=lambda name: -sum(shares[name]))

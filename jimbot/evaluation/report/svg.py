@@ -13,6 +13,8 @@ from html import escape
 from jimbot.evaluation.intervals import Interval
 
 Point = tuple[float, float]
+FEWEST_FOR_A_LINE = 8
+"""Fewer measurements are drawn as dots: a line through two points looks like a trend, and is none."""
 COLOURS = 8  # classes c0 … c7 of the style sheet
 
 
@@ -71,7 +73,7 @@ def smooth(values: Sequence[float], share: float = 0.05) -> list[float]:
 def line_chart(
     points: Sequence[Point], title: str, width: int = 300, height: int = 150, form: Callable[[float], str] = short
 ) -> str:
-    """A curve over training steps: what was measured, faint, and its running mean."""
+    """A curve over training steps: what was measured, faint, and its running mean; dots where there is no curve yet."""
     top, bottom, left, right = 34, height - 22, 4, width - 8
     xs, ys = [x for x, _ in points], [y for _, y in points]
     low, high = min(ys), max(ys)
@@ -83,6 +85,17 @@ def line_chart(
         return left + (right - left) * (x - min(xs)) / span, bottom - (bottom - top) * (y - low) / (high - low)
 
     mean = smooth(ys)
+    if len(points) < FEWEST_FOR_A_LINE:
+        marks = [
+            f'<circle class="dot" cx="{place(x, y)[0]:.1f}" cy="{place(x, y)[1]:.1f}" r="2.6">'
+            f"<title>{short(x)} steps: {form(y)}</title></circle>"
+            for x, y in points
+        ]
+    else:
+        marks = [
+            _path([place(x, y) for x, y in points], "raw"),
+            _path([place(x, y) for x, y in zip(xs, mean, strict=True)], "line"),
+        ]
     parts = [
         _text(left, 14, title, "title"),
         _text(right, 14, form(mean[-1]), "value", "end"),
@@ -92,8 +105,7 @@ def line_chart(
         _text(left, bottom - 4, form(low)),
         _text(left, height - 6, short(min(xs))),
         _text(right, height - 6, f"{short(max(xs))} steps", anchor="end"),
-        _path([place(x, y) for x, y in points], "raw"),
-        _path([place(x, y) for x, y in zip(xs, mean, strict=True)], "line"),
+        *marks,
     ]
     return _svg(width, height, parts, f"{title}, from {form(ys[0])} to {form(ys[-1])}")
 

@@ -3,9 +3,11 @@
     from jimbot.training.ray.callbacks import BalatroCallbacks
     config.environment("jimbot", env_config={"game": "balatro"}).callbacks(BalatroCallbacks)
 
-Under `env_runners/jimbot` a result then holds, per iteration: decisions, illegal (actions outside the mask: must be 0),
-episodes, returns and lengths in the game's own rewards, the reward by its terms, actions by their blocks and the game's
-own statistics. `functools.partial(BalatroCallbacks, best_checkpoint="best", curriculum=Curriculum())` also keeps
+Under `env_runners/jimbot` a result then holds what the other learners call by the same names, per iteration: `decisions`,
+`illegal` (actions outside the mask: must be 0), `episodes`, `mean_episode_return` and `mean_episode_length` in the game's
+own rewards, `reward/<term>` per decision, `actions/<block>_frac`, and `stats/<name>`, the game's own statistics as means
+over the episodes that ended (`highest_…`: the maximum). The sums they are made of are in `env_runners/jimbot_sums`: sums
+of several runners can be added up, means cannot. `functools.partial(BalatroCallbacks, best_checkpoint="best", curriculum=Curriculum())` also keeps
 RLlib's checkpoint of the best mean return, and makes games harder as they go well (env_config needs
 `"curriculum": True`). With any other environment of ours (`jimbot.envs.make_env`) the ends of episodes are read from
 `info`.
@@ -27,8 +29,8 @@ from jimbot.training.session.log_rows import Measured
 
 from ray.rllib.callbacks.callbacks import RLlibCallback  # isort: skip
 
-JIMBOT = "jimbot"
-"""Where our figures are, under `env_runners` of a result."""
+JIMBOT, JIMBOT_SUMS = "jimbot", "jimbot_sums"
+"""Where our figures are, under `env_runners` of a result: means and shares, and the sums they are made of."""
 SUMS = ("decisions", "illegal", "episodes", "episode_return", "episode_length")
 NAMED = ("reward_terms", "blocks", "stats", "best_stats")
 
@@ -49,31 +51,31 @@ class BalatroCallbacks(RLlibCallback):
         games = env_runner.env.unwrapped
         if isinstance(games, RunnerGames):
             for key, value, reduce in _figures(games):
-                metrics_logger.log_value((JIMBOT, *key), value, reduce=reduce)
+                metrics_logger.log_value((JIMBOT_SUMS, *key), value, reduce=reduce)
 
     def on_episode_end(self, *, episode: Any, metrics_logger: Any = None, env: Any = None, **kwargs: Any) -> None:
         """For environments that step one game at a time: what they say about the end."""
         if isinstance(env, RunnerGames):
             return
         info = episode.get_infos(-1)
-        metrics_logger.log_value((JIMBOT, "episodes"), 1, reduce="sum")
-        metrics_logger.log_value((JIMBOT, "episode_return"), float(episode.get_return()), reduce="sum")
-        metrics_logger.log_value((JIMBOT, "episode_length"), len(episode), reduce="sum")
+        metrics_logger.log_value((JIMBOT_SUMS, "episodes"), 1, reduce="sum")
+        metrics_logger.log_value((JIMBOT_SUMS, "episode_return"), float(episode.get_return()), reduce="sum")
+        metrics_logger.log_value((JIMBOT_SUMS, "episode_length"), len(episode), reduce="sum")
         for name, value in info.get("stats", {}).items():
-            metrics_logger.log_value((JIMBOT, "stats", name), float(value), reduce="sum")
-            metrics_logger.log_value((JIMBOT, "best_stats", name), float(value), reduce="max")
+            metrics_logger.log_value((JIMBOT_SUMS, "stats", name), float(value), reduce="sum")
+            metrics_logger.log_value((JIMBOT_SUMS, "best_stats", name), float(value), reduce="max")
 
     def on_train_result(self, *, algorithm: Any, result: dict[str, Any], **kwargs: Any) -> None:
-        figures = result.get("env_runners", {}).get(JIMBOT)
-        if not figures:
+        sums = result.get("env_runners", {}).get(JIMBOT_SUMS)
+        if not sums:
             return
+        result["env_runners"][JIMBOT] = means = means_of(sums)
         if self.curriculum is not None:
-            self._teach(algorithm, figures)
-        if self.best_checkpoint is not None and figures.get("episodes"):
-            mean = figures["episode_return"] / figures["episodes"]
-            if mean > self.best_return:
-                self.best_return = mean
-                algorithm.save_to_path(Path(self.best_checkpoint).absolute())
+            self._teach(algorithm, sums)
+        mean = means.get("mean_episode_return", -np.inf)
+        if self.best_checkpoint is not None and mean > self.best_return:
+            self.best_return = mean
+            algorithm.save_to_path(Path(self.best_checkpoint).absolute())
 
     def on_env_runners_recreated(
         self, *, algorithm: Any, env_runner_group: Any, env_runner_indices: list[int], **kwargs: Any
@@ -137,6 +139,24 @@ def names_of(spec: GameSpec, part: str) -> list[str]:
     if part == "reward_terms":
         return list(spec.reward_terms)
     return [block.name for block in spec.actions.blocks] if part == "blocks" else list(spec.episode_stats)
+
+
+def means_of(sums: Mapping[str, Any]) -> dict[str, Any]:
+    """What is documented of an iteration; means over episodes are left out when none ended."""
+    decisions, episodes = float(sums.get("decisions", 0.0)), float(sums.get("episodes", 0.0))
+    found: dict[str, Any] = {name: float(sums.get(name, 0.0)) for name in ("decisions", "illegal", "episodes")}
+    if decisions:
+        found["reward"] = {name: float(sum_) / decisions for name, sum_ in sums.get("reward_terms", {}).items()}
+        found["actions"] = {f"{name}_frac": float(sum_) / decisions for name, sum_ in sums.get("blocks", {}).items()}
+    if episodes:
+        found["mean_episode_return"] = float(sums["episode_return"]) / episodes
+        found["mean_episode_length"] = float(sums["episode_length"]) / episodes
+        best = sums.get("best_stats", {})
+        found["stats"] = {
+            name: float(best[name]) if name.startswith("highest_") else float(sum_) / episodes
+            for name, sum_ in sums.get("stats", {}).items()
+        }
+    return found
 
 
 def measured_of(spec: GameSpec, figures: Mapping[str, Any]) -> Measured:

@@ -30,7 +30,7 @@ from jimbot.training.memory.budget import GIGABYTE
 from jimbot.training.memory.relief import MOST_PIECES, SMALLEST_REPLAY
 from jimbot.training.ray import torch
 from jimbot.training.ray.algorithms import BUILDERS, algorithm_config
-from jimbot.training.ray.callbacks import JIMBOT, measured_of
+from jimbot.training.ray.callbacks import JIMBOT_SUMS, measured_of
 from jimbot.training.ray.cluster import Cluster
 from jimbot.training.ray.results import losses_of, seconds_of, steps_of
 from jimbot.training.ray.state import from_arrays, to_arrays
@@ -140,7 +140,7 @@ class RayTrainer(RLTrainer):
         self.session.check_finite(losses, self.updates, self.step)
         for phase, seconds in seconds_of(result).items():
             self._seconds[phase] += seconds
-        measured = measured_of(self.spec, result.get("env_runners", {}).get(JIMBOT, {}))
+        measured = measured_of(self.spec, result.get("env_runners", {}).get(JIMBOT_SUMS, {}))
         if not losses and not measured.decisions:
             return
         self.updates += bool(losses)

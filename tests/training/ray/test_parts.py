@@ -29,7 +29,7 @@ from jimbot.training import torch_losses  # noqa: E402
 from jimbot.training.curriculum.rule import AnteCurriculum, Level  # noqa: E402
 from jimbot.training.ray import cluster, state  # noqa: E402
 from jimbot.training.ray.algorithms import BUILDERS, algorithm_config  # noqa: E402
-from jimbot.training.ray.callbacks import BalatroCallbacks, measured_of  # noqa: E402
+from jimbot.training.ray.callbacks import BalatroCallbacks, means_of, measured_of  # noqa: E402
 from jimbot.training.ray.distribution import MaskedCategorical  # noqa: E402
 from jimbot.training.ray.games import MASK, OBSERVATION, RunnerGames, make_games  # noqa: E402
 from jimbot.training.ray.learners import EpisodesToSamples, MaskedDQNLearner  # noqa: E402
@@ -359,10 +359,26 @@ def test_what_runners_report_becomes_the_sums_of_every_learner() -> None:
     expected = games.tally
     sums = {name: np.array(value) for name, value in expected._sums.items()}
     BalatroCallbacks().on_sample_end(env_runner=runner, metrics_logger=logger, samples=[])
-    found = measured_of(PROBE, logger["jimbot"])
+    found = measured_of(PROBE, logger["jimbot_sums"])
     for name, value in sums.items():
         np.testing.assert_allclose(getattr(found, name), value, err_msg=name)
     assert games.take().decisions == 0
+
+
+def test_what_a_result_shows_are_means_with_the_names_of_every_learner() -> None:
+    """Two runners, three episodes of 4, 8 and 6 points in 20 decisions."""
+    sums = {
+        "decisions": 20.0, "illegal": 0.0, "episodes": 3.0, "episode_return": 18.0, "episode_length": 20.0,
+        "reward_terms": {"match": 18.0}, "blocks": {"door_0": 15.0, "door_1": 5.0},
+        "stats": {"matches": 18.0, "highest_match": 18.0}, "best_stats": {"matches": 8.0, "highest_match": 8.0},
+    }  # fmt: skip
+    means = means_of(sums)
+    assert means["stats"] == {"matches": 6.0, "highest_match": 8.0}
+    assert (means["mean_episode_return"], means["mean_episode_length"]) == (6.0, pytest.approx(20 / 3))
+    assert means["reward"] == {"match": 0.9}
+    assert means["actions"] == {"door_0_frac": 0.75, "door_1_frac": 0.25}
+    before_any_end = means_of({"decisions": 5.0, "illegal": 0.0, "episodes": 0.0})
+    assert "stats" not in before_any_end
 
 
 def test_the_curriculum_of_all_runners_rises_together() -> None:

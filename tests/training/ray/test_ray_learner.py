@@ -199,6 +199,7 @@ def test_the_callbacks_serve_anybodys_own_configuration(tmp_path: Path) -> None:
     assert figures["decisions"] == result["env_runners"]["num_env_steps_sampled"]
     assert figures["illegal"] == 0
     assert figures["episodes"] > 0
+    assert figures["stats"]["matches"] == pytest.approx(figures["mean_episode_return"]), "means over episodes, not sums"
     assert np.isfinite(result["learners"]["default_policy"]["total_loss"])
     assert (tmp_path / "best" / "rllib_checkpoint.json").is_file()
 
