@@ -9,7 +9,6 @@ The token, where one is asked for, is in the environment variable JIMBOT_SERVE_T
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,11 @@ import numpy as np
 
 from jimbot.clients.decision_client import DecisionClient
 from jimbot.clients.resilience import Patience
-from jimbot.errors import UnknownNameError, UsageError
+from jimbot.errors import UnknownNameError, UnreadableError, UsageError
 from jimbot.games.contract import game_entry
 from jimbot.policies.contract import Decision
 from jimbot.proto import decisions_pb2 as wire
+from jimbot.reading.plain import json_value
 
 SCHEMES = ("grpc", "grpcs")
 TOKEN_VARIABLE, CA_VARIABLE = "JIMBOT_SERVE_TOKEN", "JIMBOT_SERVE_CA"
@@ -51,7 +51,7 @@ class RemotePolicy:
         self.digest: str = about.identity.hash
         self.version: str = about.identity.version
         self.game = game
-        self.trained_with: dict[str, Any] = json.loads(about.options_json or "{}")
+        self.trained_with = _options(about.options_json, self._client.address)
         """Game options."""
 
     def act(
@@ -104,6 +104,17 @@ class RemotePolicy:
                 f"({about.identity.game_version}, here {spec.version}); use the same JimBot on both sides."
             )
         return about
+
+
+def _options(text: str, address: str) -> dict[str, Any]:
+    """The game options a service says it was trained with: from outside, so read as anything from outside."""
+    try:
+        options = json_value(text or "{}")
+    except UnreadableError as problem:
+        raise UsageError(f"The service at {address} sent options that cannot be read: {problem}.") from problem
+    if not isinstance(options, dict):
+        raise UsageError(f"The service at {address} sent {options!r:.60} as options; expected a JSON object.")
+    return options
 
 
 def open_policy(reference: str, game: str | None = None) -> RemotePolicy:

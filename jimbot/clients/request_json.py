@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from google.protobuf.json_format import MessageToDict
 
-from jimbot.errors import UnknownNameError, UsageError
+from jimbot.errors import UnknownNameError, UnreadableError, UsageError
 from jimbot.proto.events_pb2 import Fallback, LearningDecisionRequest, LearningDecisionResponse
+from jimbot.reading.plain import json_value
 
 _PLAIN = ("request_id", "game", "game_version", "policy", "session_id", "time_limit_ms")
 _CHOOSING = ("deterministic", "temperature", "seed", "alternatives")
@@ -31,8 +32,8 @@ def read_request(text: str, name: str, actions: int | None = None) -> LearningDe
     """A request from its JSON; `name` is what a complaint calls it, `actions` how many the game has (for masks given as
     numbers of legal actions)."""
     try:
-        values = json.loads(text)
-    except ValueError as problem:
+        values = json_value(text)
+    except UnreadableError as problem:
         raise UsageError(f"{name} is not JSON: {problem}.") from problem
     if not isinstance(values, dict) or not isinstance(values.get("game"), str):
         raise UsageError(f"{name} needs an object with at least 'game' and a state ({', '.join(_STATES)}).")

@@ -21,6 +21,7 @@ from jimbot.clients.resilience import AdaptiveTimeout, Attempts, CircuitBreaker,
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.evaluation import evaluate
 from jimbot.policies.portable import load_policy
+from jimbot.proto import decisions_pb2 as wire
 from tests.services.asking import (
     GAME,
     LEGAL,
@@ -194,6 +195,18 @@ def test_a_remote_policy_answers_as_the_one_it_stands_for(server: Running) -> No
 def test_a_wrong_reference_says_what_is_expected(reference: str) -> None:
     with pytest.raises(UsageError, match="expected grpc://host:port/game"):
         parse(reference)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 5000, '{"n": ' + "9" * 5000 + "}", '{"n": NaN}', "{", "[1]", '{"a": "\\ud800"}']
+)
+def test_options_from_a_server_are_read_as_anything_from_outside(
+    server: Running, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    hostile = wire.PolicyDescription(options_json=text)
+    monkeypatch.setattr(RemotePolicy, "_described", lambda policy: hostile)
+    with pytest.raises(UsageError, match=f"The service at {server.address} sent "):
+        RemotePolicy(f"grpc://{server.address}/{GAME}")
 
 
 def test_a_policy_nobody_serves_is_named(server: Running) -> None:

@@ -8,7 +8,6 @@ everything here has a deadline, and what the server complains about is kept and 
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import socket
 import time
@@ -22,6 +21,7 @@ import numpy as np
 
 from jimbot.errors import MissingExtraError, SimulatorError, UsageError
 from jimbot.games.vgc.reader import Asked, Reader
+from jimbot.reading.plain import json_value
 
 try:
     from poke_env import AccountConfiguration, ServerConfiguration
@@ -116,7 +116,7 @@ class NetworkPlayer(Player):
                 continue
             if parts[1] == "request":
                 if text := "|".join(parts[2:]):
-                    self._requests[battle] = json.loads(text)
+                    self._requests[battle] = json_value(text)
             elif parts[1] == "error":
                 self._note_refusal(battle, parts[2])
             else:

@@ -3,14 +3,14 @@
     from jimbot.training.ray.callbacks import BalatroCallbacks
     config.environment("jimbot", env_config={"game": "balatro"}).callbacks(BalatroCallbacks)
 
-Under `env_runners/jimbot` a result then holds what the other learners call by the same names, per iteration: `decisions`,
-`illegal` (actions outside the mask: must be 0), `episodes`, `mean_episode_return` and `mean_episode_length` in the game's
-own rewards, `reward/<term>` per decision, `actions/<block>_frac`, and `stats/<name>`, the game's own statistics as means
-over the episodes that ended (`highest_…`: the maximum). The sums they are made of are in `env_runners/jimbot_sums`: sums
-of several runners can be added up, means cannot. `functools.partial(BalatroCallbacks, best_checkpoint="best", curriculum=Curriculum())` also keeps
-RLlib's checkpoint of the best mean return, and makes games harder as they go well (env_config needs
-`"curriculum": True`). With any other environment of ours (`jimbot.envs.make_env`) the ends of episodes are read from
-`info`.
+Under `env_runners/jimbot` a result then holds, per iteration and under the names all learners use: `decisions`,
+`illegal` (actions outside the mask: must be 0), `episodes`, `mean_episode_return` and `mean_episode_length` in the
+game's own rewards, `reward/<term>` per decision, `actions/<block>_frac`, and `stats/<name>`, the game's own
+statistics as means over the episodes that ended (`highest_…`: the maximum). The sums they are made of are in
+`env_runners/jimbot_sums`: those of several runners can be added up, means cannot.
+`functools.partial(BalatroCallbacks, best_checkpoint="best", curriculum=Curriculum())` also keeps RLlib's checkpoint
+of the best mean return, and makes games harder as they go well (env_config needs `"curriculum": True`). With any
+other environment of ours (`jimbot.envs.make_env`) the ends of episodes are read from `info`.
 """
 
 from __future__ import annotations
