@@ -29,6 +29,8 @@ __all__ = [
 
 GROUP = "jimbot.games"  # of entry points
 OWN_MODULES = "jimbot."
+MOST_AT_ONCE = 2**20
+"""Games of one batch; whoever asks for more has slipped, and is told so before memory runs out."""
 
 _GAMES: dict[str, str] = {
     "probe": "jimbot.games.probe",
@@ -124,6 +126,8 @@ def make(
     np.True_
     """
     entry = game_entry(game_id)
+    if num_envs > MOST_AT_ONCE:
+        raise UsageError(f"num_envs is {num_envs:,}; expected at most {MOST_AT_ONCE:,} games at once.")
     return entry.make(num_envs, seed=seed, options=entry.spec.parse_options(dict(options or {})), checked=checked)
 
 

@@ -24,6 +24,10 @@ SMALL_SEEDS = 2**41
 """Below this a seed means itself in every game. Balatro has 35^8 texts, a little more, and takes larger seeds modulo
 that: a large train seed could stand for a judging one."""
 
+MOST_GAMES = 10_000_000
+"""That one judgement or recording may ask for; more would be a slip of the finger, and fill the memory."""
+_BLOCK = 2**20  # seeds looked at together
+
 
 def mix32(word: Any) -> Any:
     """Scrambles uint32 words (NumPy or JAX arrays); every output bit depends on every input bit."""
@@ -66,12 +70,12 @@ def bank_seeds(bank: str, count: int, start: int = 0) -> np.ndarray:
     """
     if bank not in BANKS:
         raise UnknownNameError("seed bank", bank, BANKS)
-    if count < 1:
-        raise UsageError(f"Asked for {count} seeds of bank '{bank}'; expected at least 1. Give a positive number.")
+    if not 1 <= count <= MOST_GAMES:
+        raise UsageError(f"Asked for {count:,} games of the bank '{bank}'; expected 1 to {MOST_GAMES:,}.")
     found: list[np.ndarray] = []
     missing = count
     while missing > 0:
-        block = np.arange(start, start + max(1024, 128 * missing), dtype=np.uint64)
+        block = np.arange(start, start + min(max(1024, 128 * missing), _BLOCK), dtype=np.uint64)
         residues = residue(*split(block))
         wanted = {HELD_OUT: residues == 0, VALIDATION: residues == 1, TRAIN: residues >= FIRST_TRAIN_RESIDUE}[bank]
         found.append(block[wanted][:missing])

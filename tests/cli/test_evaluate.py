@@ -98,6 +98,17 @@ def test_compare_as_json_pairs_everybody(jimbot, home: Path) -> None:
         (("evaluate", "random"), "add --game"),
         (("evaluate", "random", "--game", "chess"), "Unknown game 'chess'"),
         (("evaluate", "perfect", "--games", "0"), "--games is 0; expected a number above 0"),
+        (
+            ("evaluate", "perfect", "--games", "10000000000"),
+            "10,000,000,000 games of the bank 'held-out'; expected 1 to",
+        ),
+        (("compare", "perfect", "random", "--games", "10000000000"), "expected 1 to 10,000,000"),
+        (("analyze", "perfect", "--games", "10000000000"), "expected 1 to 10,000,000"),
+        (("evaluate", "vgc", "max_power", "--games", "100000000000"), "expected 1 to 10,000,000"),
+        (
+            ("record", "probe", "--policy", "random", "--games", "10000000000"),
+            "games is 10,000,000,000; expected at most",
+        ),
         (("evaluate", "perfect", "--num-envs", "-3"), "--num-envs is -3; expected a number above 0"),
         (("evaluate", "perfect", "--seeds", "held_out"), "Did you mean 'held-out'?"),
         (("evaluate", "perfect", "--seeds-file", "nowhere.txt"), "nowhere.txt cannot be read"),

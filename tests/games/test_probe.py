@@ -90,3 +90,8 @@ def test_words_name_the_paying_side() -> None:
 def test_senseless_options_are_refused(options: dict[str, int], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         make("probe", options=options)
+
+
+def test_an_absurd_number_of_games_is_refused_at_once() -> None:
+    with pytest.raises(UsageError, match=r"num_envs is 10,000,000,000; expected at most 1,048,576 games at once"):
+        make("probe", 10_000_000_000)

@@ -17,6 +17,7 @@ from jimbot.evaluation.report.chronicle import Chronicle
 from jimbot.evaluation.report.page import folded, section
 from jimbot.evaluation.summary import WON, Evaluation
 from jimbot.games.contract import GameEntry, Line, make
+from jimbot.games.seed_names import seed_name
 from jimbot.policies.contract import Policy
 
 _LINES_A_CHAPTER = 40  # of games that have no chapters of their own
@@ -57,7 +58,9 @@ def tell(policy: Policy, chronicle: Chronicle, judged: Evaluation, number: int, 
     """Plays game `number` once more, action by action."""
     entry, actions = chronicle.entry, chronicle.actions_of(number)
     seed = judged.games.seeds[number : number + 1]
-    words = f"seed {int(seed[0])}, {len(actions)} actions, return {judged.games.returns[number]:.3g}, "
+    words = (
+        f"seed {seed_name(entry, int(seed[0]))}, {len(actions)} actions, return {judged.games.returns[number]:.3g}, "
+    )
     words += _result(judged, dict(zip(judged.spec.episode_stats, judged.games.stats[number].tolist(), strict=True)))
     with closing(make(entry.spec.id, 1, options=judged.options)) as game:
         values, plain = [], []

@@ -16,6 +16,7 @@ import numpy as np
 
 from jimbot.errors import DatasetError, UsageError
 from jimbot.games.contract import BatchGame, make
+from jimbot.games.seeds import MOST_GAMES
 from jimbot.policies.contract import Policy
 from jimbot.policies.scripted import with_needed_options
 from jimbot.training.imitation.dataset import (
@@ -60,6 +61,8 @@ def record(
     """
     if games < 1 or num_envs < 1:
         raise UsageError(f"games is {games} and num_envs {num_envs}; expected at least 1 of each.")
+    if games > MOST_GAMES:
+        raise UsageError(f"games is {games:,}; expected at most {MOST_GAMES:,} in one recording.")
     if not 0 <= noise < 1:
         raise UsageError(f"noise is {noise}; expected a share from 0 to below 1.")
     options = with_needed_options(policy, options)
