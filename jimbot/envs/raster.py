@@ -24,6 +24,17 @@ DIM = 0.6
 
 def raster(picture: Any) -> np.ndarray:
     """(height, width, 3) uint8."""
+    return np.asarray(_image(picture))
+
+
+def png(picture: Any) -> bytes:
+    """The picture as a PNG file."""
+    file = io.BytesIO()
+    _image(picture).save(file, "PNG")
+    return file.getvalue()
+
+
+def _image(picture: Any) -> Any:
     from PIL import Image, ImageDraw  # comes with matplotlib, whose font it draws with
     from rich.console import Console
 
@@ -36,7 +47,7 @@ def raster(picture: Any) -> np.ndarray:
         for segment in line:
             if not segment.control:
                 column = _write(draw, segment.text, segment.style, column, row)
-    return np.asarray(image)
+    return image
 
 
 def _write(draw: Any, text: str, style: Any, column: int, row: int) -> int:

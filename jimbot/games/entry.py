@@ -13,6 +13,7 @@ from jimbot.games.batch_game import BatchGame
 from jimbot.games.hooks import (
     Figure,
     Installation,
+    LiveProtocol,
     Milestones,
     Online,
     PlainStates,
@@ -100,3 +101,5 @@ class GameEntry:
     foreign_states: Mapping[str, ReadForeign] = field(default_factory=dict)
     """Its states in the words of other programs, by the name of the dialect ("my-mod/1"): requests for a decision may
     carry them as `foreign`, with that name as `form`."""
+    live: LiveProtocol | None = None
+    """The protocol that programs drive its bought edition with."""

@@ -13,6 +13,7 @@ for its name, so a new game gets whatever it brings along.
 | `Online` | `jimbot play --server` |
 | `PublicReplays` | `jimbot record --replays` |
 | `PlainStates` | `jimbot serve`: requests that carry a state instead of an observation |
+| `LiveProtocol` | `jimbot host`: the game in the protocol its bought edition is driven by |
 | `ReadForeign` | `jimbot serve`: the same in the words of another program |
 """
 
@@ -21,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -316,6 +318,58 @@ class PlayedGame(NamedTuple):
     total_return: float
     terminated: bool
     seed: int
+
+
+# --- the protocol of the bought game ---
+
+
+class Silence(Enum):
+    """What a client gets instead of an answer."""
+
+    HELD = "held"
+    """None ever comes; the connection stays open until the client leaves."""
+    BROKEN = "broken"
+    """The connection breaks."""
+
+
+class HostedGame(Protocol):
+    """One game behind the protocol that programs drive its bought edition with, without any socket."""
+
+    @property
+    def seconds(self) -> float:
+        """How long the last call takes the bought game, with its animations."""
+        ...
+
+    def answer(self, body: bytes) -> bytes | Silence:
+        """A request → its answer."""
+        ...
+
+    def complaint(self, message: str) -> bytes:
+        """The answer to something that is no request."""
+        ...
+
+
+class HostFiles(Protocol):
+    """Where a hosted game's saves and pictures go; what fails is an OSError."""
+
+    def read(self, path: str) -> bytes: ...
+
+    def write(self, path: str, data: bytes) -> None: ...
+
+    def picture(self, drawing: Any) -> bytes:
+        """A drawing of rich as PNG."""
+        ...
+
+
+@dataclass(frozen=True)
+class LiveProtocol:
+    """How programs talk to the bought game."""
+
+    dialects: tuple[str, ...]
+    """Its versions, the usual one first."""
+    port: int
+    host: Callable[[str, bool, Iterable[str], HostFiles], HostedGame]
+    """(dialect, fair, traps by name, files) → our simulator in the place of the bought game."""
 
 
 ReadReplays = Callable[[Path, Any], AbstractContextManager[PublicReplays]]

@@ -18,7 +18,16 @@ from jimbot.games.balatro.rules.chance.streams import seed_number, seed_text
 from jimbot.games.balatro.rules.content import RATES
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry
-from jimbot.games.hooks import Figure, Milestones, RareEvent, RecordingForm, SeedForm
+from jimbot.games.hooks import (
+    Figure,
+    HostedGame,
+    HostFiles,
+    LiveProtocol,
+    Milestones,
+    RareEvent,
+    RecordingForm,
+    SeedForm,
+)
 from jimbot.games.telling import Line
 from jimbot.games.verification import FileReport
 
@@ -81,6 +90,14 @@ def verify(recordings: Path) -> Iterable[FileReport]:
     return verify_directory(recordings)
 
 
+def host(dialect: str, fair: bool, traps: Iterable[str], files: HostFiles) -> HostedGame:
+    from jimbot.games.balatro.live.rpc import Session
+    from jimbot.games.balatro.live.table import Table
+    from jimbot.games.balatro.live.traps import read_traps
+
+    return Session(Table(dialect, fair, read_traps(traps), files))
+
+
 def benchmark(num_envs: int | None, seconds: float, cold: bool) -> dict[str, Any]:
     from jimbot.games.balatro.benchmarks import bench_balatro
 
@@ -108,6 +125,7 @@ def _read_seed(text: str) -> int:
     return seed_number(text)
 
 
+LIVE = LiveProtocol(("1.x", "dev"), 12346, host)
 SEED_FORM = SeedForm("7LB2WVPK", _read_seed, seed_text)
 RECORDING = RecordingForm(_begin_recording, _read_recording)
 
@@ -161,4 +179,5 @@ GAME = GameEntry(
     figures=FIGURES,
     verify=verify,
     benchmark=benchmark,
+    live=LIVE,
 )

@@ -11,6 +11,7 @@ import numpy as np
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules import antes, inventory, rounds, run_start
 from jimbot.games.balatro.rules.bosses import debuffs
+from jimbot.games.balatro.rules.chance.create import start_counter
 from jimbot.games.balatro.rules.playing_cards import cards
 from jimbot.games.balatro.rules.scoring import score_hand
 from jimbot.games.balatro.rules.shop import packs, prices, stock
@@ -36,7 +37,9 @@ from jimbot.games.balatro.seeds.preview_kernel import offer_code
     CLOSE_PACK,
     OFFER,  # place → item code
     OFFER_PRICE,  # place → dollars
-) = range(17)
+    STOCK,  # the shop anew
+    START_COUNTER,  # joker → the counter it is created with
+) = range(19)
 
 
 @njit
@@ -84,6 +87,11 @@ def _stage_shop(g, what, a):
         return offer_code(g, a)
     elif what == OFFER_PRICE:
         return np.int64(prices.offer_price(g, a))
+    elif what == STOCK:
+        stock.clear_shop(g)
+        stock.stock_shop(g)
+    elif what == START_COUNTER:
+        return np.int64(start_counter(g, a))
     return np.int64(0)
 
 

@@ -1,0 +1,64 @@
+"""`jimbot host`: a simulator in the place of the bought game, for every program that drives that one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from jimbot.cli.shared import terminal
+from jimbot.errors import UnknownNameError
+
+EPILOG = """Examples:
+
+jimbot host balatro
+
+jimbot host balatro --instances 8 --port 12346   (ports 12346 to 12353)
+
+jimbot host balatro --dialect dev --speed frame --trap hang=50 --trap slow-reroll
+
+Ctrl+C ends it."""
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=EPILOG)(host)
+
+
+def host(
+    game: Annotated[str, typer.Argument(help="The game, for instance balatro.")],
+    port: Annotated[int | None, typer.Option(help="First port; by default the one the bought game's mod has.")] = None,
+    address: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    instances: Annotated[int, typer.Option(help="Games at once, each on its own port.")] = 1,
+    dialect: Annotated[str | None, typer.Option(help="Version of the protocol; by default the released one.")] = None,
+    speed: Annotated[
+        str, typer.Option(help="instant, frame (60 answers a second) or real (with animations).")
+    ] = "instant",
+    leaks: Annotated[
+        bool, typer.Option("--leaks", help="Show what the mod shows too much: the deck's order, face-down cards.")
+    ] = False,
+    trap: Annotated[list[str] | None, typer.Option(metavar="TRAP", help="A fault of the mod; repeatable.")] = None,
+) -> None:
+    """Serve a simulator in the protocol that programs drive the bought game with.
+
+    Whatever talks to the mod talks to it unchanged: bots, test suites, recorders.
+    """
+    terminal.require_positive(instances=instances)
+    from jimbot.games.contract import available_games, game_entry, games_with
+    from jimbot.services.live_host import DiskFiles, LiveHost
+
+    if game not in available_games() or game_entry(game).live is None:
+        raise UnknownNameError("game to host", game, games_with("live"))
+    live = game_entry(game).live
+    assert live is not None
+    files = DiskFiles()
+    games = [live.host(dialect or live.dialects[0], not leaks, trap or (), files) for _ in range(instances)]
+    served = LiveHost(games, address, live.port if port is None else port, speed).start()
+    places = ", ".join(f"http://{address}:{number}" for number in served.ports)
+    terminal.console().print(f"{game} ({dialect or live.dialects[0]}) at {places}; Ctrl+C ends it.", soft_wrap=True)
+    try:
+        served.wait()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        served.stop()
+        terminal.console().print(f"{served.answered:,} calls answered.")
