@@ -25,7 +25,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Learn": ("train", "resume", "tune", "experiment", "record", "clone"),
     "Judge": ("evaluate", "compare", "analyze", "verify"),
     "Look": ("watch", "play", "replay", "seed"),
-    "Serve": ("export", "serve", "ask", "bus", "host"),
+    "Serve": ("export", "serve", "ask", "mcp", "bus", "host"),
     "Operate": ("runs", "doctor", "setup", "bench", "soak", "help"),
 }
 """Commands by the panel of `--help` that shows them, in its order; a panel is a room of jimbot.cli."""

@@ -12,6 +12,7 @@ import numpy as np
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.hooks import (
     Figure,
+    Glossary,
     Installation,
     LiveProtocol,
     Milestones,
@@ -22,6 +23,7 @@ from jimbot.games.hooks import (
     ReadReplays,
     RecordingForm,
     SeedForm,
+    SeedPages,
     Sitting,
 )
 from jimbot.games.pure_game import FunctionalGame
@@ -71,6 +73,10 @@ class GameEntry:
     """Its own form of a recorded game; without it a list of actions."""
     seed_form: SeedForm | None = None
     """Its own way to write seeds; without it they are numbers."""
+    seed_pages: SeedPages | None = None
+    """What seeds hold, without playing them."""
+    glossary: Glossary | None = None
+    """What its things do."""
 
     # --- for learning ---
     milestones: Milestones | None = None

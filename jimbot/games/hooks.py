@@ -14,6 +14,8 @@ for its name, so a new game gets whatever it brings along.
 | `PublicReplays` | `jimbot record --replays` |
 | `PlainStates` | `jimbot serve`: requests that carry a state instead of an observation |
 | `LiveProtocol` | `jimbot host`: the game in the protocol its bought edition is driven by |
+| `Glossary` | `jimbot mcp`: what a thing of the game does |
+| `SeedPages` | `jimbot mcp`: what seeds hold, without playing them |
 | `ReadForeign` | `jimbot serve`: the same in the words of another program |
 """
 
@@ -203,6 +205,43 @@ class SeedForm:
     """A text → the seed that means it here; refuses what is none in a sentence."""
     write: Callable[[int], str]
     """A seed → the game's text of it."""
+
+
+@dataclass(frozen=True)
+class SeedPages:
+    """What a seed holds can be told without playing it, and seeds can be searched by it."""
+
+    how: str
+    """How a question is written, in a few sentences."""
+    preview: Callable[[str, Mapping[str, Any]], dict[str, Any]]
+    """(seed as the game writes it, options of its own) → what it holds, ready for JSON."""
+    search: Callable[[str, int, Mapping[str, Any]], Iterator[tuple[int, list[str]]]]
+    """(question, seeds wanted, options of its own) → (seeds looked at so far, new ones found), again and again."""
+
+
+# --- what its words mean ---
+
+
+class Explanation(NamedTuple):
+    """One thing of a game: a card, a program, an enemy."""
+
+    kind: str
+    key: str
+    """The game's own key."""
+    name: str
+    effect: str
+    facts: dict[str, Any]
+    """What else is known of it, by name: price, rarity, …"""
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """The things of a game by name."""
+
+    kinds: tuple[str, ...]
+    explain: Callable[[str, str], list[Explanation]]
+    """(name or key, one of the kinds or nothing) → all it may mean; an UnknownNameError with the nearest where it
+    means none."""
 
 
 # --- what lies outside Python ---

@@ -92,6 +92,8 @@ LIBRARIES = (
     ("clients/*", {"google"}, {"grpc", "nats", "opentelemetry"}),
     ("services/*", {"google", "psutil"}, {"grpc", "nats", "prometheus_client", "opentelemetry"}),
     ("services/grpc*", {"grpc", "grpc_health", "grpc_reflection"}, set()),
+    ("services/mcp/*", {"pydantic"}, set()),  # answers are typed records
+    ("services/mcp/server.py", {"mcp"}, set()),
     # cli: `jimbot --help` must answer at once
     ("cli/serve/bus.py", set(), {"google"}),  # messages as JSON
     ("cli/*", {"typer"}, {"packaging", "rich", "yaml", "psutil", "jax", "onnx", "onnxruntime", "matplotlib"}),
@@ -115,6 +117,8 @@ EXTRAS = (
     "nats",
     "prometheus_client",
     "opentelemetry",
+    "mcp",
+    "websockets",
 )
 # Modules that are nothing without their extra: importing one is using it, and says which extra to install.
 OWN_EXTRA = (
@@ -129,6 +133,7 @@ OWN_EXTRA = (
     "jimbot.policies.torch*",
     "jimbot.games.vgc.poke_env*",
     "jimbot.services.grpc*",
+    "jimbot.services.mcp.server",
 )
 # Generated, so they name the missing library in Python's own words; the rooms that use them say which extra it is.
 GENERATED = ("jimbot.proto.*_pb2_grpc",)

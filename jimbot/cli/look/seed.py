@@ -89,25 +89,9 @@ def _show_seed(seed: str, chosen: dict[str, Any], cards: int, packs: int | None,
     with _status("Looking…", as_json):
         view = preview(seed, shop_cards=cards, first_packs=first, later_packs=later, **chosen)
     if as_json:
-        terminal.print_json(_as_dict(view))
+        terminal.print_json(view.as_dict())
     else:
         terminal.console().print(_page(view))
-
-
-def _as_dict(view: SeedPreview) -> dict[str, Any]:
-    """The names of the recordings: keys, and only what is set."""
-    antes = [
-        {
-            "ante": ante.ante,
-            "boss": ante.boss,
-            "voucher": ante.voucher,
-            "tags": list(ante.tags),
-            "queue": [item.as_dict() for item in ante.shop],
-            "packs": [{"pack": pack.key, "cards": [card.as_dict() for card in pack.cards]} for pack in ante.packs],
-        }
-        for ante in view.antes
-    ]
-    return {"seed": view.seed, "deck": view.deck, "stake": view.stake, "legendary": view.legendary, "antes": antes}
 
 
 def _page(view: SeedPreview) -> RenderableType:

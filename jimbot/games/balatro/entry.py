@@ -5,7 +5,7 @@ Most of that needs libraries or kernels that playing does not, so it is imported
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +19,9 @@ from jimbot.games.balatro.rules.content import RATES
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry
 from jimbot.games.hooks import (
+    Explanation,
     Figure,
+    Glossary,
     HostedGame,
     HostFiles,
     LiveProtocol,
@@ -27,6 +29,7 @@ from jimbot.games.hooks import (
     RareEvent,
     RecordingForm,
     SeedForm,
+    SeedPages,
 )
 from jimbot.games.telling import Line
 from jimbot.games.verification import FileReport
@@ -127,6 +130,38 @@ def _read_seed(text: str) -> int:
 
 LIVE = LiveProtocol(("1.x", "dev"), 12346, host)
 SEED_FORM = SeedForm("7LB2WVPK", _read_seed, seed_text)
+
+
+def _preview_seed(seed: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    from jimbot.games.balatro.seeds.pages import preview_seed
+
+    return preview_seed(seed, options)
+
+
+def _search_seeds(question: str, limit: int, options: Mapping[str, Any]) -> Iterator[tuple[int, list[str]]]:
+    from jimbot.games.balatro.seeds.pages import search_seeds
+
+    return search_seeds(question, limit, options)
+
+
+def _explain(name: str, kind: str) -> list[Explanation]:
+    from jimbot.games.balatro.view.glossary import explain
+
+    return explain(name, kind)
+
+
+SEED_PAGES = SeedPages(
+    'Conditions such as voucher:v_telescope@1, joker:j_blueprint+negative@<=2, not boss:"The Needle"@<=3: boss, '
+    "voucher, tag, joker, tarot, planet, spectral, card or pack, a colon, a key or a name, for jokers an edition, and "
+    "antes; and, or, not and brackets combine them.",
+    _preview_seed,
+    _search_seeds,
+)
+GLOSSARY = Glossary(
+    ("joker", "consumable", "voucher", "tag", "blind", "deck", "stake", "pack", "hand", "enhancement", "edition",
+     "seal", "challenge"),
+    _explain,
+)  # fmt: skip
 RECORDING = RecordingForm(_begin_recording, _read_recording)
 
 
@@ -174,6 +209,8 @@ GAME = GameEntry(
     narrate=narrate,
     recording=RECORDING,
     seed_form=SEED_FORM,
+    seed_pages=SEED_PAGES,
+    glossary=GLOSSARY,
     milestones=MILESTONES,
     rare_events=rare_events,
     figures=FIGURES,

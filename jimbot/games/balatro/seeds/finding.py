@@ -103,6 +103,21 @@ class SeedPreview:
     legendary: str
     """The joker the first Soul would bring."""
 
+    def as_dict(self) -> dict[str, Any]:
+        """The names of the recordings: keys, and only what is set."""
+        antes = [
+            {
+                "ante": ante.ante,
+                "boss": ante.boss,
+                "voucher": ante.voucher,
+                "tags": list(ante.tags),
+                "queue": [item.as_dict() for item in ante.shop],
+                "packs": [{"pack": pack.key, "cards": [card.as_dict() for card in pack.cards]} for pack in ante.packs],
+            }
+            for ante in self.antes
+        ]
+        return {"seed": self.seed, "deck": self.deck, "stake": self.stake, "legendary": self.legendary, "antes": antes}
+
 
 def decode_item(code: int) -> Item:
     """An item from the number the compiled part makes of it."""

@@ -1,0 +1,117 @@
+"""Games in play: bounded in number, each used by one call at a time."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from jimbot.errors import UnknownNameError, UsageError
+from jimbot.games.contract import BatchGame, GameEntry, game_entry, make, named_game
+from jimbot.games.seed_names import seed_name, seed_number
+
+MOST_OPEN = 16
+
+
+class OpenGame:
+    """One simulated game, from its first move to its end."""
+
+    live = False
+    not_read: tuple[str, ...] = ()
+
+    def __init__(self, entry: GameEntry, options: Mapping[str, Any], seed: int) -> None:
+        self.entry, self.options = entry, dict(options)
+        self.game: BatchGame = make(entry.spec.id, 1, options=options, checked=True)
+        self.game.reset(np.full(1, seed, np.uint64))
+        self.seed = seed_name(entry, int(self.game.seeds[0]))
+        self.turn, self.total, self.over = 0, 0.0, False
+        self.stats: dict[str, float] = {}
+        self.outcome = ""
+
+    def figures(self) -> dict[str, float]:
+        """Where the game stands; once it is over, what its statistics say of that."""
+        if not self.over:
+            return {name: float(figure.read(self.game, 0)) for name, figure in self.entry.figures.items()}
+        known = {name: figure.stat for name, figure in self.entry.figures.items() if figure.stat is not None}
+        return {name: self.stats[stat] for name, stat in known.items() if stat in self.stats}
+
+    def words(self) -> str:
+        return self.outcome if self.over else self.game.describe(0)
+
+    def legal(self) -> np.ndarray:
+        return np.zeros(0, np.int64) if self.over else np.flatnonzero(self.game.legal_mask[0])
+
+    def act(self, action: int) -> float:
+        """Plays a legal action; its reward."""
+        self.game.step(np.array([action]))
+        reward = float(self.game.reward[0])
+        self.turn, self.total = self.turn + 1, self.total + reward
+        if self.game.terminated[0] or self.game.truncated[0]:
+            self._end()
+        return reward
+
+    def close(self) -> None:
+        self.game.close()
+
+    def _end(self) -> None:
+        spec = self.entry.spec
+        self.over = True
+        self.stats = dict(zip(spec.episode_stats, self.game.final_stats[0].tolist(), strict=True))
+        how = "won" if self.stats.get("won") else "cut off by its step limit" if self.game.truncated[0] else "over"
+        measured = ", ".join(f"{name} {value:g}" for name, value in self.stats.items())
+        self.outcome = f"The game is {how} after {self.turn} moves with a return of {self.total:+.2f}: {measured}."
+
+
+class OpenGames:
+    """All of them, by handle."""
+
+    def __init__(self, most: int = MOST_OPEN) -> None:
+        self._most = most
+        self._numbers = itertools.count(1)
+        self._games: dict[str, tuple[OpenGame, threading.Lock]] = {}
+        self._lock = threading.Lock()
+
+    def start(self, game: str, seed: str, options: Mapping[str, Any]) -> str:
+        """Begins a game; its handle."""
+        entry = game_entry(named_game(game))
+        chosen = seed_number(entry, seed) if seed else secrets.randbelow(2**32)
+        return self.add(OpenGame(entry, options, chosen))
+
+    def add(self, game: OpenGame) -> str:
+        with self._lock:
+            if len(self._games) < self._most:
+                handle = f"{game.entry.spec.id}-{next(self._numbers)}"
+                self._games[handle] = (game, threading.Lock())
+                return handle
+            handles = sorted(self._games)
+        game.close()
+        raise UsageError(f"{self._most} games are open, which is the most; close one of {', '.join(handles)} first.")
+
+    @contextmanager
+    def use(self, handle: str) -> Generator[OpenGame]:
+        """A game for the length of one call."""
+        with self._lock:
+            if handle not in self._games:
+                raise UnknownNameError("game in play", handle, self._games, "Start one with start_game.")
+            game, lock = self._games[handle]
+        with lock:
+            yield game
+
+    def handles(self) -> list[str]:
+        with self._lock:
+            return list(self._games)
+
+    def close(self, handle: str) -> None:
+        with self.use(handle) as game:
+            with self._lock:
+                self._games.pop(handle, None)
+            game.close()
+
+    def close_all(self) -> None:
+        for handle in self.handles():
+            self.close(handle)

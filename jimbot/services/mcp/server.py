@@ -1,0 +1,95 @@
+"""The tools behind the protocol: registered with the SDK, errors as sentences, runs and reports as resources."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jimbot
+from jimbot.errors import JimbotError, MissingExtraError
+from jimbot.services.mcp.tools import Tools
+
+try:
+    from mcp.server import MCPServer
+    from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+    from mcp.types import ToolAnnotations
+except ModuleNotFoundError as problem:
+    raise MissingExtraError("The package of the Model Context Protocol", "mcp") from problem
+
+INSTRUCTIONS = (
+    "JimBot's games and policies. list_games says what there is; start_game gives a handle; then see_table, "
+    "list_legal_moves, ask_policy and act, until the table is over. explain, preview_seed and search_seeds look things "
+    "up without playing; evaluate_policy judges a policy. Runs and their reports are resources: jimbot://runs."
+)
+LOOKING = ("list_games", "list_tables", "see_table", "list_legal_moves", "ask_policy", "evaluate_policy", "explain",
+           "preview_seed", "search_seeds")  # fmt: skip
+ACTING = ("start_game", "act", "close_game")
+
+
+def build_server(tools: Tools) -> MCPServer:
+    """A server with all tools and resources, ready to run."""
+    server: MCPServer = MCPServer(
+        "jimbot", title="JimBot", instructions=INSTRUCTIONS, version=jimbot.__version__, log_level="WARNING"
+    )
+    for name in LOOKING + ACTING:
+        about = ToolAnnotations(read_only_hint=name in LOOKING, destructive_hint=False, open_world_hint=False)
+        server.add_tool(_telling(getattr(tools, name), ToolError), name=name, annotations=about)
+
+    def resource(uri: str, title: str, kind: str, read: Callable[..., str]) -> None:
+        server.resource(uri, name=title, mime_type=kind)(_telling(read, ResourceError))
+
+    def runs() -> str:
+        """The runs on this machine: game, learner, steps, best figure."""
+        return tools.runs().model_dump_json(indent=1)
+
+    def run(name: str) -> str:
+        """Everything known about a run: settings, checkpoints, evaluation, newest figures."""
+        return json.dumps(tools.run(name), indent=1, default=str)
+
+    def report(name: str) -> str:
+        """The page that jimbot analyze wrote about a run."""
+        return tools.report(name)
+
+    def games() -> str:
+        """The games, their options, and how their seeds are searched."""
+        return tools.list_games().model_dump_json(indent=1)
+
+    resource("jimbot://games", "games", "application/json", games)
+    resource("jimbot://runs", "runs", "application/json", runs)
+    resource("jimbot://runs/{name}", "run", "application/json", run)
+    resource("jimbot://runs/{name}/report", "report", "text/html", report)
+    return server
+
+
+def serve_stdio(runs_dir: Path, policy: str) -> None:
+    """Answers on standard input and output, until input ends."""
+    tools = Tools(runs_dir, policy)
+    try:
+        build_server(tools).run("stdio")
+    finally:
+        tools.close()
+
+
+def serve_http(runs_dir: Path, policy: str, host: str, port: int) -> None:
+    """Answers at http://host:port/mcp, until it is interrupted."""
+    tools = Tools(runs_dir, policy)
+    try:
+        build_server(tools).run("streamable-http", host=host, port=port)
+    finally:
+        tools.close()
+
+
+def _telling(function: Callable[..., Any], kind: type[Exception]) -> Callable[..., Any]:
+    """The same function, whose errors of ours reach the assistant as the sentences they are."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **named: Any) -> Any:
+        try:
+            return function(*args, **named)
+        except JimbotError as problem:
+            raise kind(str(problem)) from problem
+
+    return called
