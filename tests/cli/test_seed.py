@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -88,12 +89,46 @@ def test_wrong_use_is_one_sentence_and_exit_code_2(jimbot, arguments: tuple[str,
 def test_a_search_prints_seeds_that_hold_what_was_asked_for(jimbot) -> None:
     code, out, _ = jimbot("seed", "--find", "voucher:Telescope@1 and tag:'Negative Tag'@2", "--limit", 3)
     assert code == 0
-    found = out.split()
+    found = dict(line.split("  # ") for line in out.splitlines())
     assert len(found) == 3
-    for seed in found:
+    for seed, where in found.items():
+        assert where.startswith("Telescope: ante 1, voucher; Negative Tag: ante 2, for skipping the ")
         antes = json.loads(jimbot("seed", seed, "--antes", 2, "--json")[1])["antes"]
         assert antes[0]["voucher"] == "v_telescope"
         assert "tag_negative" in antes[1]["tags"]
+
+
+def test_a_found_seed_says_where_the_wanted_things_are(jimbot) -> None:
+    """Looked up in the page of the seed: shop cards and packs are counted as it lists them."""
+    question = "(joker:any+foil@1-3 or planet:Mars) and not boss:bl_hook@1 and pack:'Mega Arcana Pack'"
+    found = json.loads(jimbot("seed", "--find", question, "--limit", 8, "--json")[1])["places"]
+    assert len(found) == 8
+    spots = set()
+    for seed, where in found.items():
+        antes = json.loads(jimbot("seed", seed, "--cards", 4, "--packs", 4, "--json")[1])["antes"]
+        assert any("Mega Arcana Pack: ante" in words for words in where)
+        assert not any("The Hook" in words for words in where)
+        for words in where:
+            thing, _, place = words.partition(": ante ")
+            ante, spot = antes[int(place[0]) - 1], re.findall(r"(shop card|pack|card) (\d)", place)
+            spots.add(" ".join(name for name, _ in spot))
+            if spot[0][0] == "shop card":
+                there = ante["queue"][int(spot[0][1]) - 1]
+            elif len(spot) == 2:
+                there = ante["packs"][int(spot[0][1]) - 1]["cards"][int(spot[1][1]) - 1]
+            else:
+                there = {"key": ante["packs"][int(spot[0][1]) - 1]["pack"]}
+            assert there.get("edition") == "foil" if thing.startswith("Foil") else "key" in there
+            assert "Mars" not in thing or there["key"] == "c_mars"
+            assert "Mega" not in thing or there["key"].startswith("p_arcana_mega")
+    assert {"shop card", "pack card", "pack"} <= spots
+
+
+def test_found_seeds_are_a_seeds_file(jimbot, home: Path) -> None:
+    from jimbot.evaluation.seeds import read_seeds_file
+
+    (home / "found.txt").write_text(jimbot("seed", "--find", "boss:bl_hook@1", "--limit", 3)[1])
+    assert len(read_seeds_file("found.txt", "balatro")) == 3
 
 
 def test_names_and_keys_ask_the_same_question(jimbot) -> None:
@@ -113,8 +148,8 @@ def test_a_pack_by_name_means_each_of_its_pictures(jimbot) -> None:
 
 
 def test_a_search_goes_on_from_a_seed(jimbot) -> None:
-    first = jimbot("seed", "--find", "boss:bl_hook@1", "--limit", 3)[1].split()
-    later = jimbot("seed", "--find", "boss:bl_hook@1", "--limit", 2, "--start", first[1])[1].split()
+    first = jimbot("seed", "--find", "boss:bl_hook@1", "--limit", 3)[1].splitlines()
+    later = jimbot("seed", "--find", "boss:bl_hook@1", "--limit", 2, "--start", first[1][:8])[1].splitlines()
     assert later == first[1:]
 
 
@@ -133,8 +168,8 @@ def test_ctrl_c_ends_a_search_with_what_was_found(tmp_path: Path) -> None:
     )  # fmt: skip
     assert process.stdout is not None
     assert process.stderr is not None
-    first = process.stdout.readline().strip()
-    assert len(first) == 8
+    first = process.stdout.readline().split()
+    assert len(first[0]) == 8
     process.send_signal(signal.SIGINT)
     hung = threading.Timer(120, process.kill)
     hung.start()
@@ -143,5 +178,5 @@ def test_ctrl_c_ends_a_search_with_what_was_found(tmp_path: Path) -> None:
     hung.cancel()
     assert process.returncode == 0, err
     assert "Interrupted after" in err
-    assert f"with {1 + len(out.split())} found" in err
+    assert f"with {1 + len(out.splitlines())} found" in err
     assert "Traceback" not in err

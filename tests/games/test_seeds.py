@@ -68,7 +68,7 @@ def test_an_unknown_bank_is_answered_with_the_nearest() -> None:
         seeds.bank_seeds("heldout", 3)
 
 
-@pytest.mark.parametrize("count", [0, -4])
-def test_no_or_negative_counts_are_refused(count: int) -> None:
-    with pytest.raises(UsageError, match=f"{count} seeds"):
+@pytest.mark.parametrize("count", [0, -4, 10**10])
+def test_no_negative_and_absurd_counts_are_refused(count: int) -> None:
+    with pytest.raises(UsageError, match=f"{count:,} games"):
         seeds.bank_seeds("train", count)

@@ -28,6 +28,8 @@ jimbot seed --find 'voucher:v_telescope@1 and joker:j_blueprint@<=2' --limit 10
 
 jimbot seed --find 'joker:any+negative@1 and not boss:"The Needle"@<=3' --start 7LB2WVPK
 
+jimbot seed --find 'voucher:v_telescope@1' > seeds.txt   (then: jimbot evaluate balatro --seeds-file seeds.txt)
+
 Conditions: boss, voucher, tag, joker, tarot, planet, spectral, card or pack, a colon, a key or a name, for jokers an
 edition (+foil +holo +polychrome +negative), and antes (@3 @<=3 @>=5 @2-4); and, or, not and brackets combine them."""
 
@@ -160,11 +162,14 @@ def _queue(items: tuple[Item, ...]) -> RenderableType:
 
 
 def _search(question: str, chosen: dict[str, Any], as_json: bool) -> int:
-    """Prints seeds as they are found; Ctrl+C ends the search with what there is."""
+    """Prints seeds as they are found, each with where it holds what was asked for; Ctrl+C ends the search with what
+    there is. The lines are a seeds file as they stand: what follows # is a remark."""
     from jimbot.games.balatro.seeds.finding import search
+    from jimbot.games.balatro.seeds.places import places
     from jimbot.training.session.interrupts import stop_requests
 
-    found: list[str] = []
+    found: dict[str, list[str]] = {}
+    looking = {name: chosen[name] for name in ("antes", "deck", "stake", "shop_cards", "packs")}
     looked, interrupted, began = 0, False, time.monotonic()
     batches = search(question, **chosen)
     status = _status("Searching…", as_json)
@@ -172,10 +177,11 @@ def _search(question: str, chosen: dict[str, Any], as_json: bool) -> int:
         # Asked for between two batches: an exception in the middle of compiled code can get lost.
         with stop_requests(lambda: None) as request, status:
             for looked, seeds in batches:
-                found += seeds
-                if seeds and not as_json:
+                new = {text: [str(place) for place in places(question, text, **looking)] for text in seeds}
+                found |= new
+                if new and not as_json:
                     status.stop()
-                    sys.stdout.write("".join(f"{text}\n" for text in seeds))
+                    sys.stdout.write("".join(f"{text}  # {'; '.join(where)}\n" for text, where in new.items()))
                     sys.stdout.flush()
                     status.start()
                 pace = looked / max(1e-9, time.monotonic() - began)
@@ -186,7 +192,8 @@ def _search(question: str, chosen: dict[str, Any], as_json: bool) -> int:
     except KeyboardInterrupt:
         interrupted = True
     if as_json:
-        terminal.print_json({"question": question, "found": found, "looked_at": looked, "interrupted": interrupted})
+        about = {"question": question, "looked_at": looked, "interrupted": interrupted}
+        terminal.print_json({**about, "found": list(found), "places": found})
     elif not found or interrupted:
         ended = "Interrupted" if interrupted else "Nothing found" if not found else "Done"
         terminal.note(f"{ended} after {looked:,} seeds with {len(found)} found.")

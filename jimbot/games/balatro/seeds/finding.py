@@ -1,6 +1,7 @@
 """Seeds from outside: what a seed holds (`preview`), and which seeds hold something (`find`).
 
-The view is explained in `preview_kernel.py`. A question for `find` is written like
+The view is explained in `preview_kernel.py`; where a found seed holds what was asked for, `places.py` says. A question
+for `find` is written like
 
     voucher:v_telescope@1 and joker:j_blueprint+negative@<=2 and not boss:bl_needle@<=3
 
@@ -208,7 +209,9 @@ def preview(
 
 
 @dataclass
-class _Condition:
+class Condition:
+    """One thing asked for, by numbers as the compiled search knows them, in antes `first` to `last`."""
+
     kind: int
     item: int
     edition: int
@@ -229,7 +232,7 @@ class _Either:
     parts: list[_Node] = field(default_factory=list)
 
 
-_Node = _Condition | _Not | _Either
+_Node = Condition | _Not | _Either
 
 _CONSUMABLE_IDS = range(len(CONSUMABLES))
 _TABLES: dict[str, tuple[int, Table, range | None]] = {
@@ -280,11 +283,11 @@ def _parse_term(term: str, antes: int) -> _Node:
         edition = find_id(EDITIONS, match["edition"])
     first, last = _parse_antes(match["antes"], antes, term)
     if kind == view.ASK_JOKER and key.lower() == "any":
-        return _Condition(kind, view.ANY, edition, first, last)
+        return Condition(kind, view.ANY, edition, first, last)
     found: list[_Node] = []
     for item in find_ids(table, key, name, only):
         legendary = kind == view.ASK_JOKER and JOKER_RARITY[item] == _LEGENDARY
-        found.append(_Condition(view.ASK_LEGENDARY if legendary else kind, item, edition, first, last))
+        found.append(Condition(view.ASK_LEGENDARY if legendary else kind, item, edition, first, last))
     return found[0] if len(found) == 1 else _Either(False, found)
 
 
@@ -331,7 +334,7 @@ _COST = {view.ASK_VOUCHER: 1, view.ASK_TAG: 2, view.ASK_BOSS: 2, view.ASK_PACK: 
 
 def _cost(node: _Node) -> int:
     """Rough work of a condition, to ask cheap ones first."""
-    if isinstance(node, _Condition):
+    if isinstance(node, Condition):
         return _COST.get(node.kind, 10) * (node.last if node.kind == view.ASK_BOSS else node.last - node.first + 1)
     return _cost(node.part) if isinstance(node, _Not) else min(_cost(part) for part in node.parts)
 
@@ -340,13 +343,26 @@ def _emit(node: _Node, rows: list[list[int]], if_true: int, if_false: int) -> in
     """Appends a node's conditions back to front and returns where it starts."""
     if isinstance(node, _Not):
         return _emit(node.part, rows, if_false, if_true)
-    if isinstance(node, _Condition):
+    if isinstance(node, Condition):
         rows.append([node.kind, node.item, node.edition, node.first, node.last, if_true, if_false])
         return len(rows) - 1
     start = if_true if node.every else if_false
     for part in sorted(node.parts, key=_cost, reverse=True):
         start = _emit(part, rows, start, if_false) if node.every else _emit(part, rows, if_true, start)
     return start
+
+
+def wanted(expression: str, antes: int = 8) -> list[Condition]:
+    """What a question asks to be there, in the order it is written; what is negated is left out."""
+
+    def walk(node: _Node) -> Iterator[Condition]:
+        if isinstance(node, Condition):
+            yield node
+        elif isinstance(node, _Either):
+            for part in node.parts:
+                yield from walk(part)
+
+    return list(walk(_Parser(expression, antes).parse()))
 
 
 def compile_question(expression: str, antes: int = 8) -> np.ndarray:
