@@ -16,6 +16,8 @@ import threading
 import time
 import uuid
 from collections import OrderedDict
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -60,6 +62,7 @@ class _Client:
         self.breaker = CircuitBreaker(patience.failures, patience.rest)
         self.timeout = AdaptiveTimeout(patience.floor, patience.cap)
         self.retries = self.cache_hits = 0
+        self._open_calls = 0
         self._budget = RetryBudget(patience.budget, max(10.0, patience.budget))
         self._metadata: tuple[tuple[str, str], ...] = ((("authorization", f"Bearer {token}"),)) if token else ()
         self._tls = (root_cert, client_cert)
@@ -136,6 +139,22 @@ class _Client:
                 f"again after {self.patience.rest:g} s.",
             )
 
+    @contextmanager
+    def _one_of(self) -> Generator[None]:
+        """One of the calls that may be open at once."""
+        with self._lock:
+            if self._open_calls >= self.patience.at_once:
+                raise DecisionError(
+                    "RESOURCE_EXHAUSTED",
+                    f"{self._open_calls} calls to {self.address} are open; wait for some, or ask in batches (stream).",
+                )
+            self._open_calls += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open_calls -= 1
+
     def _answered(self, began: float) -> None:
         self.timeout.note(time.monotonic() - began)
         self.breaker.succeeded()
@@ -168,7 +187,8 @@ class DecisionClient(_Client):
         """One decision, within the client's deadline."""
         key, answer = self._cached(self._prepared(request))
         if answer is None:
-            answer = self._call(self._stub.GetDecision, request)
+            with self._one_of():
+                answer = self._call(self._stub.GetDecision, request)
             self._keep(key, answer)
         return answer
 
@@ -269,7 +289,8 @@ class AsyncDecisionClient(_Client):
         """One decision, within the client's deadline."""
         key, answer = self._cached(self._prepared(request))
         if answer is None:
-            answer = await self._call("GetDecision", request)
+            with self._one_of():
+                answer = await self._call("GetDecision", request)
             self._keep(key, answer)
         return answer
 

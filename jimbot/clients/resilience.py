@@ -36,6 +36,9 @@ class Patience:
     """In a row, before nobody is asked any more."""
     rest: float = 1.0
     """Before one call may try again whether it is back."""
+    at_once: int = 256
+    """Calls open at once; more are refused here, at once. They would only wait behind the others until it is too late
+    for all of them."""
 
 
 class RetryBudget:
@@ -97,16 +100,15 @@ class AdaptiveTimeout:
     def __init__(self, floor: float, cap: float, size: int = 200) -> None:
         self._floor, self._cap = floor, cap
         self._seen: deque[float] = deque(maxlen=size)
+        self._noted = 0
+        self.seconds = cap
 
     def note(self, seconds: float) -> None:
         self._seen.append(seconds)
-
-    @property
-    def seconds(self) -> float:
-        if len(self._seen) < 20:
-            return self._cap
-        usual = sorted(self._seen)[int(0.95 * (len(self._seen) - 1))]
-        return min(self._cap, max(self._floor, 4 * usual))
+        self._noted += 1
+        if self._noted % 20 == 0:
+            usual = sorted(self._seen)[int(0.95 * (len(self._seen) - 1))]
+            self.seconds = min(self._cap, max(self._floor, 4 * usual))
 
 
 class Attempts:

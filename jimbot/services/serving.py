@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,6 +125,7 @@ async def serve(
             port, close = open_metrics(service, door.host, offer.metrics_port, figures)
             closing.append(close)
             told(f"Figures: http://{door.host}:{port}/metrics")
+        _settle_down()
         await server.ready()
         for about in service.policies().policies:
             told(f"{about.identity.game}/{about.identity.name}: step {about.identity.version}, {about.status}")
@@ -138,6 +141,14 @@ async def serve(
             await worker.event_bus.close()
         for close in closing:
             await asyncio.to_thread(close)
+
+
+def _settle_down() -> None:
+    """Python itself, set up for short answers: what is loaded by now stays and is not searched for garbage again, and
+    a thread that wants the interpreter gets it within half a millisecond instead of five."""
+    gc.collect()
+    gc.freeze()
+    sys.setswitchinterval(0.0005)
 
 
 async def _over_bus(

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,23 @@ def test_answers_are_kept_until_the_policy_changes() -> None:
         service.replace(serve(Scripted("two"), "run"))
         assert client.decide(probe_request(2)).policy.hash.startswith("two")
         assert client.decide(probe_request(1)).policy.hash.startswith("two"), "what the old one said is forgotten"
+
+
+def test_more_calls_than_may_be_open_are_refused_here_and_at_once() -> None:
+    policy = Scripted()
+    patience = Patience(deadline=9, cap=9, at_once=2)
+    with running(service_of(serve(policy))) as opened, DecisionClient(opened.address, patience=patience) as client:
+        policy.gate.clear()
+        with ThreadPoolExecutor(2) as pool:
+            asked = [pool.submit(client.decide, probe_request(number)) for number in range(2)]
+            while client._open_calls < 2:
+                time.sleep(0.01)
+            with pytest.raises(DecisionError, match=r"2 calls .* are open") as refused:
+                client.decide(probe_request(3))
+            policy.gate.set()
+            assert all(one.result(9).selected_action.number == 5 for one in asked)
+        assert refused.value.code == "RESOURCE_EXHAUSTED"
+        assert client.decide(probe_request(3)).selected_action.number == 5
 
 
 def test_retries_keep_within_their_budget() -> None:

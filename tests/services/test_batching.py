@@ -15,7 +15,15 @@ from jimbot.errors import CheckpointError, SettingsError, UsageError
 from jimbot.games.contract import game_entry
 from jimbot.proto import events_pb2 as messages
 from jimbot.runs.resources import CPU, TRAINING, ResourceCoordinator
-from jimbot.services.decision import CanaryRule, Code, DecisionService, RefusedError, ServedPolicy, ServiceSettings
+from jimbot.services.decision import (
+    CanaryRule,
+    Code,
+    DecisionService,
+    RefusedError,
+    ServedPolicy,
+    ServiceSettings,
+    lane,
+)
 from tests.services.asking import GAME, LEGAL, Scripted, batch, probe_request, request, serve, service_of, shipped
 
 
@@ -46,6 +54,57 @@ def test_requests_that_wait_together_are_computed_together() -> None:
     assert sum(policy.batches) == 40
     assert len(policy.batches) <= 5
     assert max(answer.timing.batch_size for answer in answers) > 8
+
+
+class Observed(Scripted):
+    """Notes which thread computes."""
+
+    def __init__(self, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.threads: list[int] = []
+
+    def act(self, *arguments: Any, **rest: Any) -> Any:
+        self.threads.append(threading.get_ident())
+        return super().act(*arguments, **rest)
+
+
+@pytest.mark.parametrize(("longest", "in_loop"), [(1e6, True), (0.0, False)])
+def test_an_event_loop_computes_what_is_quick_and_is_not_held_up_by_what_is_not(
+    longest: float, in_loop: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lane, "LONGEST_IN_LOOP_MS", longest)
+    policy = Observed()
+    service = service_of(serve(policy), cache_size=0)
+
+    async def play() -> list[int]:
+        for number in range(4):  # what it takes is learned
+            await service.decide_async(probe_request(number))
+        policy.threads = []
+        await asyncio.gather(*(service.decide_async(probe_request(number)) for number in range(4, 12)))
+        return policy.threads
+
+    threads = asyncio.run(play())
+    assert (set(threads) == {threading.get_ident()}) == in_loop
+    assert len(threads) < 8, "together"
+    service.close()
+
+
+def test_who_goes_away_finds_the_answer_when_it_asks_again() -> None:
+    policy = Scripted()
+    service = service_of(serve(policy), cache_size=0)
+
+    async def play() -> None:
+        policy.gate.clear()
+        asking = asyncio.create_task(service.decide_async(probe_request(1, request_id="mine")))
+        await asyncio.sleep(0.02)
+        asking.cancel()
+        policy.gate.set()
+        policy.batches.clear()
+        assert (await service.decide_async(probe_request(1, request_id="mine"))).selected_action.number == 5
+
+    asyncio.run(play())
+    assert policy.batches == [1]
+    service.close()
 
 
 def test_a_window_gathers_and_a_batch_is_never_larger_than_set() -> None:

@@ -18,8 +18,23 @@ from jimbot.services.decision.served import ServedPolicy
 Words = Callable[[int], str | None] | None
 
 
+_FEW = 64  # so many numbers Python sorts as fast, and without letting go of the interpreter
+_known: dict[tuple[str, int], Action] = {}  # by fingerprint of the game's actions and number
+
+
 def action_message(spec: GameSpec, action: int, words: Words = None) -> Action:
-    """One action in every form a caller may want."""
+    """One action in every form a caller may want; without words it is shared, so copy it."""
+    key = (spec.actions.fingerprint, action)
+    message = _known.get(key)
+    if message is None:
+        message = _known[key] = _described(spec, action)
+    if words is not None and (told := words(action)):
+        plain, message = message, Action(words=told)
+        message.MergeFrom(plain)
+    return message
+
+
+def _described(spec: GameSpec, action: int) -> Action:
     number = int(spec.actions.block_of[action])
     block = spec.actions.blocks[number]
     message = Action(number=action, label=spec.actions.label(action), block=block.name)
@@ -27,8 +42,6 @@ def action_message(spec: GameSpec, action: int, words: Words = None) -> Action:
         first = int(np.searchsorted(spec.actions.block_of, number))
         message.items.extend(block.rows[action - first])
         message.field = block.field
-    if words is not None and (told := words(action)):
-        message.words = told
     return message
 
 
@@ -45,10 +58,9 @@ def fill(
     answer.selected_action.CopyFrom(action_message(spec, action, words))
     answer.confidence = float(probabilities[action])
     answer.value = float(value)
-    for other in _best_first(probabilities, alternatives + 1):
-        if other != action and len(answer.alternatives) < alternatives:
-            message = action_message(spec, other, words)
-            answer.alternatives.append(Alternative(action=message, probability=float(probabilities[other])))
+    best = [(other, value) for other, value in _best_first(probabilities, alternatives + 1) if other != action]
+    for other, probability in best[:alternatives]:
+        answer.alternatives.append(Alternative(action=action_message(spec, other, words), probability=probability))
 
 
 def computed(question: Question, served: ServedPolicy, item: Item) -> LearningDecisionResponse:
@@ -89,10 +101,10 @@ def strategy_name(identity: PolicyIdentity) -> str:
     return f"{identity.game}/{identity.name}"
 
 
-def _best_first(probabilities: np.ndarray, count: int) -> list[int]:
-    """The most probable actions, best first, none that is illegal."""
-    count = min(count, int((probabilities > 0).sum()))
-    if not count:
-        return []
-    top = np.argpartition(probabilities, -count)[-count:]
-    return top[np.argsort(-probabilities[top], kind="stable")].tolist()
+def _best_first(probabilities: np.ndarray, count: int) -> list[tuple[int, float]]:
+    """The most probable actions and how probable, best first, none that is illegal."""
+    top = probabilities.nonzero()[0]
+    if len(top) > max(count, _FEW):
+        top = top[probabilities[top].argpartition(-count)[-count:]]
+    found = zip(top.tolist(), probabilities[top].tolist(), strict=True)
+    return sorted(found, key=lambda one: (-one[1], one[0]))[:count]

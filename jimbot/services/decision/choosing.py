@@ -34,8 +34,13 @@ class Choosing:
         return repr((self.sample, self.temperature, self.seed)).encode() if self.sample else b""
 
 
+BEST = Choosing()
+
+
 def read_choosing(message: messages.Choosing) -> Choosing:
     """As a request says it; temperature 0 means 1."""
+    if not (message.sample or message.temperature or message.seed):
+        return BEST
     return Choosing(message.sample, message.temperature or 1.0, message.seed)
 
 

@@ -1,16 +1,19 @@
 """Micro-batching: requests for one policy wait in a bounded queue and are computed together.
 
-A lane has one thread. It takes whatever waits (up to the batch size), drops what has expired, computes, and answers.
-With a window it first gives others the chance to join, counted from the arrival of the oldest. Nothing else is delayed:
-while a batch is computed the next one gathers by itself.
+Whoever computes takes what waits (up to the batch size), drops what has expired, computes, and answers. Who that is
+decides how fast it goes: every hand-over between two Python threads costs up to a switch interval (milliseconds, many
+inferences). So whoever brings a request computes it, where that is quick:
 
-A caller in the same process that finds the lane idle computes its own request at once, without waking the thread: a
-decision then costs an inference and no more.
+- a thread that finds the lane idle computes its own request;
+- an event loop lets its requests gather as long as its turns bring others, then computes them itself;
+- the lane's own thread does the rest: batches that would hold an event loop up, whatever waits while another computes,
+  and everything where a window is set (then the oldest waits so long for company).
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 import time
 from collections import defaultdict, deque
@@ -29,6 +32,29 @@ from jimbot.services.decision.served import ServedPolicy, fault_of, illegal_of
 from jimbot.services.decision.settings import ServiceSettings
 
 _DEVICE_SECONDS = 5.0  # a batch takes milliseconds; a lane that died must not keep the device
+LONGEST_IN_LOOP_MS = 5.0  # a batch that takes longer is not computed in an event loop
+_QUIET_TURNS = 8  # of an event loop without another request, after which a batch is computed under pressure
+_CLOSE = 4.0  # pressure: requests follow each other within so many inferences
+
+
+class Cost:
+    """What a batch takes, learned from those before: milliseconds of one row, and of every further one."""
+
+    def __init__(self) -> None:
+        self._one = self._further = 0.0
+
+    def note(self, rows: int, milliseconds: float) -> None:
+        if rows == 1:
+            self._one += (milliseconds - self._one) * (0.1 if self._one else 1.0)
+        elif self._one:
+            further = max(0.0, milliseconds - self._one) / (rows - 1)
+            self._further += (further - self._further) * (0.1 if self._further else 1.0)
+
+    def of(self, rows: int) -> float:
+        """Infinite while nothing is known."""
+        if not self._one:
+            return float("inf")
+        return self._one + (rows - 1) * (self._further or self._one / 4)
 
 
 class Item:
@@ -51,6 +77,14 @@ class Item:
         self.loop: asyncio.AbstractEventLoop | None = None
         self.future: Any = None  # of `loop`, or of threads where there is no loop
 
+    def wait_on(self) -> asyncio.Future[None]:
+        """Another future in place of one that was cancelled."""
+        assert self.loop is not None
+        self.future = self.loop.create_future()
+        if self.decision is not None or self.error is not None:
+            self.future.set_result(None)
+        return self.future
+
 
 class Lane:
     """The queue of one policy and the thread that works it off."""
@@ -69,6 +103,9 @@ class Lane:
         self._changed = threading.Condition()
         self._busy = threading.Lock()
         self._closed = False
+        self._cost = Cost()
+        self._gap_ms, self._last = 100.0, 0.0  # between two arrivals, of late; the last one
+        self._gathering: set[asyncio.AbstractEventLoop] = set()  # those that will compute what waits
         self._milliseconds_per_item = 1.0  # of late, for the hint when to ask again
         self._thread = threading.Thread(target=self._work, name=f"decide {served.spec.id}/{served.name}", daemon=True)
         self._thread.start()
@@ -96,7 +133,7 @@ class Lane:
         if not self._settings.window_ms and self._busy.acquire(blocking=False):
             try:
                 while item.decision is None and item.error is None and (items := self._take()):
-                    self._process(items)
+                    self._process(items, self._device())
             finally:
                 self._busy.release()
             if self._queue:
@@ -114,7 +151,11 @@ class Lane:
         item.loop = asyncio.get_running_loop()
         item.future = item.loop.create_future()
         self._put(item)
-        self._wake()
+        if self._settings.window_ms:
+            self._wake()
+        elif item.loop not in self._gathering:
+            self._gathering.add(item.loop)
+            item.loop.call_soon(self._gather, item.loop, 0, 0)
         remaining = max(0.0, item.deadline - time.perf_counter())
         alarm = item.loop.call_later(remaining, _expire, item, self.served.spec.id)
         item.future.add_done_callback(lambda _: alarm.cancel())
@@ -142,9 +183,40 @@ class Lane:
             self._changed.notify_all()
         self._thread.join(10)
 
+    # --- in an event loop ---
+
+    def _gather(self, loop: asyncio.AbstractEventLoop, seen: int, quiet: int) -> None:
+        """Another turn of the loop for company, as long as the last ones brought some."""
+        waiting = len(self._queue)
+        quiet = 0 if waiting > seen else quiet + 1
+        if waiting < self._settings.batch_size and quiet < (_QUIET_TURNS if self._pressed() else 1):
+            loop.call_soon(self._gather, loop, waiting, quiet)
+            return
+        self._gathering.discard(loop)
+        self._compute_in(loop)
+        if self._queue:
+            self._wake()
+
+    def _compute_in(self, loop: asyncio.AbstractEventLoop) -> None:
+        """One batch, if that is quick and nothing has to be waited for."""
+        rows = sum(len(item.legal) for item in itertools.islice(self._queue, self._settings.batch_size))
+        if not rows or self._cost.of(rows) > LONGEST_IN_LOOP_MS or not self._busy.acquire(blocking=False):
+            return
+        try:
+            if (device := self._device_now()) is not None:
+                self._process(self._take(), device, loop)
+        finally:
+            self._busy.release()
+
     # --- inner parts ---
 
+    def _pressed(self) -> bool:
+        """Whether requests follow each other so closely that company is to be expected."""
+        return self._gap_ms < _CLOSE * self._cost.of(1) < float("inf")
+
     def _put(self, item: Item) -> None:
+        self._gap_ms += 0.05 * (min(100.0, (item.arrived - self._last) * 1000) - self._gap_ms)
+        self._last = item.arrived
         with self._changed:
             if self._closed:
                 raise RefusedError(Code.UNAVAILABLE, "The service is stopping; ask another one.", 1000)
@@ -165,7 +237,7 @@ class Lane:
                 self._wait_for_company()
             with self._busy:
                 if items := self._take():
-                    self._process(items)
+                    self._process(items, self._device())
 
     def _wait_for_company(self) -> None:
         """Until the window of the oldest request ends or a batch is full; the condition is held."""
@@ -186,7 +258,10 @@ class Lane:
                 rows += len(taken[-1].legal)
         return taken
 
-    def _process(self, items: list[Item]) -> None:
+    def _process(
+        self, items: list[Item], device: AbstractContextManager[Any], loop: asyncio.AbstractEventLoop | None = None
+    ) -> None:
+        """Computes and answers; `loop` is the event loop this runs in, if it does."""
         began = time.perf_counter()
         live = [item for item in items if item.error is None and item.deadline > began]
         for item in items:
@@ -194,12 +269,13 @@ class Lane:
             if item.deadline <= began:
                 item.error = item.error or too_late(self.served.spec.id)
                 self._figures.count(self._figures.expired, self.served.spec.id)
-        if live:
-            with self._device():
+        with device:
+            if live:
                 self._infer(live)
+        if live:
             each = (time.perf_counter() - began) * 1000 / len(live)
             self._milliseconds_per_item += 0.05 * (each - self._milliseconds_per_item)
-        _finish(items)
+        _finish(items, loop)
         if self._after is not None:
             self._after(items)
 
@@ -214,6 +290,15 @@ class Lane:
             self._figures.beside_training += 1
             return nullcontext()
 
+    def _device_now(self) -> AbstractContextManager[Any] | None:
+        """The device if it is free; None: somebody must wait for it, and that cannot be an event loop."""
+        if self._coordinator is None:
+            return nullcontext()
+        try:
+            return self._coordinator.request(GPU, "serve", 1, INFERENCE, _DEVICE_SECONDS, 0.0)
+        except ResourceError:
+            return None
+
     def _infer(self, items: list[Item]) -> None:
         served, began = self.served, time.perf_counter()
         one = len(items) == 1
@@ -226,24 +311,32 @@ class Lane:
             if one:
                 self._fail(items[0], f"{type(problem).__name__}: {problem}")
         took = (time.perf_counter() - began) * 1000
-        start = 0
         for item in items:
             item.served, item.inference_ms, item.batch_rows = served, took, len(legal)
-            stop = start + len(item.legal)
-            if decision is not None:
-                item.decision = Decision(*(part[start:stop] for part in decision))
-                if illegal_of(item.decision, item.legal).any():
-                    item.illegal = True
-                    self._figures.count(self._figures.illegal, served.spec.id)
-                    self._fail(item, "it chose what is not legal")
-                elif fault_of(item.decision, item.legal).any():
-                    self._fail(item, "its answer is not a number")
-            start = stop
-        if decision is None and not one:
+        if decision is not None:
+            self._cost.note(len(legal), took)
+            self._hand_out(items, decision, legal)
+        elif not one:
             for item in items:
                 self._infer([item])
             return
         self._figures.batch(len(legal))
+
+    def _hand_out(self, items: list[Item], decision: Decision, legal: np.ndarray) -> None:
+        """Each item its rows; those whose answer must not be used fail, alone."""
+        faults = fault_of(decision, legal)
+        illegal = illegal_of(decision, legal) if faults.any() else faults
+        start = 0
+        for item in items:
+            stop = start + len(item.legal)
+            item.decision = Decision(*(part[start:stop] for part in decision))
+            if illegal[start:stop].any():
+                item.illegal = True
+                self._figures.count(self._figures.illegal, self.served.spec.id)
+                self._fail(item, "it chose what is not legal")
+            elif faults[start:stop].any():
+                self._fail(item, "its answer is not a number")
+            start = stop
 
     def _fail(self, item: Item, why: str) -> None:
         served = self.served
@@ -267,11 +360,11 @@ def _expire(item: Item, game: str) -> None:
         item.future.set_result(None)
 
 
-def _finish(items: list[Item]) -> None:
-    """Tells those who wait; an event loop is woken once per batch, not once per request."""
+def _finish(items: list[Item], here: asyncio.AbstractEventLoop | None) -> None:
+    """Tells those who wait; another event loop than `here` is woken once per batch, not once per request."""
     loops: dict[asyncio.AbstractEventLoop, list[Item]] = defaultdict(list)
     for item in items:
-        if item.loop is not None:
+        if item.loop is not None and item.loop is not here:
             loops[item.loop].append(item)
         elif item.future is not None and not item.future.done():
             item.future.set_result(None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class ServedPolicy:
     def spec(self) -> GameSpec:
         return self.entry.spec
 
-    @property
+    @cached_property
     def identity(self) -> PolicyIdentity:
         return PolicyIdentity(
             game=self.spec.id, name=self.name, version=self.version, hash=self.hash, game_version=self.spec.version

@@ -11,7 +11,6 @@ where it was answered before, computed in its policy's lane together with others
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 import uuid
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from jimbot.services.decision.fallback import Fallbacks
 from jimbot.services.decision.lane import Item, Lane
 from jimbot.services.decision.places import Places
 from jimbot.services.decision.question import Answer, Question, Request, Told, joined, joined_async, session_of
-from jimbot.services.decision.recent import RecentAnswers, RequestIds
+from jimbot.services.decision.recent import RecentAnswers, RequestIds, digest
 from jimbot.services.decision.refusal import Code, RefusedError, invalid
 from jimbot.services.decision.rows import LONGEST_ID, RowDecisions
 from jimbot.services.decision.served import ServedPolicy
@@ -118,9 +117,9 @@ class DecisionService(Places):
         legal = limited(sight.legal_mask, request, spec)
         asked = request.choosing.alternatives
         alternatives = min(asked or self.settings.alternatives, spec.actions.size)
-        body = hashlib.blake2b(sight.observation.tobytes() + legal.tobytes(), digest_size=16)
-        body.update(f"{request.game} {request.policy} {alternatives} {sight.words is None}".encode() + choosing.key)
-        return Question(request, place, sight, legal, choosing, alternatives, deadline, body.digest(), began)
+        said = f"{request.game} {request.policy} {alternatives} {sight.words is None}".encode() + choosing.key
+        body = digest(said + legal.tobytes(), sight.observation.tobytes())
+        return Question(request, place, sight, legal, choosing, alternatives, deadline, body, began)
 
     def deadline(self, limit_ms: int, remaining: float | None, began: float) -> float:
         """When a request is over: what it says itself, else what its call has left, else the usual; never later than
@@ -202,16 +201,15 @@ class DecisionService(Places):
     async def _finished(self, question: Question, lane: Lane, item: Item) -> None:
         """Waits for a lane. A caller that goes away meanwhile does not stop the work: it may ask again under the same
         id, and then finds the answer or joins the wait."""
-        waiting = lane.submit(item)
-
-        def settle_later(_: object) -> None:
-            with suppress(RefusedError):
-                self._settle(question, item.error or item)
-
         try:
-            await asyncio.shield(waiting)
+            await lane.submit(item)
         except asyncio.CancelledError:
-            waiting.add_done_callback(settle_later)
+
+            def settle_later(_: object) -> None:
+                with suppress(RefusedError):
+                    self._settle(question, item.error or item)
+
+            item.wait_on().add_done_callback(settle_later)
             raise
 
     def _ask_next(self, question: Question, lane: Lane, item: Item) -> bool:
