@@ -31,7 +31,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 """Commands by the panel of `--help` that shows them, in its order; a panel is a room of jimbot.cli."""
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
-SUBCOMMANDS = ("runs", "bus")
+SUBCOMMANDS = ("runs", "bus", "host")
 """Those of them that are a family of commands."""
 INTERRUPTED = 130
 MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ECONNRESET,

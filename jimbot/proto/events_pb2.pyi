@@ -403,6 +403,18 @@ class GameResultEvent(_message.Message):
     seed: str
     def __init__(self, game: _Optional[str] = ..., game_version: _Optional[int] = ..., game_id: _Optional[str] = ..., steps: _Optional[int] = ..., player: _Optional[int] = ..., total_return: _Optional[float] = ..., stats: _Optional[_Mapping[str, float]] = ..., terminated: _Optional[bool] = ..., seed: _Optional[str] = ...) -> None: ...
 
+class LiveEvent(_message.Message):
+    __slots__ = ("type", "game_id", "timestamp", "data")
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    GAME_ID_FIELD_NUMBER: _ClassVar[int]
+    TIMESTAMP_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    type: str
+    game_id: str
+    timestamp: float
+    data: _struct_pb2.Struct
+    def __init__(self, type: _Optional[str] = ..., game_id: _Optional[str] = ..., timestamp: _Optional[float] = ..., data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
 class RunEvent(_message.Message):
     __slots__ = ("run", "kind", "step", "path", "values", "game", "message")
     class ValuesEntry(_message.Message):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from jimbot.proto.events_pb2 import Event
 
-VERSION = 1
+VERSION = 2
 ANY = "*"
 
 
@@ -38,6 +38,7 @@ TOPICS: dict[str, Topic] = {
     "game.state": Topic("GameStateEvent", "a state in which somebody had to decide"),
     "game.event": Topic("GameActionEvent", "what was done in it and what it brought"),
     "game.result": Topic("GameResultEvent", "how a game ended"),
+    "live.event": Topic("LiveEvent", "what a mod tells of a game that runs elsewhere"),
     "strategy.request": Topic("StrategyRequest", "what to aim for in a state", "strategy.response"),
     "strategy.response": Topic("StrategyResponse", "advice, or why there is none"),
     "knowledge.update": Topic("KnowledgeUpdate", "something learned about a game"),

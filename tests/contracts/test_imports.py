@@ -94,6 +94,7 @@ LIBRARIES = (
     ("services/grpc*", {"grpc", "grpc_health", "grpc_reflection"}, set()),
     ("services/mcp/*", {"pydantic"}, set()),  # answers are typed records
     ("services/mcp/server.py", {"mcp"}, set()),
+    ("services/events_in/server.py", {"starlette", "uvicorn"}, set()),
     # cli: `jimbot --help` must answer at once
     ("cli/serve/bus.py", set(), {"google"}),  # messages as JSON
     ("cli/*", {"typer"}, {"packaging", "rich", "yaml", "psutil", "jax", "onnx", "onnxruntime", "matplotlib"}),
@@ -118,6 +119,8 @@ EXTRAS = (
     "prometheus_client",
     "opentelemetry",
     "mcp",
+    "starlette",
+    "uvicorn",
     "websockets",
 )
 # Modules that are nothing without their extra: importing one is using it, and says which extra to install.
@@ -134,6 +137,7 @@ OWN_EXTRA = (
     "jimbot.games.vgc.poke_env*",
     "jimbot.services.grpc*",
     "jimbot.services.mcp.server",
+    "jimbot.services.events_in.server",
 )
 # Generated, so they name the missing library in Python's own words; the rooms that use them say which extra it is.
 GENERATED = ("jimbot.proto.*_pb2_grpc",)

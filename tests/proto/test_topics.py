@@ -8,12 +8,13 @@ from jimbot.errors import UnknownNameError, UsageError
 from jimbot.proto import events_pb2
 from jimbot.proto.topics import TOPICS, check_event, check_pattern, matches, message_class, topic, topic_of
 
-RELEASED = {  # version 1; never removed, never another message
+RELEASED = {  # version 2; never removed, never another message
     "learning.decision.request": "LearningDecisionRequest",
     "learning.decision.response": "LearningDecisionResponse",
     "game.state": "GameStateEvent",
     "game.event": "GameActionEvent",
     "game.result": "GameResultEvent",
+    "live.event": "LiveEvent",
     "strategy.request": "StrategyRequest",
     "strategy.response": "StrategyResponse",
     "knowledge.update": "KnowledgeUpdate",

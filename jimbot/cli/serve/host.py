@@ -1,11 +1,14 @@
-"""`jimbot host`: a simulator in the place of the bought game, for every program that drives that one."""
+"""`jimbot host`: a simulator in the place of the bought game, for every program that drives that one; and a door for
+mods that push what happens in it (`host_events`)."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from jimbot.cli.serve.host_events import events
 from jimbot.cli.shared import terminal
 from jimbot.errors import UnknownNameError
 
@@ -17,11 +20,33 @@ jimbot host balatro --instances 8 --port 12346   (ports 12346 to 12353)
 
 jimbot host balatro --dialect dev --speed frame --trap hang=50 --trap slow-reroll
 
+jimbot host events   (mods push what happens; see jimbot host events --help)
+
 Ctrl+C ends it."""
+GAME = "GAME"
+
+
+class Hosted(TyperGroup):
+    """A word that is no command of its own is the game to host."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        if args and args[0] not in self.commands:
+            return GAME, self.commands[GAME], args
+        return super().resolve_command(ctx, args)
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog=EPILOG)(host)
+    hosts = typer.Typer(
+        cls=Hosted,
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="Serve a simulator in the protocol of the bought game, or take events that mods push.",
+        epilog=EPILOG,
+    )
+    hosts.command(GAME, epilog=EPILOG)(host)
+    hosts.command()(events)
+    app.add_typer(hosts, name="host")
 
 
 def host(

@@ -27,7 +27,7 @@ TRAIN = "metrics.train"
 
 
 class Publisher(Protocol):
-    def offer(self, topic: str, message: Message, order_key: str = "") -> None:
+    def offer(self, topic: str, message: Message, order_key: str = "") -> object:
         """Publishes soon, or never; returns at once."""
         ...
 

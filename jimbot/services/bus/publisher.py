@@ -30,13 +30,18 @@ LONGEST_CLOSE = 20.0
 _log = logging.getLogger("jimbot.services")
 
 
-def open_publisher(address: str) -> BackgroundPublisher:
-    """A publisher to the bus at an address, whether it is there or not."""
+def check_bus(address: str) -> None:
+    """Refuses an address that is none, and one whose client is not installed: told now, not in a log."""
     if check_address(address) != "embedded":
         try:
-            import nats  # noqa: F401 - a missing extra is told now, not in a log
+            import nats  # noqa: F401
         except ModuleNotFoundError as problem:
             raise MissingExtraError("The client of NATS", "nats") from problem
+
+
+def open_publisher(address: str) -> BackgroundPublisher:
+    """A publisher to the bus at an address, whether it is there or not."""
+    check_bus(address)
     return BackgroundPublisher(address)
 
 
@@ -56,14 +61,20 @@ class BackgroundPublisher:
         self._thread = threading.Thread(target=self._run, name="jimbot-publisher", daemon=True)
         self._thread.start()
 
-    def offer(self, topic: str, message: Message, order_key: str = "") -> None:
+    def offer(self, topic: str, message: Message, order_key: str = "", event_id: str = "") -> bool:
+        """Whether there was room for it. What has an id is published once, however often it is offered."""
         if len(self._waiting) >= self._most or self._ends is not None:
             self.dropped[topic] += 1
-            return
-        event = Event(topic=topic, order_key=order_key, timestamp_ns=time.time_ns())
+            return False
+        event = Event(topic=topic, order_key=order_key, event_id=event_id, timestamp_ns=time.time_ns())
         event.payload.Pack(message)
         self._waiting.append(event)
         self._news.set()
+        return True
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
 
     def close(self) -> None:
         if self._ends is not None:

@@ -1,0 +1,52 @@
+"""`jimbot host events`: takes what mods push of games that run elsewhere, and puts it on the bus."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from jimbot.cli.shared import terminal
+from jimbot.cli.shared.options import JsonOption
+from jimbot.errors import UsageError
+
+
+def events(
+    port: Annotated[int, typer.Option(help="WebSocket and HTTP; 0: any free one.")] = 8765,
+    address: Annotated[str, typer.Option("--host", help="Address to listen on; this machine only.")] = "127.0.0.1",
+    bus: Annotated[
+        str,
+        typer.Option("--bus", metavar="ADDRESS", help="Where events go: embedded, embedded:FILE or nats://HOST:PORT."),
+    ] = "embedded",
+    queue_size: Annotated[
+        int, typer.Option(help="Events that may wait for the bus; more are dropped and counted.")
+    ] = 10_000,
+    as_json: JsonOption = False,
+) -> None:
+    """Take events that mods push: {type, timestamp, game_id, data}, one or many per message.
+
+    WebSocket at / and /events, POST /api/v1/events and /api/v1/events/batch; every message is acknowledged. They are
+    published as live.event (jimbot bus tail live.event shows them). /health has the figures.
+    """
+    terminal.require_positive(queue_size=queue_size)
+    from jimbot.services.access import is_loopback
+    from jimbot.services.bus.publisher import BackgroundPublisher, check_bus
+    from jimbot.services.events_in.intake import Intake
+    from jimbot.services.events_in.server import event_server
+
+    if not is_loopback(address):
+        raise UsageError(f"--host {address} can be reached by other machines, and anybody could push. Use 127.0.0.1.")
+    check_bus(bus)
+    publisher = BackgroundPublisher(bus, queue_size)
+    intake = Intake(publisher)
+    terminal.note(f"Events go from ws://{address}:{port}/events to the bus {bus}; Ctrl+C ends it.")
+    try:
+        event_server(intake, address, port).run()
+    finally:
+        publisher.close()
+        figures = intake.figures()
+        if as_json:
+            terminal.print_json(figures)
+        else:
+            told = "{accepted:,} events taken, {published:,} published, {dropped:,} dropped, {refused:,} refused."
+            terminal.console().print(told.format(**figures))
