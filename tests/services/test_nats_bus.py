@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jimbot.clients.event_bus import open_bus
 from jimbot.errors import BusError
 from jimbot.proto.events_pb2 import Event
+from jimbot.services.bus import nats_bus
 from jimbot.services.orchestrator import RayLearningOrchestrator
 from tests.services.asking import Scripted, probe_request, serve, service_of
 from tests.services.buses import QUICK, Heard, NatsServer, client, in_loop, nats_program, result, steps, until
@@ -128,6 +130,39 @@ def test_workers_share_questions_and_one_that_leaves_is_not_missed(server: NatsS
     in_loop(work)
     for service in services:
         service.close()
+
+
+def test_a_server_that_is_slow_is_not_sent_everything_again(
+    server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many events under way at once wait for each other; asking again for each would bury the server."""
+    monkeypatch.setattr(nats_bus, "ATTEMPT_SECONDS", 0.1)
+
+    async def publish() -> None:
+        async with client(server.address) as bus:
+            opened: Any = await bus.connect()
+            real, waiting, sent = opened._stream.publish_async, asyncio.Queue(), []
+
+            async def slowly(*arguments: Any, **rest: Any) -> asyncio.Future[Any]:
+                sent.append(rest["headers"]["Nats-Msg-Id"])
+                told = asyncio.get_running_loop().create_future()
+                waiting.put_nowait((await real(*arguments, **rest), told))
+                return told
+
+            async def tell() -> None:
+                while True:
+                    acknowledged, told = await waiting.get()
+                    await asyncio.sleep(0.02)
+                    if not told.done():
+                        told.set_result(await acknowledged)
+
+            opened._stream.publish_async = slowly
+            telling = asyncio.create_task(tell())
+            await asyncio.gather(*(bus.publish(result(number)) for number in range(30)))
+            telling.cancel()
+            assert len(sent) == len(set(sent)) == 30
+
+    in_loop(publish)
 
 
 def test_without_a_server_there_is_one_sentence_and_no_secret_in_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from jimbot.clients.event_bus import answer_to, open_bus
 from jimbot.proto.events_pb2 import Event, GameResultEvent, StrategyRequest, StrategyResponse
 
 RATE = 200.0  # questions per second
-IN_FLIGHT = 128
+IN_FLIGHT = 256
 PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
 
 

@@ -38,7 +38,7 @@ from jimbot.services.bus.delivery import Delivery, Runner
 STREAM = "JIMBOT"
 PREFIX = "jimbot."
 DELIVER = "_jimbot.deliver."
-ATTEMPT_SECONDS = 2.0  # one attempt to publish; a busy server must not be asked twice for nothing
+ATTEMPT_SECONDS = 2.0  # without any acknowledgement, after which an event is sent again
 RETRY_PAUSE = 0.05
 CONNECT_SECONDS = 5.0
 DUPLICATE_WINDOW = 120.0
@@ -82,6 +82,7 @@ class NatsBus(Bus):
         self._waiting: dict[str, asyncio.Future[Event]] = {}
         self._answers: dict[str, Any] = {}
         self._subscriptions: list[_Durable | _Live] = []
+        self._heard_at = 0.0  # when the server last acknowledged an event
 
     async def prepare(self) -> None:
         """The stream is there and holds all durable topics."""
@@ -121,8 +122,8 @@ class NatsBus(Bus):
         ends = time.monotonic() + self.settings.publish_seconds
         while True:
             try:
-                future = await self._stream.publish_async(_subject(event.topic), body, headers=headers)
-                done = await asyncio.wait_for(future, min(ATTEMPT_SECONDS, max(0.01, ends - time.monotonic())))
+                sent = await self._stream.publish_async(_subject(event.topic), body, headers=headers)
+                done = await self._acknowledged(sent, ends)
             except (TimeoutError, OSError, nats.errors.Error) as problem:
                 if time.monotonic() >= ends:
                     raise BusError(
@@ -133,6 +134,20 @@ class NatsBus(Bus):
             else:
                 (self.figures.repeated if done.duplicate else self.figures.published)[event.topic] += 1
                 return int(done.seq)
+
+    async def _acknowledged(self, sent: asyncio.Future[Any], ends: float) -> Any:
+        """The server's word that it has an event. One that is only slow is waited for: sending everything again to a
+        server that does not keep up would bury it. Sending again helps where the connection was lost meanwhile, or the
+        server says nothing to anybody."""
+        before = self.figures.reconnects
+        while not sent.done():
+            await asyncio.wait((sent,), timeout=max(0.0, min(ATTEMPT_SECONDS, ends - time.monotonic())))
+            silent = time.monotonic() - self._heard_at > ATTEMPT_SECONDS
+            if not sent.done() and (silent or self.figures.reconnects != before or time.monotonic() >= ends):
+                sent.cancel()
+                raise TimeoutError
+        self._heard_at = time.monotonic()
+        return sent.result()
 
     async def publish_and_wait(self, event: Event, seconds: float = 2.0) -> Event:
         answer = self.answer_topic(event)
