@@ -1,0 +1,244 @@
+"""Live states read back: the simulator's own observation and mask at every decision, and nothing hidden with them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jimbot.errors import UsageError
+from jimbot.games.balatro.game import BalatroGame
+from jimbot.games.balatro.heuristic import Heuristic
+from jimbot.games.balatro.live import dialects as d
+from jimbot.games.balatro.live.follower import Follower
+from jimbot.games.balatro.live.table import Table
+from tests.games.balatro.live_games import follow, journey, random_player
+
+EXCEPTIONS: dict[str, int] = {}
+"""What reading a followed game gets wrong, by name, and how often over the long test: nothing."""
+
+
+def heuristic() -> Any:
+    scripted = Heuristic()
+    return lambda game, luck: int(scripted.act(game.observation, game.legal_mask)[0][0])
+
+
+# --- the round trip ---
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_followed_game_shows_what_the_simulator_shows(number: int) -> None:
+    if number % 2:
+        found = follow(journey(number, helpers=True), heuristic(), most=90)
+    else:
+        found = follow(journey(number), random_player, most=60)
+    assert found.pop("decisions") > 0
+    assert found == {}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("who", ["random", "heuristic", "shipped"])
+def test_the_round_trip_over_many_games(who: str) -> None:
+    games, joining = {"random": (160, True), "heuristic": (100, True), "shipped": (60, False)}[who]
+    player = {"random": lambda: random_player, "heuristic": heuristic, "shipped": shipped}[who]()
+    found: Counter[str] = Counter()
+    for number in range(games):
+        found += follow(journey(number, helpers=who == "heuristic"), player, joining=joining)
+    assert found.pop("decisions") > 20 * games
+    assert found == EXCEPTIONS
+
+
+def shipped() -> Any:
+    from jimbot.policies.players import find_player
+
+    policy = find_player("balatro").policy
+    return lambda game, luck: int(policy.act(game.observation, game.legal_mask, True)[0][0])
+
+
+# --- hidden things stay hidden ---
+
+
+def boss_round(boss: str, jokers: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The first hand against a boss, as the mod leaks it."""
+    table = Table("dev", fair=False)
+    table.call("start", {"deck": "b_red", "stake": "stake_white", "seed": "TEST123"})
+    table.call("set", {"boss": boss})
+    table.call("skip")
+    table.call("skip")
+    state = table.call("select")
+    for joker in jokers:
+        state = table.call("add", {"key": joker})
+    return json.loads(state)
+
+
+def permuted(state: dict[str, Any], seed: int) -> dict[str, Any]:
+    """The same to a fair player: other cards face down, another order of the deck and of face-down jokers."""
+    luck = np.random.default_rng(seed)
+    state = json.loads(json.dumps(state))
+    hand, deck = state["hand"]["cards"], state["cards"]["cards"]
+    hidden = [place for place, card in enumerate(hand) if card["state"] and card["state"].get("hidden")]
+    faces = state["blinds"]["boss"]["key"] == "bl_mark"
+    loose = [n for n, card in enumerate(deck) if not faces or card["value"]["rank"] in "JQK"]
+    cards = [hand[place] for place in hidden] + [deck[n] for n in loose]
+    order = luck.permutation(len(cards))
+    for target, source in enumerate(order):
+        card = {**cards[source], "state": {"hidden": True}}
+        if target < len(hidden):
+            hand[hidden[target]] = card
+        else:
+            deck[loose[target - len(hidden)]] = card
+    state["cards"]["cards"] = [deck[n] for n in luck.permutation(len(deck))]
+    return state
+
+
+def record_of(state: dict[str, Any]) -> bytes:
+    follower = Follower()
+    follower.see(state)
+    return follower.game.games.tobytes() + follower.game.observation.tobytes() + follower.game.legal_mask.tobytes()
+
+
+@pytest.mark.parametrize("boss", ["bl_house", "bl_mark", "bl_wheel", "bl_hook"])
+def test_what_a_fair_player_cannot_know_changes_nothing(boss: str) -> None:
+    state = boss_round(boss)
+    read = record_of(state)
+    for seed in range(4):
+        assert record_of(permuted(state, seed)) == read
+
+
+def test_a_followed_game_does_not_look_at_the_order_of_the_deck() -> None:
+    reads = []
+    for seed in (None, 1, 2):
+        table, follower = Table("1.x", fair=False), Follower()
+        follower.see(json.loads(table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "TEST123"})))
+        state = json.loads(table.call("select"))
+        if seed is not None:
+            luck = np.random.default_rng(seed)
+            state["cards"]["cards"] = [state["cards"]["cards"][n] for n in luck.permutation(44)]
+        follower.see(state, follower.request(_action(follower.game, "select")))
+        assert follower.exact
+        reads.append(follower.game.games.tobytes() + follower.game.observation.tobytes())
+    assert len(set(reads)) == 1
+
+
+def _action(game: BalatroGame, label: str) -> int:
+    return game.spec.actions.labels.index(label)
+
+
+def test_a_face_down_card_is_blank_and_counts_as_one_of_the_deck() -> None:
+    state = boss_round("bl_house")
+    follower = Follower()
+    follower.see(state)
+    observation, spec = follower.game.observation[0], follower.game.spec.observation
+    assert not observation[spec.span("hand_card")].any()
+    assert observation[spec.span("deck_left")].sum() * 4 == 52
+
+
+# --- what is known, and what is not ---
+
+
+def test_joining_half_way_names_what_it_assumes() -> None:
+    state = boss_round("bl_hook", ("j_ride_the_bus",))
+    follower = Follower()
+    follower.see(state)
+    assert not follower.exact
+    assert {"joker_values", "targets", "disabled", "last_hand", "counts"} <= follower.unknown
+    assert "tags" not in follower.unknown  # dev shows them
+
+
+def test_a_joined_game_learns_from_the_moves() -> None:
+    table, follower = Table("1.x"), Follower()
+    table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "TEST123"})
+    table.call("set", {"money": 50})  # from here on the simulator of the seed knows another balance
+    follower.see(json.loads(table.call("select")))
+    assert not follower.exact
+    assert "last_hand" in follower.unknown
+    call = follower.request(_action(follower.game, "play 1"))
+    assert call is not None
+    follower.see(json.loads(table.call(*call)), call)
+    assert "last_hand" not in follower.unknown
+    assert follower.game.games[0].last_hand == table.g.last_hand
+
+
+def test_whether_a_call_was_made_is_told_by_the_state() -> None:
+    table, follower = Table("1.x"), Follower()
+    before = json.loads(table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "TEST123"}))
+    follower.see(before)
+    call = follower.request(_action(follower.game, "skip"))
+    assert call is not None
+    follower.see(before, call)
+    assert follower.happened is False
+    follower.see(json.loads(table.call(*call)), call)
+    assert follower.happened is True
+    assert follower.exact
+
+
+def test_a_choice_is_built_here_and_made_there() -> None:
+    table, follower = Table("1.x"), Follower()
+    follower.see(json.loads(table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "TEST123"})))
+    follower.see(json.loads(table.call("select")), follower.request(_action(follower.game, "select")))
+    assert follower.request(_action(follower.game, "choose 2")) is None
+    assert follower.request(_action(follower.game, "choose 5")) is None
+    call = follower.request(_action(follower.game, "play_chosen"))
+    assert call == ("play", {"cards": [1, 4]})
+
+
+def test_a_dialect_plays_only_what_it_has_calls_for() -> None:
+    for dialect, sorts in (("1.x", False), ("dev", True)):
+        table, follower = Table(dialect), Follower()
+        names = d.find_dialect(dialect)
+        start = {"deck": names.decks[0], "stake": names.stakes[1], "seed": "TEST123"}
+        follower.see(json.loads(table.call("start", start)))
+        follower.see(json.loads(table.call("select")), follower.request(_action(follower.game, "select")))
+        mask = follower.playable_mask()
+        assert mask[_action(follower.game, "sort by suit")] == sorts
+        assert follower.game.legal_mask[0, _action(follower.game, "sort by suit")]
+        assert mask[_action(follower.game, "play 1")]
+
+
+# --- what cannot be read ---
+
+
+def broken(**changes: Any) -> dict[str, Any]:
+    return {**boss_round("bl_hook", ("j_joker",)), **changes}
+
+
+def with_joker(key: str) -> dict[str, Any]:
+    state = broken()
+    state["jokers"]["cards"][0]["key"] = key
+    return state
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ([], "no text 'state'"),
+        ({"state": "MENU"}, "MENU"),
+        ({"state": "HAND_PLAYED"}, "HAND_PLAYED"),
+        ({"state": "SHOP", "deck": "b_modded"}, "b_modded"),
+        ({**{"state": "SHOP", "deck": "RED"}}, "cards"),
+    ],
+)
+def test_what_is_no_state_is_refused_in_a_sentence(state: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Follower().see(state)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: with_joker("j_mod_lamp"), "j_mod_lamp"),
+        (lambda: broken(money=float("nan")), "money"),
+        (lambda: broken(money="9"), "money"),
+        (lambda: broken(stake="stake_pink"), "stake_pink"),
+        (lambda: broken(used_vouchers={"v_mod": ""}), "v_mod"),
+        (lambda: broken(hand={"cards": [{"set": "MODDED"}]}), "MODDED"),
+        (lambda: broken(hand={"cards": 5}), "hand"),
+        (lambda: broken(blinds={"small": {"status": "SLEEPING"}}), "SLEEPING"),
+    ],
+)
+def test_what_a_mod_brings_is_named(make: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Follower().see(make())
