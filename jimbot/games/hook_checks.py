@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
 import numpy as np
 
+from jimbot.errors import UsageError
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry
-from jimbot.games.hooks import Figure, Milestones, PlainStates, RareEvent, RecordingForm
+from jimbot.games.hooks import Figure, Milestones, PlainStates, RareEvent, RecordingForm, Sitting
 from jimbot.games.seeds import TRAIN, bank_of
 
 STEPS = 20
+SMALL_COLUMNS, SMALL_ROWS = 80, 14
+"""Of a board on a terminal of 24 rows; the others are for actions, value and keys."""
 Require = Callable[[Any, str], None]
 """Raises the sentence unless the condition holds."""
 
@@ -42,6 +46,20 @@ def check_hooks(entry: GameEntry, build: Callable[[int], BatchGame], num_envs: i
     if entry.states is not None:
         with closing(build(1)) as game:
             _check_states(entry.states, game, require)
+    if entry.about:
+        ends = all(part.strip().endswith((".", "!", ":")) for part in entry.about.strip().split("\n\n"))
+        require(ends, "`about` is not told in whole sentences.")
+    if entry.render_small is not None:
+        with closing(build(1)) as game:
+            _check_render_small(entry.render_small, game, require)
+    if entry.sitting is not None:
+        with closing(build(1)) as game:
+            _check_sitting(entry.sitting(started(game)), game, require)
+
+
+def started(game: BatchGame) -> BatchGame:
+    game.reset()
+    return game
 
 
 def _played(game: BatchGame, steps: int = STEPS) -> tuple[np.ndarray, np.ndarray]:
@@ -129,6 +147,63 @@ def _check_recording(form: RecordingForm, game: BatchGame, require: Require) -> 
     require(read.title().strip() and len(list(read.lines())) == read.count + 1, "A recording lacks a line for a move.")
     require(list(read.picture(read.count)), "A recording shows nothing after its last move.")
     require(read.document(None), "A recording has no document.")
+
+
+def _check_render_small(render_small: Callable[[BatchGame, int], Any], game: BatchGame, require: Require) -> None:
+    """Whatever the game shows in its first steps leaves room for actions, value and keys on a small terminal."""
+    for step in _random_steps(game):
+        lines = _printed(render_small(game, 0))
+        require(any(line.strip() for line in lines), f"render_small shows nothing after {step} steps.")
+        rows, columns = len(lines), max(map(len, lines))
+        require(
+            rows <= SMALL_ROWS and columns <= SMALL_COLUMNS,
+            f"render_small takes {rows} rows of {columns} columns after {step} steps; expected at most {SMALL_ROWS} of "
+            f"{SMALL_COLUMNS}.",
+        )
+
+
+def _check_sitting(sitting: Sitting, game: BatchGame, require: Require) -> None:
+    """A person is shown what can be typed, a move is legal or refused in a sentence, and nothing but `step` moves."""
+    require(sitting.how.strip(), "A sitting does not say how moves are typed.")
+    _told(sitting, False, require)
+    for step in _random_steps(game):
+        _told(sitting, bool(game.terminated[0] | game.truncated[0]), require)
+        require(
+            any(line.strip() for line in _printed(sitting.choices())), f"A sitting offers nothing after {step} steps."
+        )
+        seen = game.observation.copy()
+        for text in ("1", "1 2", "no move at all", "", "99999999999999999999"):
+            try:
+                actions = sitting.actions(text)
+            except UsageError as refusal:
+                require(str(refusal).strip(), f"A sitting refuses {text!r} without a word.")
+            else:
+                legal = bool(actions) and bool(game.legal_mask[0, actions[0]])
+                require(legal, f"A sitting reads {text!r} as an illegal move after {step} steps.")
+        require(np.array_equal(game.observation, seen), "A sitting changes the game while it reads what was typed.")
+
+
+def _told(sitting: Sitting, ended: bool, require: Require) -> None:
+    sentences = sitting.told(ended)
+    require(all(isinstance(one, str) for one in sentences), "A sitting tells something that is no text.")
+
+
+def _random_steps(game: BatchGame, steps: int = STEPS) -> Iterator[int]:
+    """Before the first and after each of so many random steps: how many there were."""
+    rng = np.random.default_rng(19)
+    game.reset()
+    for step in range(steps):
+        yield step
+        game.step(np.where(game.legal_mask, rng.random(game.legal_mask.shape), -1.0).argmax(axis=1))
+
+
+def _printed(shown: Any) -> list[str]:
+    """The lines something takes on a small terminal."""
+    from rich.console import Console
+
+    paper = io.StringIO()
+    Console(file=paper, width=SMALL_COLUMNS, color_system=None).print(shown)
+    return [line.rstrip() for line in paper.getvalue().splitlines()] or [""]
 
 
 def _check_states(states: PlainStates, game: BatchGame, require: Require) -> None:

@@ -53,6 +53,7 @@ LIBRARIES = (
     ("games/balatro/*", {"numba", "llvmlite"}, set()),  # llvmlite is Numba's own compiler
     ("games/*render*.py", {"rich"}, set()),
     ("games/balatro/view/*", {"rich"}, set()),
+    ("games/hook_checks.py", set(), {"rich"}),  # measures what is drawn
     ("games/vgc/sitting.py", {"rich"}, set()),
     ("games/vgc/poke_env*.py", {"poke_env"}, set()),  # talking to the world that uses it
     # policies: ONNX to play, jax (later torch) only in the networks of that learner

@@ -163,6 +163,47 @@ def unpaid(game: Any, rows: np.ndarray) -> None:
     game.reward[:] = 7
 
 
+class Seat:
+    """A sitting that keeps its word: `u` climbs, `r` rests."""
+
+    how = "Type u to go up or r to rest."
+
+    def __init__(self, game: Any) -> None:
+        self.game = game
+
+    def choices(self) -> str:
+        return "u up, r rest"
+
+    def actions(self, text: str) -> list[int]:
+        if text not in ("u", "r"):
+            raise UsageError(f"'{text}' is no move here. Type u or r.")
+        return [UP if text == "u" else REST]
+
+    def told(self, ended: bool) -> list[str]:
+        return ["You stand on a stair."]
+
+
+class Silent(Seat):
+    def choices(self) -> str:
+        return ""
+
+
+class Careless(Seat):
+    def actions(self, text: str) -> list[int]:
+        return []
+
+
+class Hasty(Seat):
+    def actions(self, text: str) -> list[int]:
+        self.game.observation[:] += 1
+        raise UsageError("No.")
+
+
+class Mumbling(Seat):
+    def told(self, ended: bool) -> Any:
+        return [7]
+
+
 MILESTONES = stairs.GAME.milestones
 assert MILESTONES is not None
 BROKEN = {
@@ -177,8 +218,22 @@ BROKEN = {
         )
     },
     "which the game does not have": {"figures": {"shoes": Figure(lambda game, row: 2, "shoes")}},
+    "is not told in whole sentences": {"about": "stairs and"},
+    "render_small shows nothing": {"render_small": lambda game, row: ""},
+    "render_small takes 40 rows": {"render_small": lambda game, row: "\n".join("stairs" for _ in range(40))},
+    "A sitting does not say how": {"sitting": lambda game: type("Mute", (Seat,), {"how": ""})(game)},
+    "A sitting offers nothing": {"sitting": Silent},
+    "A sitting reads '1' as an illegal move": {"sitting": Careless},
+    "A sitting changes the game": {"sitting": Hasty},
+    "tells something that is no text": {"sitting": Mumbling},
     "expected a plain number": {"figures": {"shoes": Figure(lambda game, row: np.zeros(2))}},
 }  # fmt: skip
+
+
+def test_hooks_for_people_that_keep_their_word_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = broken(sitting=Seat, about="Stairs to climb.", render_small=lambda game, row: f"height {game.observation}")
+    monkeypatch.setattr(stairs, "GAME", small)
+    check_game("stairs")
 
 
 @pytest.mark.parametrize("sentence", BROKEN)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from jimbot.errors import UnknownNameError
@@ -37,7 +37,7 @@ class Options:
     """A file with one team for the first side to play always, instead of any of `teams`."""
     reward: str = "shaped"
     """A preset of reward weights: shaped (knock-outs, HP and status as a potential) or win."""
-    discount: float = 0.99
+    discount: float = field(default=0.99, repr=False)
     """The learner's discount, by which shaping cannot change what is best; training sets it to gamma."""
     workers: int = 0
     """Simulator processes; 0 for one per core (at most 4), and no more than the number of battles is worth."""
