@@ -15,6 +15,7 @@ its return and the acknowledgement; within one process the bus remembers what wa
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import socket
@@ -87,6 +88,18 @@ class BusFigures:
         return {name: value for name, value in vars(self).items() if isinstance(value, Counter)}
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What a subscriber asked for."""
+
+    topics: tuple[str, ...]
+    handler: Handler
+    durable: str | None
+    queue: str | None
+    start: Start
+    at_once: int
+
+
 class Subscription(ABC):
     """An open subscription."""
 
@@ -103,16 +116,30 @@ class Bus(ABC):
         self.figures = BusFigures()
         self._name, self._numbers = uuid.uuid4().hex, itertools.count(1)  # ids without asking the system for each
         self.source = f"{socket.gethostname()}/{os.getpid()}"
+        self._waiting: dict[str, asyncio.Future[Event]] = {}  # by the id of the question
 
     @abstractmethod
     async def publish(self, event: Event) -> int:
         """Its place in the log once it is safe there; 0 for topics that are not kept."""
 
-    @abstractmethod
     async def publish_and_wait(self, event: Event, seconds: float = 2.0) -> Event:
         """The first event that answers this one: on its topic's answer topic, with its id as correlation id."""
+        answer = self.answer_topic(event)
+        self.prepared(event)
+        await self._hear_answers(answer)
+        future = self._waiting[event.event_id] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(seconds):
+                await self.publish(event)
+                return await future
+        except TimeoutError:
+            raise BusError(
+                f"Nobody answered the {event.topic} {event.event_id} within {seconds:g} s. "
+                "Is somebody subscribed (jimbot serve --bus …)?"
+            ) from None
+        finally:
+            self._waiting.pop(event.event_id, None)
 
-    @abstractmethod
     async def subscribe(
         self,
         topics: Sequence[str],
@@ -124,6 +151,8 @@ class Bus(ABC):
         at_once: int = 1,
     ) -> Subscription:
         """Hands events to `handler`; a durable name that was used before goes on where it was and ignores `start`."""
+        check_subscription(topics, durable, queue, at_once)
+        return await self._read(Reading(tuple(topics), handler, durable, queue, start, at_once))
 
     @abstractmethod
     def replay(self, topics: Sequence[str], start: Start = 0) -> AsyncIterator[Event]:
@@ -135,6 +164,19 @@ class Bus(ABC):
 
     @abstractmethod
     async def close(self) -> None: ...
+
+    @abstractmethod
+    async def _hear_answers(self, name: str) -> None:
+        """From now on every event on this topic comes to `_answered`."""
+
+    @abstractmethod
+    async def _read(self, reading: Reading) -> Subscription:
+        """Opens a subscription that was checked."""
+
+    async def _answered(self, event: Event) -> None:
+        waiting = self._waiting.get(event.correlation_id)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(event)
 
     def prepared(self, event: Event) -> bytes:
         """Completes and checks an event; its bytes."""
@@ -177,10 +219,3 @@ def check_subscription(topics: Sequence[str], durable: str | None, queue: str | 
 
 def _asked_for(name: str, topics: Sequence[str]) -> bool:
     return any(matches(pattern, name) or matches(name, pattern) for pattern in topics)
-
-
-def not_answered(event: Event, seconds: float) -> BusError:
-    return BusError(
-        f"Nobody answered the {event.topic} {event.event_id} within {seconds:g} s. "
-        "Is somebody subscribed (jimbot serve --bus …)?"
-    )

@@ -22,15 +22,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from jimbot.clients.bus_contract import (
-    Bus,
-    BusSettings,
-    Handler,
-    Start,
-    Subscription,
-    check_subscription,
-    not_answered,
-)
+from jimbot.clients.bus_contract import Bus, BusSettings, Handler, Reading, Start, Subscription, check_subscription
 from jimbot.errors import BusError, UsageError
 from jimbot.proto.events_pb2 import Event
 from jimbot.proto.topics import matches, topic
@@ -63,7 +55,6 @@ class EmbeddedBus(Bus):
         self.path = path.resolve()
         self.instance = f"{os.getpid()}-{uuid.uuid4().hex}"
         self._readers: dict[str, Reader] = {}
-        self._waiting: dict[str, asyncio.Future[Event]] = {}
         self._answers: dict[str, Reader] = {}
         self._told: list[tuple[asyncio.Future[int], int | Exception]] = []
         self._telling = threading.Lock()
@@ -86,44 +77,25 @@ class EmbeddedBus(Bus):
                 f"The bus's log {self.path} took no event for {self.settings.publish_seconds:g} s; is its disk full?"
             ) from None
 
-    async def publish_and_wait(self, event: Event, seconds: float = 2.0) -> Event:
-        answer = self.answer_topic(event)
-        self.prepared(event)
-        if answer not in self._answers:
-            self._answers[answer] = Reader(self, (answer,), None, 1)
-            self._answers[answer].add(self._answered)
-        future = self._waiting[event.event_id] = self._loop.create_future()
-        try:
-            async with asyncio.timeout(seconds):
-                await self.publish(event)
-                return await future
-        except TimeoutError:
-            raise not_answered(event, seconds) from None
-        finally:
-            self._waiting.pop(event.event_id, None)
+    async def _hear_answers(self, name: str) -> None:
+        if name not in self._answers:
+            self._answers[name] = Reader(self, (name,), None, 1)
+            self._answers[name].add(self._answered)
 
-    async def subscribe(
-        self,
-        topics: Sequence[str],
-        handler: Handler,
-        durable: str | None = None,
-        queue: str | None = None,
-        *,
-        start: Start = None,
-        at_once: int = 1,
-    ) -> Subscription:
+    async def _read(self, reading: Reading) -> Subscription:
         self._require_open()
-        check_subscription(topics, durable, queue, at_once)
+        topics, durable, queue = reading.topics, reading.durable, reading.queue
         name = durable or (f"queue:{queue}" if queue else uuid.uuid4().hex)
         reader = self._readers.get(name)
-        if reader is not None and (queue is None or reader.topics != tuple(topics)):
+        if reader is not None and (queue is None or reader.topics != topics):
             raise UsageError(
                 f"'{name}' reads already here; members of a group give the same queue and topics, others another name."
             )
         if reader is None:
             shared = name if durable or queue else None
-            reader = self._readers[name] = Reader(self, tuple(topics), shared, at_once, durable is not None, start)
-        member = reader.add(handler, at_once)
+            reader = Reader(self, topics, shared, reading.at_once, durable is not None, reading.start)
+            self._readers[name] = reader
+        member = reader.add(reading.handler, reading.at_once)
         return _Member(self, name, reader, member)
 
     async def replay(self, topics: Sequence[str], start: Start = 0) -> AsyncIterator[Event]:
@@ -163,11 +135,6 @@ class EmbeddedBus(Bus):
     def _require_open(self) -> None:
         if self._closed:
             raise BusError("The bus is closed; open another one.")
-
-    async def _answered(self, event: Event) -> None:
-        waiting = self._waiting.get(event.correlation_id)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(event)
 
     def _written(self, name: str, future: asyncio.Future[int], place: int | Exception, again: bool) -> None:
         """In the log's thread: collected, and told in the loop together with the news."""

@@ -21,15 +21,7 @@ from urllib.parse import urlsplit
 
 from google.protobuf.message import DecodeError
 
-from jimbot.clients.bus_contract import (
-    Bus,
-    BusSettings,
-    Handler,
-    Start,
-    Subscription,
-    check_subscription,
-    not_answered,
-)
+from jimbot.clients.bus_contract import Bus, BusSettings, Reading, Start, Subscription, check_subscription
 from jimbot.errors import BusError, MissingExtraError
 from jimbot.proto.events_pb2 import Event
 from jimbot.proto.topics import ANY, TOPICS, matches, topic
@@ -79,7 +71,6 @@ class NatsBus(Bus):
         self.shown = f"{host.scheme}://{host.hostname}:{host.port or 4222}"  # without secrets
         self.connection: Any = None
         self._stream: Any = None
-        self._waiting: dict[str, asyncio.Future[Event]] = {}
         self._answers: dict[str, Any] = {}
         self._subscriptions: list[_Durable | _Live] = []
         self._heard_at = 0.0  # when the server last acknowledged an event
@@ -149,40 +140,20 @@ class NatsBus(Bus):
         self._heard_at = time.monotonic()
         return sent.result()
 
-    async def publish_and_wait(self, event: Event, seconds: float = 2.0) -> Event:
-        answer = self.answer_topic(event)
-        self.prepared(event)
-        if answer not in self._answers:
-            self._answers[answer] = await self.connection.subscribe(_subject(answer), cb=self._answered)
-        future = self._waiting[event.event_id] = asyncio.get_running_loop().create_future()
-        try:
-            async with asyncio.timeout(seconds):
-                await self.publish(event)
-                return await future
-        except TimeoutError:
-            raise not_answered(event, seconds) from None
-        finally:
-            self._waiting.pop(event.event_id, None)
+    async def _hear_answers(self, name: str) -> None:
+        if name not in self._answers:
+            self._answers[name] = await self.connection.subscribe(_subject(name), cb=self._arrived)
 
-    async def subscribe(
-        self,
-        topics: Sequence[str],
-        handler: Handler,
-        durable: str | None = None,
-        queue: str | None = None,
-        *,
-        start: Start = None,
-        at_once: int = 1,
-    ) -> Subscription:
-        check_subscription(topics, durable, queue, at_once)
-        runner = Runner(handler, self.settings, self.figures, durable, self.publish, at_once)
+    async def _read(self, reading: Reading) -> Subscription:
+        durable, at_once = reading.durable, reading.at_once
+        runner = Runner(reading.handler, self.settings, self.figures, durable, self.publish, at_once)
         if durable is None:
-            subscription: _Durable | _Live = _Live(self, tuple(topics), runner)
-            await subscription.open(queue or "")
+            subscription: _Durable | _Live = _Live(self, reading.topics, runner)
+            await subscription.open(reading.queue or "")
         else:
             subscription = _Durable(self, durable, runner)
-            pending = 1 if at_once == 1 and queue is None else max(SHARED_AT_ONCE, at_once)
-            await self._make_consumer(topics, durable, start, pending)
+            pending = 1 if at_once == 1 and reading.queue is None else max(SHARED_AT_ONCE, at_once)
+            await self._make_consumer(reading.topics, durable, reading.start, pending)
             await subscription.open()
         self._subscriptions.append(subscription)
         await self.connection.flush()
@@ -258,11 +229,10 @@ class NatsBus(Bus):
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
 
-    async def _answered(self, message: Any) -> None:
+    async def _arrived(self, message: Any) -> None:
         event = _event(message.data)
-        waiting = self._waiting.get(event.correlation_id) if event is not None else None
-        if event is not None and waiting is not None and not waiting.done():
-            waiting.set_result(event)
+        if event is not None:
+            await self._answered(event)
 
     async def _make_consumer(self, topics: Sequence[str], durable: str, start: Start, pending: int) -> None:
         from nats.js import api

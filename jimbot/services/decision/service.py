@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 
@@ -33,6 +33,7 @@ from jimbot.services.decision.served import ServedPolicy
 from jimbot.services.decision.settings import ServiceSettings
 from jimbot.services.decision.states import check_version, is_ready_made, limited
 
+NOBODY = RefusedError(Code.INTERNAL, "No policy was asked.")
 _MARGIN_MS = 5.0  # left of a deadline for the way back, where a fallback is to arrive in time
 
 
@@ -171,32 +172,34 @@ class DecisionService(Places):
     # --- computing ---
 
     def _asked(self, question: Question) -> Item | RefusedError:
-        refusal: Item | RefusedError = RefusedError(Code.INTERNAL, "No policy was asked.")
-        for lane in question.place.lanes(session_of(question.request)):
-            item = Item(question.sight.observation[None], question.legal[None], question.deadline)
+        outcome: Item | RefusedError = NOBODY
+        for lane, item in self._attempts(question):
             try:
                 lane.ask(item)
             except RefusedError as full:
-                refusal = full
+                outcome = full
             else:
-                refusal = item.error or item
-            if not self._ask_next(question, lane, item):
-                return refusal
-        return refusal
+                outcome = item.error or item
+        return outcome
 
     async def _asked_async(self, question: Question) -> Item | RefusedError:
-        refusal: Item | RefusedError = RefusedError(Code.INTERNAL, "No policy was asked.")
-        for lane in question.place.lanes(session_of(question.request)):
-            item = Item(question.sight.observation[None], question.legal[None], question.deadline)
+        outcome: Item | RefusedError = NOBODY
+        for lane, item in self._attempts(question):
             try:
                 await self._finished(question, lane, item)
             except RefusedError as full:
-                refusal = full
+                outcome = full
             else:
-                refusal = item.error or item
+                outcome = item.error or item
+        return outcome
+
+    def _attempts(self, question: Question) -> Iterator[tuple[Lane, Item]]:
+        """Whom to ask with what, one after the other until one has answered."""
+        for lane in question.place.lanes(session_of(question.request)):
+            item = Item(question.sight.observation[None], question.legal[None], question.deadline)
+            yield lane, item
             if not self._ask_next(question, lane, item):
-                return refusal
-        return refusal
+                return
 
     async def _finished(self, question: Question, lane: Lane, item: Item) -> None:
         """Waits for a lane. A caller that goes away meanwhile does not stop the work: it may ask again under the same
