@@ -81,22 +81,13 @@ def ppo_loss_of(
     seen: Look, weights: Weights, batch: Samples, normalise: bool = True
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The same for a network that was already asked."""
-    log_probability, value, entropy, every = seen
-    pulled = _init_kl(weights, batch, every)
-    log_ratio = log_probability - batch.log_probability
+    log_ratio = seen.log_probability - batch.log_probability
     ratio = torch.exp(log_ratio)
     advantage = normalised(batch.advantage) if normalise else batch.advantage
     clipped = torch.clamp(ratio, 1 - weights.clip_eps, 1 + weights.clip_eps)
-    pg_loss = -torch.minimum(ratio * advantage, clipped * advantage).mean()
-    value_loss = 0.5 * ((value - batch.target) ** 2).mean()
-    loss = pg_loss + weights.vf_coef * value_loss - weights.ent_coef * entropy.mean()
-    loss = loss + weights.pull * sum(pulled.values())
+    loss, figures = _whole_loss(-torch.minimum(ratio * advantage, clipped * advantage).mean(), seen, weights, batch)
     return loss, {
-        "train/loss": loss,
-        "train/pg_loss": pg_loss,
-        "train/value_loss": value_loss,
-        "train/entropy": entropy.mean(),
-        **pulled,
+        **figures,
         "train/approx_kl": (ratio - 1 - log_ratio).mean(),
         "train/clip_frac": ((ratio - 1).abs() > weights.clip_eps).float().mean(),
     }
@@ -106,17 +97,22 @@ def a2c_loss(
     network: TorchNetwork, weights: Weights, batch: Samples, normalise: bool = False
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The plain policy gradient on fresh experience; advantages as they are."""
-    log_probability, value, entropy, every = look(network, batch)
-    pulled = _init_kl(weights, batch, every)
-    pg_loss = -(batch.advantage * log_probability).mean()
-    value_loss = 0.5 * ((value - batch.target) ** 2).mean()
-    loss = pg_loss + weights.vf_coef * value_loss - weights.ent_coef * entropy.mean()
+    seen = look(network, batch)
+    return _whole_loss(-(batch.advantage * seen.log_probability).mean(), seen, weights, batch)
+
+
+def _whole_loss(pg_loss: Tensor, seen: Look, weights: Weights, batch: Samples) -> tuple[Tensor, dict[str, Tensor]]:
+    """The policy's loss with what both learners add to it: value error, entropy, the pull to a reference."""
+    pulled = _init_kl(weights, batch, seen.every)
+    value_loss = 0.5 * ((seen.value - batch.target) ** 2).mean()
+    entropy = seen.entropy.mean()
+    loss = pg_loss + weights.vf_coef * value_loss - weights.ent_coef * entropy
     loss = loss + weights.pull * sum(pulled.values())
     return loss, {
         "train/loss": loss,
         "train/pg_loss": pg_loss,
         "train/value_loss": value_loss,
-        "train/entropy": entropy.mean(),
+        "train/entropy": entropy,
         **pulled,
     }
 

@@ -20,6 +20,7 @@ from jimbot.games.probe import SPEC as PROBE  # noqa: E402
 from jimbot.policies.portable import OnnxPolicy  # noqa: E402
 from jimbot.runs.checkpoint import load_checkpoint  # noqa: E402
 from jimbot.training.framework import create_trainer  # noqa: E402
+from jimbot.training.replay.steps import Steps  # noqa: E402
 from jimbot.training.sb3.replay import Replay, bytes_needed  # noqa: E402
 from jimbot.training.sb3.trainer import SB3Trainer  # noqa: E402
 from tests.training.test_learning import UnmaskedProbe  # noqa: E402
@@ -249,7 +250,8 @@ class TestReplay:
             legal = np.zeros((3, 11), bool)
             legal[:, step % 11] = True
             cut = rng.random(3) < truncated
-            ring.add(seen, legal, np.full(3, step % 11), np.full(3, step / 10), ~cut & (step % 4 == 3), cut)
+            ended = ~cut & (step % 4 == 3)
+            ring.add(Steps(seen, legal, np.full(3, step % 11), np.full(3, step / 10), ended, cut))
         return ring
 
     @pytest.mark.parametrize("steps", [5, 10, 37])

@@ -43,7 +43,22 @@ def seen(batch: Mapping[str, Any], column: str = Columns.OBS) -> tuple[Tensor, T
     return batch[column][OBSERVATION], batch[column][MASK] != 0
 
 
-class MaskedActorCritic(TorchRLModule, ValueFunctionAPI, TargetNetworkAPI):
+class WithTarget(TorchRLModule, TargetNetworkAPI):
+    """A network and a copy of it that follows slowly."""
+
+    network: TorchNetwork
+
+    def make_target_networks(self) -> None:
+        self.target_network = target_of(self.network)
+
+    def get_target_network_pairs(self) -> list[tuple[Any, Any]]:
+        return [(self.network, self.target_network)]
+
+    def get_non_inference_attributes(self) -> list[str]:
+        return [TARGET]
+
+
+class MaskedActorCritic(WithTarget, ValueFunctionAPI):
     """Policy and value, for PPO, APPO, IMPALA, BC and MARWIL.
 
     `model_config`: network (a description, see `policies.networks`), lean: send only the chosen action and its
@@ -51,7 +66,6 @@ class MaskedActorCritic(TorchRLModule, ValueFunctionAPI, TargetNetworkAPI):
     so many a minibatch is made while learning, only one of which keeps its intermediate results in memory.
     """
 
-    network: TorchNetwork
     action_dist_cls = MaskedCategorical
 
     def setup(self) -> None:
@@ -82,18 +96,9 @@ class MaskedActorCritic(TorchRLModule, ValueFunctionAPI, TargetNetworkAPI):
         """`embeddings` are the values themselves: the network makes both at once."""
         return self.network(seen(batch)[0])[1] if embeddings is None else embeddings
 
-    def make_target_networks(self) -> None:
-        self.target_network = target_of(self.network)
-
-    def get_target_network_pairs(self) -> list[tuple[Any, Any]]:
-        return [(self.network, self.target_network)]
-
     def forward_target(self, batch: dict[str, Any]) -> dict[str, Any]:
         with torch.no_grad():
             return {TARGET_NETWORK_ACTION_DIST_INPUTS: self._look(self.target_network, batch)[0]}
-
-    def get_non_inference_attributes(self) -> list[str]:
-        return [TARGET]
 
     @staticmethod
     def _look(network: TorchNetwork, batch: dict[str, Any]) -> tuple[Tensor, Tensor]:
@@ -103,13 +108,11 @@ class MaskedActorCritic(TorchRLModule, ValueFunctionAPI, TargetNetworkAPI):
         return masking.log_probabilities(logits, legal), value
 
 
-class MaskedQ(TorchRLModule, TargetNetworkAPI, QNetAPI):
+class MaskedQ(WithTarget, QNetAPI):
     """Values of actions for DQN, duelling or plain; exploration, the greedy choice and targets stay inside the mask.
 
     `model_config`: network (a description with action values), epsilon (a schedule of RLlib's).
     """
-
-    network: TorchNetwork
 
     def setup(self) -> None:
         self.network = TorchNetwork(self.model_config["network"])
@@ -145,18 +148,9 @@ class MaskedQ(TorchRLModule, TargetNetworkAPI, QNetAPI):
     def compute_q_values(self, batch: dict[str, Any]) -> dict[str, Any]:
         return {QF_PREDS: self._values(self.network, batch)}
 
-    def make_target_networks(self) -> None:
-        self.target_network = target_of(self.network)
-
-    def get_target_network_pairs(self) -> list[tuple[Any, Any]]:
-        return [(self.network, self.target_network)]
-
     def forward_target(self, batch: dict[str, Any]) -> dict[str, Any]:
         with torch.no_grad():
             return {QF_PREDS: self._values(self.target_network, batch)}
-
-    def get_non_inference_attributes(self) -> list[str]:
-        return [TARGET]
 
     @staticmethod
     def _values(network: TorchNetwork, batch: dict[str, Any]) -> Tensor:

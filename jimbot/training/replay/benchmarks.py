@@ -11,6 +11,7 @@ from jimbot.games.contract import game_entry, make
 from jimbot.policies.scripted import scripted_policy, with_needed_options
 from jimbot.training.replay.lockstep import LockstepWriter
 from jimbot.training.replay.rare_events import RareEventWatch
+from jimbot.training.replay.steps import Steps
 from jimbot.training.replay.store import SEGMENT_STEPS, ReplayStore
 
 GAMES, STEPS = 64, 256
@@ -49,8 +50,7 @@ def bench_replay(seconds: float) -> dict[str, Any]:
         began, cpu = time.perf_counter(), time.process_time()
         for step in range(STEPS):
             boost = watch.boost(play["observation"][step], play["after"][step])
-            names = ("observation", "legal_mask", "action", "reward", "terminated", "truncated")
-            writer.add(*(play[name][step] for name in names), boost=boost)
+            writer.add(Steps(**{name: play[name][step] for name in Steps._fields}), boost)
         figures[f"{player}_steps_added_per_second"] = STEPS * GAMES / (time.perf_counter() - began)
         figures[f"{player}_steps_added_per_cpu_second"] = STEPS * GAMES / (time.process_time() - cpu)
         figures[f"{player}_observation_ratio"] = store.ratio

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.errors import CheckpointError
+from jimbot.training.replay.steps import Steps
 from jimbot.training.replay.store import SEGMENT_STEPS, TERMINATED, TRUNCATED, ReplayStore, Segments
 
 
@@ -27,21 +28,13 @@ class LockstepWriter:
             "boost": np.ones(shape, np.float32),
         }
 
-    def add(
-        self,
-        observation: np.ndarray,
-        legal_mask: np.ndarray,
-        action: np.ndarray,
-        reward: np.ndarray,
-        terminated: np.ndarray,
-        truncated: np.ndarray,
-        boost: np.ndarray | float = 1.0,
-    ) -> None:
-        """One step of every game: what was seen and legal, what was done, what came of it, how rare that was."""
+    def add(self, steps: Steps, boost: np.ndarray | float = 1.0) -> None:
+        """`boost` says how rare they are."""
         at, arrays = self.waiting, self._arrays
-        arrays["rows"][:, at] = self.store.pack(observation, legal_mask)
-        arrays["action"][:, at], arrays["reward"][:, at] = action, reward
-        arrays["flags"][:, at] = TERMINATED * terminated.astype(np.uint8) | TRUNCATED * truncated.astype(np.uint8)
+        ended, cut = steps.terminated.astype(np.uint8), steps.truncated.astype(np.uint8)
+        arrays["rows"][:, at] = self.store.pack(steps.observation, steps.legal_mask)
+        arrays["action"][:, at], arrays["reward"][:, at] = steps.action, steps.reward
+        arrays["flags"][:, at] = TERMINATED * ended | TRUNCATED * cut
         arrays["boost"][:, at] = boost
         self.waiting += 1
         if self.waiting == SEGMENT_STEPS:

@@ -15,12 +15,28 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
 
 from jimbot.policies import torch_masking as masking
+from jimbot.training.replay.steps import Steps
 from jimbot.training.running_statistics import LIMIT
 from jimbot.training.sb3.compressed_replay import CompressedReplay
 from jimbot.training.sb3.guidance import Guide
 from jimbot.training.sb3.policies import MaskedQPolicy
 from jimbot.training.sb3.replay import Replay
+from jimbot.training.settings.record import TrainSettings
 from jimbot.training.torch_losses import Samples, Weights, a2c_loss, dqn_loss, normalised, ppo_loss
+
+
+def sb3_names(settings: TrainSettings) -> dict[str, Any]:
+    """What SB3's PPO is told of our settings under its own names."""
+    ppo = settings.ppo
+    return {
+        "n_steps": settings.num_steps,
+        "gamma": settings.gamma,
+        "gae_lambda": ppo.gae_lambda,
+        "clip_range": ppo.clip_eps,
+        "ent_coef": ppo.ent_coef,
+        "vf_coef": ppo.vf_coef / 2,  # SB3 weighs the whole squared error
+        "max_grad_norm": ppo.max_grad_norm,
+    }
 
 
 class MaskedPPO(MaskablePPO):
@@ -135,7 +151,8 @@ class MaskedDQN(DQN):
         game: Any = self.env.game  # ty: ignore[missing-attribute]
         ended = (game.terminated | game.truncated)[:, None]
         after = np.where(ended, game.final_observation, new_obs)
-        replay_buffer.add(self._last_obs, self._masks, buffer_action, reward, game.terminated, game.truncated, after)
+        seen: Any = self._last_obs
+        replay_buffer.add(Steps(seen, self._masks, buffer_action, reward, game.terminated, game.truncated), after)
         self._last_obs = new_obs
 
     def _seen(self, reward: torch.Tensor) -> torch.Tensor:

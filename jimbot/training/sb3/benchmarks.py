@@ -10,6 +10,7 @@ from sb3_contrib import MaskablePPO
 from jimbot.envs.sb3_vec_env import BatchVecEnv
 from jimbot.policies.networks import describe_network
 from jimbot.training.environments.given import training_game
+from jimbot.training.sb3.algorithms import sb3_names
 from jimbot.training.sb3.policies import MaskedPolicy
 from jimbot.training.settings.record import TrainSettings, network_choice
 
@@ -21,15 +22,9 @@ def bench_maskable_ppo(settings: TrainSettings, seconds: float) -> dict[str, Any
         MaskedPolicy,
         games,
         learning_rate=settings.ppo.lr,
-        n_steps=settings.num_steps,
         batch_size=settings.minibatch_size,
         n_epochs=settings.ppo.update_epochs,
-        gamma=settings.gamma,
-        gae_lambda=settings.ppo.gae_lambda,
-        clip_range=settings.ppo.clip_eps,
-        ent_coef=settings.ppo.ent_coef,
-        vf_coef=settings.ppo.vf_coef / 2,  # SB3 weighs the whole squared error
-        max_grad_norm=settings.ppo.max_grad_norm,
+        **sb3_names(settings),
         policy_kwargs={"description": describe_network(games.game.spec, **network_choice(settings))},
         seed=0,
     )

@@ -16,6 +16,7 @@ from jimbot.errors import SettingsError
 from jimbot.games.spec import GameSpec
 from jimbot.training.replay.lockstep import LockstepWriter
 from jimbot.training.replay.rare_events import RareEventWatch
+from jimbot.training.replay.steps import Steps
 from jimbot.training.replay.store import ReplayStore, annealed
 from jimbot.training.sb3.replay import GIGABYTE
 from jimbot.training.torch_losses import Remembered
@@ -60,19 +61,10 @@ class CompressedReplay:
         self.writer = LockstepWriter(self.store, n_envs)
         self.watch = RareEventWatch(spec, boosts) if alpha > 0 else None
 
-    def add(
-        self,
-        observation: np.ndarray,
-        legal_mask: np.ndarray,
-        action: np.ndarray,
-        reward: np.ndarray,
-        terminated: np.ndarray,
-        truncated: np.ndarray,
-        after: np.ndarray,
-    ) -> None:
-        """One step of every game; `after`: what came of it, also where a game ended."""
-        boost = self.watch.boost(observation, after) if self.watch is not None else 1.0
-        self.writer.add(observation, legal_mask, action, reward, terminated, truncated, boost)
+    def add(self, steps: Steps, after: np.ndarray) -> None:
+        """`after`: the observation that came of it, also where a game ended."""
+        boost = self.watch.boost(steps.observation, after) if self.watch is not None else 1.0
+        self.writer.add(steps, boost)
 
     def size(self) -> int:
         """Steps held, of all games together."""

@@ -15,6 +15,7 @@ import torch
 
 from jimbot.errors import SettingsError, TrainingError
 from jimbot.games.spec import GameSpec
+from jimbot.training.replay.steps import Steps
 from jimbot.training.torch_losses import Remembered
 
 SCALARS = 8 + 4 + 1 + 1  # bytes of action, reward, terminated, truncated
@@ -64,23 +65,13 @@ class Replay:
         self.added = 0
         """Steps ever added; the newest lies at (added - 1) % capacity."""
 
-    def add(
-        self,
-        observation: np.ndarray,
-        legal_mask: np.ndarray,
-        action: np.ndarray,
-        reward: np.ndarray,
-        terminated: np.ndarray,
-        truncated: np.ndarray,
-        after: np.ndarray | None = None,
-    ) -> None:
-        """One step of every game: what was seen and legal, what was done, what came of it (`after` is the next step's
-        observation, which comes by itself)."""
+    def add(self, steps: Steps, after: np.ndarray | None = None) -> None:
+        """`after` is the next step's observation, which comes by itself."""
         at = self.added % self.capacity
-        self.observation[at] = observation
-        self.legal_mask[at] = np.packbits(legal_mask, axis=1)
-        self.action[at], self.reward[at] = action, reward
-        self.terminated[at], self.truncated[at] = terminated, truncated
+        self.observation[at] = steps.observation
+        self.legal_mask[at] = np.packbits(steps.legal_mask, axis=1)
+        self.action[at], self.reward[at] = steps.action, steps.reward
+        self.terminated[at], self.truncated[at] = steps.terminated, steps.truncated
         self.added += 1
 
     def size(self) -> int:

@@ -33,7 +33,7 @@ from jimbot.training.memory.relief import MOST_PIECES, SMALLEST_REPLAY
 from jimbot.training.replay.rare_events import events_of
 from jimbot.training.running_statistics import moments_of
 from jimbot.training.sb3 import Logger, torch
-from jimbot.training.sb3.algorithms import MaskedA2C, MaskedDQN, MaskedPPO
+from jimbot.training.sb3.algorithms import MaskedA2C, MaskedDQN, MaskedPPO, sb3_names
 from jimbot.training.sb3.compressed_replay import CompressedReplay
 from jimbot.training.sb3.games import TrainingGames, part
 from jimbot.training.sb3.guidance import guide_of
@@ -199,15 +199,9 @@ class SB3Trainer(RLTrainer):
             MaskedPolicy,
             self.games,
             learning_rate=self._schedule(),
-            n_steps=settings.num_steps,
             batch_size=settings.batch_size if is_a2c else settings.minibatch_size,
             n_epochs=1 if is_a2c else settings.ppo.update_epochs,
-            gamma=settings.gamma,
-            gae_lambda=settings.ppo.gae_lambda,
-            clip_range=settings.ppo.clip_eps,
-            ent_coef=settings.ppo.ent_coef,
-            vf_coef=settings.ppo.vf_coef / 2,  # SB3 weighs the whole squared error
-            max_grad_norm=settings.ppo.max_grad_norm,
+            **sb3_names(settings),
             target_kl=settings.ppo.target_kl or None,
             policy_kwargs=policy_kwargs,
             seed=_seed(settings.seed),

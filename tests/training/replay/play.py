@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jimbot.training.replay.lockstep import LockstepWriter
+from jimbot.training.replay.steps import Steps
 from jimbot.training.replay.store import ReplayStore
 
 GAMES, SIZE, ACTIONS = 3, 6, 11
@@ -46,7 +47,8 @@ def filled(steps: int, max_bytes: int = 10**6, start: int = 0, **settings: Any) 
 def add_steps(writer: LockstepWriter, start: int, stop: int) -> None:
     for step in range(start, stop):
         terminated, truncated = ends(step)
-        writer.add(observation(step), legal(step), np.full(GAMES, step % ACTIONS), reward(step), terminated, truncated)
+        action = np.full(GAMES, step % ACTIONS)
+        writer.add(Steps(observation(step), legal(step), action, reward(step), terminated, truncated))
 
 
 def expected_window(step: int, game: int, n_step: int, gamma: float, newest: int) -> tuple[float, float, int, bool]:

@@ -10,6 +10,7 @@ import zstandard
 
 from jimbot.errors import CheckpointError, SettingsError, TrainingError
 from jimbot.training.replay.files import load_store, save_store
+from jimbot.training.replay.steps import Steps
 from jimbot.training.replay.store import SEGMENT_STEPS, ReplayStore
 from tests.training.replay.play import (
     ACTIONS,
@@ -108,7 +109,7 @@ def test_a_boost_multiplies_the_priority_and_stays_when_it_is_updated() -> None:
     for step in range(16):
         none = np.zeros(GAMES, bool)
         boost = np.where((step == 5) & (np.arange(GAMES) == 1), 9.0, 1.0)
-        writer.add(observation(step), legal(step), np.zeros(GAMES), np.zeros(GAMES), none, none, boost)
+        writer.add(Steps(observation(step), legal(step), np.zeros(GAMES), np.zeros(GAMES), none, none), boost)
     rng = np.random.default_rng(0)
     for _ in range(2):
         drawn = store.draw(20_000, rng)
