@@ -6,7 +6,6 @@ fooled, so each interval is widened (Bonferroni) until all of them together hold
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -27,7 +26,7 @@ from jimbot.evaluation.intervals import (
 from jimbot.evaluation.judge import HowToPlay, evaluate
 from jimbot.evaluation.play import Progress
 from jimbot.evaluation.seeds import Bank
-from jimbot.evaluation.summary import WON, Evaluation, renamed
+from jimbot.evaluation.summary import WON, Evaluation, distinct_names, renamed
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import HELD_OUT
 from jimbot.notebook import ShownInNotebooks
@@ -189,7 +188,8 @@ def compare_evaluations(evaluations: Sequence[Evaluation], metric: str = RETURN)
     if any(not np.array_equal(one.games.seeds, evaluations[0].games.seeds) for one in evaluations):
         raise UsageError("Only games on the same seeds can be compared; evaluate all policies with the same seeds.")
     metric = WIN_RATE if metric == WON else metric
-    evaluations = _distinct_names(evaluations)
+    names = distinct_names([one.policy for one in evaluations])
+    evaluations = [renamed(one, name) for one, name in zip(evaluations, names, strict=True)]
     pairs = list(combinations(evaluations, 2))
     confidence = 1 - (1 - CONFIDENCE) / max(1, len(pairs))
 
@@ -221,17 +221,6 @@ def _difference(one: Evaluation, other: Evaluation, metric: str, confidence: flo
         worse=int((gap < 0).sum()),
         games_needed=needed,
     )
-
-
-def _distinct_names(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
-    """Two policies of one name get numbers, so that a verdict says which is meant."""
-    often = Counter(one.policy for one in evaluations)
-    seen: Counter[str] = Counter()
-    named = []
-    for one in evaluations:
-        seen[one.policy] += 1
-        named.append(renamed(one, f"{one.policy} #{seen[one.policy]}") if often[one.policy] > 1 else one)
-    return named
 
 
 def common_game(policies: Sequence[Named], runs_root: str | Path, which: Any) -> str:

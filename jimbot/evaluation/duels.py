@@ -7,7 +7,6 @@ know that, is rather too wide than too narrow.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +23,7 @@ from jimbot.evaluation.needed import Claim
 from jimbot.evaluation.play import Progress
 from jimbot.evaluation.ratings import Rating, ratings
 from jimbot.evaluation.seeds import Bank, choose_seeds
+from jimbot.evaluation.summary import distinct_names
 from jimbot.games.contract import GameEntry, game_entry
 from jimbot.games.seeds import HELD_OUT
 from jimbot.notebook import ShownInNotebooks
@@ -282,14 +282,8 @@ def scripted_rivals(entry: GameEntry, but: str = "") -> list[str]:
 
 def distinct(players: Sequence[Player]) -> list[Player]:
     """Two of one name get numbers, so that a table says which is meant."""
-    often = Counter(player.name for player in players)
-    seen: Counter[str] = Counter()
-    named = []
-    for player in players:
-        seen[player.name] += 1
-        name = f"{player.name} #{seen[player.name]}" if often[player.name] > 1 else player.name
-        named.append(replace(player, name=name))
-    return named
+    names = distinct_names([player.name for player in players])
+    return [replace(player, name=name) for player, name in zip(players, names, strict=True)]
 
 
 def agreed_options(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -186,6 +187,20 @@ class Evaluation(ShownInNotebooks):
         from jimbot.evaluation.tables import evaluation_tables
 
         return evaluation_tables(self)
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Names that are there twice get numbers.
+
+    >>> distinct_names(["a", "b", "a"])
+    ['a #1', 'b', 'a #2']
+    """
+    often, seen = Counter(names), Counter[str]()
+    named = []
+    for name in names:
+        seen[name] += 1
+        named.append(f"{name} #{seen[name]}" if often[name] > 1 else name)
+    return named
 
 
 def renamed(evaluation: Evaluation, policy: str) -> Evaluation:
