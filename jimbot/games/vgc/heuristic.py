@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jimbot.games.scripted import Answer, certain
+from jimbot.games.scripted import CertainPlayer
 from jimbot.games.vgc import fields, orders
 from jimbot.games.vgc.fields import FOE, MOVES, OBSERVATION, SIDE_ROWS, SLOTS, column
 
@@ -207,19 +207,11 @@ def scores(observation: np.ndarray, name: str) -> np.ndarray:
     return np.concatenate([pairs.reshape(len(slots), -1), previews], axis=1)
 
 
-class Scripted:
-    """A scripted player as a policy: max_power, max_damage or heuristic. It never draws."""
+class Scripted(CertainPlayer):
+    """A scripted player as a policy: max_power, max_damage or heuristic."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def act(
-        self,
-        observation: np.ndarray,
-        legal_mask: np.ndarray,
-        deterministic: bool = True,
-        key: np.random.Generator | None = None,
-    ) -> Answer:
-        legal = np.asarray(legal_mask, bool)
-        actions = np.where(legal, scores(observation, self.name), _IMPOSSIBLE).argmax(axis=1)
-        return certain(actions, legal)
+    def choose(self, observation: np.ndarray, legal: np.ndarray) -> np.ndarray:
+        return np.where(legal, scores(observation, self.name), _IMPOSSIBLE).argmax(axis=1)

@@ -27,7 +27,7 @@ from jimbot.games.balatro.heuristic.preferences import Taste
 from jimbot.games.balatro.heuristic.targets import use_something
 from jimbot.games.balatro.heuristic.workspace import new_plans
 from jimbot.games.balatro.rules.state import BLIND_SELECT, PACK, ROUND_EVAL, SELECTING_HAND, SHOP
-from jimbot.games.scripted import Answer, certain
+from jimbot.games.scripted import CertainPlayer
 
 
 @njit
@@ -61,8 +61,8 @@ def decide(observation, legal_mask, plans, out):
         out[row] = action if action >= 0 and m[action] else steps.first_legal(m)
 
 
-class Heuristic:
-    """The scripted player; the same observation and mask always give the same action."""
+class Heuristic(CertainPlayer):
+    """The scripted player."""
 
     name = "heuristic"
     options: ClassVar[dict[str, Any]] = {"helpers": True}
@@ -71,16 +71,7 @@ class Heuristic:
     def __init__(self, taste: Taste = Taste()) -> None:
         self._plans = new_plans(taste)
 
-    def act(
-        self,
-        observation: np.ndarray,
-        legal_mask: np.ndarray,
-        deterministic: bool = True,
-        key: np.random.Generator | None = None,
-    ) -> Answer:
-        """Actions (N,), probabilities (N, A) that name them, and values (N,), of which it has none."""
-        observation = np.ascontiguousarray(observation, np.float32)
-        legal = np.ascontiguousarray(legal_mask, bool)
+    def choose(self, observation: np.ndarray, legal: np.ndarray) -> np.ndarray:
         actions = np.zeros(len(observation), np.int64)
         decide(observation, legal, self._plans, actions)
-        return certain(actions, legal)
+        return actions

@@ -16,8 +16,6 @@ from jimbot.games.balatro.rules.state import (
     BLIND_SELECT,
     CARD_DEBUFFED,
     CARD_FACE_DOWN,
-    CARD_FORCED,
-    FACE_DOWN,
     GAME_OVER,
     OFFER_CARD,
     OFFER_JOKER,
@@ -29,6 +27,7 @@ from jimbot.games.balatro.rules.state import (
 )
 from jimbot.games.balatro.view import describe as words
 from jimbot.games.balatro.view.figures import read_figures
+from jimbot.games.balatro.view.held import consumable_names, hand_number, joker_names, numbered
 from jimbot.games.balatro.view.things import (
     BOSS_STYLE,
     MONEY_STYLE,
@@ -72,20 +71,14 @@ def _standing(g: Any) -> Text:
 
 
 def _numbered(title: str, items: list[tuple[str, str]]) -> RenderableType:
-    """A line of things by number, each in its style; wraps between things."""
-    parts = [Text.assemble((f"{i} ", DIM), (name, style)) for i, (name, style) in enumerate(items, 1)]
-    return Flow([Text(title, style="bold"), *parts], "  ")
+    return Flow([Text(title, style="bold"), *numbered(items)], "  ")
 
 
 def _held(g: Any, figures: Any) -> Iterator[RenderableType]:
-    jokers = [
-        (words.joker(g, i), DIM if g.joker_flags[i] & FACE_DOWN else joker_style(int(g.joker_id[i])))
-        for i in range(g.joker_count)
-    ]
+    jokers, consumables = joker_names(g), consumable_names(g)
     yield _numbered(f"Jokers {len(jokers)}/{int(g.joker_slots)}", jokers)
-    if g.consumable_count:
-        held = [(words.consumable(g, i), consumable_style(int(g.consumable_id[i]))) for i in range(g.consumable_count)]
-        yield _numbered(f"Consumables {len(held)}/{int(g.consumable_slots)}", held)
+    if consumables:
+        yield _numbered(f"Consumables {len(consumables)}/{int(g.consumable_slots)}", consumables)
 
 
 def _situation(g: Any, figures: Any) -> Iterator[RenderableType]:
@@ -165,10 +158,5 @@ def _pack(g: Any) -> RenderableType:
 def _hand_card(g: Any, place: int) -> Tile:
     slot = int(g.hand[place])
     flags = int(g.card_flags[slot])
-    number = Text(str(place + 1), style=DIM)
-    if int(g.selected) >> place & 1:
-        number = Text(f"▲{place + 1}", style="bold reverse")
-    elif flags & CARD_FORCED:
-        number = Text(f"!{place + 1}", style="bold red")
     face = None if flags & CARD_FACE_DOWN else Face.of(g, slot)
-    return small_card(face, number, _CARD, bool(flags & CARD_DEBUFFED))
+    return small_card(face, hand_number(g, place), _CARD, bool(flags & CARD_DEBUFFED))

@@ -21,7 +21,6 @@ from jimbot.games.balatro.rules.state import (
     BLIND_SELECT,
     CARD_DEBUFFED,
     CARD_FACE_DOWN,
-    CARD_FORCED,
     CURRENT,
     DEBUFFED,
     DEFEATED,
@@ -40,6 +39,7 @@ from jimbot.games.balatro.rules.state import (
 )
 from jimbot.games.balatro.view import describe as words
 from jimbot.games.balatro.view.figures import read_figures
+from jimbot.games.balatro.view.held import consumable_names, hand_number, joker_names, numbered
 from jimbot.games.balatro.view.side import WIDTH as SIDE_WIDTH
 from jimbot.games.balatro.view.side import side
 from jimbot.games.balatro.view.things import (
@@ -115,19 +115,12 @@ def _jokers(g: Any, figures: Any) -> RenderableType:
         return title
     if count <= _TILES:
         return Group(title, rows([_joker_tile(g, i, int(figures.jokers[i])) for i in range(count)], _TILES))
-    names = []
-    for index in range(count):
-        style = joker_style(int(g.joker_id[index])) if not g.joker_flags[index] & FACE_DOWN else DIM
-        names.append(Text.assemble((f"{index + 1} ", DIM), (words.joker(g, index), style)))
-    return Group(title, Flow(names, "  "))
+    return Group(title, Flow(numbered(joker_names(g)), "  "))
 
 
 def _consumables(g: Any) -> RenderableType:
     title = Text(f"Consumables {int(g.consumable_count)}/{int(g.consumable_slots)}  ", style="bold")
-    names = [
-        Text.assemble((f"{i + 1} ", DIM), (words.consumable(g, i), consumable_style(int(g.consumable_id[i]))))
-        for i in range(g.consumable_count)
-    ]
+    names = numbered(consumable_names(g))
     return Flow([title, *names], "  ") if names else title
 
 
@@ -254,11 +247,7 @@ def _ending(g: Any) -> RenderableType:
 def _hand_card(g: Any, place: int, slim: bool) -> Tile:
     slot = int(g.hand[place])
     flags = int(g.card_flags[slot])
-    foot = Text(str(place + 1), style=DIM)
-    if int(g.selected) >> place & 1:
-        foot = Text(f"▲{place + 1}", style="bold reverse")
-    elif flags & CARD_FORCED:
-        foot = Text(f"!{place + 1}", style="bold red")
+    foot = hand_number(g, place)
     if flags & CARD_FACE_DOWN:
         return hidden_card(foot, SLIM if slim else WIDE)
     draw = slim_card if slim else wide_card

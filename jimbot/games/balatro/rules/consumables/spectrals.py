@@ -106,29 +106,15 @@ def _create_in_hand(g, rank, suit):
 
 
 @njit
-def _familiar(g, s):
+def _one_for_several(g, s, stream, lowest, ranks, cards):
+    """Destroys a card and makes others of one of so many ranks; of a single one the stream says nothing."""
     _destroy_one(g, s)
-    for _ in range(_FAMILIAR_CARDS):
-        rank = 11 + pick(g, _FAMILIAR_STREAM, 3)
-        _create_in_hand(g, rank, _SUIT_ORDER[pick(g, _FAMILIAR_STREAM, 4)])
-    moments.card_added(g, s, _FAMILIAR_CARDS)
-
-
-@njit
-def _grim(g, s):
-    _destroy_one(g, s)
-    for _ in range(_GRIM_CARDS):
-        _create_in_hand(g, 14, _SUIT_ORDER[pick(g, _GRIM_STREAM, 4)])
-    moments.card_added(g, s, _GRIM_CARDS)
-
-
-@njit
-def _incantation(g, s):
-    _destroy_one(g, s)
-    for _ in range(_INCANTATION_CARDS):
-        rank = 2 + pick(g, _INCANTATION_STREAM, 9)
-        _create_in_hand(g, rank, _SUIT_ORDER[pick(g, _INCANTATION_STREAM, 4)])
-    moments.card_added(g, s, _INCANTATION_CARDS)
+    for _ in range(cards):
+        rank = lowest
+        if ranks > 1:
+            rank += pick(g, stream, ranks)
+        _create_in_hand(g, rank, _SUIT_ORDER[pick(g, stream, 4)])
+    moments.card_added(g, s, cards)
 
 
 @njit
@@ -218,11 +204,11 @@ def _the_soul(g):
 @njit
 def _use_hand_spectral(g, s, consumable, targets):
     if consumable == _FAMILIAR:
-        _familiar(g, s)
+        _one_for_several(g, s, _FAMILIAR_STREAM, 11, 3, _FAMILIAR_CARDS)  # Jack, Queen, King
     elif consumable == _GRIM:
-        _grim(g, s)
+        _one_for_several(g, s, _GRIM_STREAM, 14, 1, _GRIM_CARDS)  # Aces
     elif consumable == _INCANTATION:
-        _incantation(g, s)
+        _one_for_several(g, s, _INCANTATION_STREAM, 2, 9, _INCANTATION_CARDS)  # 2 to 10
     elif consumable == _AURA:
         g.card_edition[only_chosen(g, targets)] = guaranteed_edition(g, _AURA_STREAM)
     elif consumable == _SIGIL:

@@ -51,36 +51,35 @@ def _held_all_black(g, s):
 
 
 @njit
-def _all_four_suits(g, s):
-    """Flower Pot: plain cards first, each filling one suit and debuffed or not; then Wild Cards fill gaps."""
+def _suits_filled(g, s, order, as_printed):
+    """Suits of the scoring cards, as bits. Plain cards come first: where they count `as_printed` (debuffed or not),
+    each fills one suit, else every suit it passes. Then each Wild Card fills the first empty one of `order`."""
     filled = 0
     for wild in range(2):
         for index in range(s.scoring_count):
             slot = s.scoring[index]
             if (g.card_enhancement[slot] == WILD) == (wild == 1):
+                printed = as_printed and wild == 0
                 for place in range(4):
-                    suit = _FLOWER_POT_ORDER[place]
-                    passes = is_suit(g, s, slot, suit) if wild == 1 else is_printed_suit(g, s, slot, suit)
+                    suit = order[place]
+                    passes = is_printed_suit(g, s, slot, suit) if printed else is_suit(g, s, slot, suit)
                     if passes and not filled >> suit & 1:
                         filled |= 1 << suit
-                        break
-    return filled == 15
+                        if as_printed or wild == 1:
+                            break
+    return filled
+
+
+@njit
+def _all_four_suits(g, s):
+    """Flower Pot."""
+    return _suits_filled(g, s, _FLOWER_POT_ORDER, True) == 15
 
 
 @njit
 def _club_and_other(g, s):
-    """Seeing Double: plain cards count for every suit they pass; each Wild Card fills the first empty one."""
-    filled = 0
-    for wild in range(2):
-        for index in range(s.scoring_count):
-            slot = s.scoring[index]
-            if (g.card_enhancement[slot] == WILD) == (wild == 1):
-                for place in range(4):
-                    suit = _SEEING_DOUBLE_ORDER[place]
-                    if is_suit(g, s, slot, suit) and not filled >> suit & 1:
-                        filled |= 1 << suit
-                        if wild == 1:
-                            break
+    """Seeing Double."""
+    filled = _suits_filled(g, s, _SEEING_DOUBLE_ORDER, False)
     return (filled >> _CLUBS & 1) == 1 and filled != 1 << _CLUBS
 
 

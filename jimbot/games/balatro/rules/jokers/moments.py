@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.inventory import remove_doomed
 from jimbot.games.balatro.rules.jokers import dispatch
@@ -15,6 +18,32 @@ def prepare(g, s):
     """Looks up what rules may ask: jokers that change how cards are read, and who copies whom."""
     read_jokers(g, s)
     resolve_copies(g, s)
+
+
+def _moment(phase: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel `(g, s)` for a moment at which the jokers' phase is all there is."""
+
+    def moment(g, s):
+        prepare(g, s)
+        phase(g, s)
+
+    return njit(moment)
+
+
+pre_discard = _moment(dispatch.pre_discard)
+"""Before the cards in `s.played` are discarded by the player."""
+cards_removed = _moment(dispatch.cards_removed)
+"""The cards of `s.played` marked in `s.destroyed` are about to be destroyed."""
+selling_card = _moment(dispatch.selling_card)
+"""A joker or consumable was sold."""
+open_booster = _moment(dispatch.open_booster)
+"""A pack was opened and its cards dealt."""
+skip_booster = _moment(dispatch.skip_booster)
+"""A pack was skipped."""
+reroll_shop = _moment(dispatch.reroll_shop)
+"""The shop was rerolled."""
+end_shop = _moment(dispatch.end_shop)
+"""The player leaves the shop."""
 
 
 @njit
@@ -48,23 +77,9 @@ def first_hand_drawn(g, s):
 
 
 @njit
-def pre_discard(g, s):
-    """Before the cards in `s.played` are discarded by the player."""
-    prepare(g, s)
-    dispatch.pre_discard(g, s)
-
-
-@njit
 def discard(g, s, place):
     """A card is discarded, also by The Hook; money goes to `s.dollars`, a destroyed card into `s.destroyed`."""
     dispatch.discard(g, s, place)
-
-
-@njit
-def cards_removed(g, s):
-    """The cards of `s.played` marked in `s.destroyed` are about to be destroyed."""
-    prepare(g, s)
-    dispatch.cards_removed(g, s)
 
 
 @njit
@@ -94,42 +109,7 @@ def selling_self(g, s, i):
 
 
 @njit
-def selling_card(g, s):
-    """A joker or consumable was sold."""
-    prepare(g, s)
-    dispatch.selling_card(g, s)
-
-
-@njit
 def using_consumable(g, s, consumable):
     """A consumable was used."""
     prepare(g, s)
     dispatch.using_consumable(g, s, consumable)
-
-
-@njit
-def open_booster(g, s):
-    """A pack was opened and its cards dealt."""
-    prepare(g, s)
-    dispatch.open_booster(g, s)
-
-
-@njit
-def skip_booster(g, s):
-    """A pack was skipped."""
-    prepare(g, s)
-    dispatch.skip_booster(g, s)
-
-
-@njit
-def reroll_shop(g, s):
-    """The shop was rerolled."""
-    prepare(g, s)
-    dispatch.reroll_shop(g, s)
-
-
-@njit
-def end_shop(g, s):
-    """The player leaves the shop."""
-    prepare(g, s)
-    dispatch.end_shop(g, s)
