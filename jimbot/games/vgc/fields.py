@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from jimbot.games.spec import Field, ObservationSpec
+from jimbot.games.vgc.orders import MOVES, SLOTS, TEAM
 
 VOCABULARY_FILE = Path(__file__).resolve().parent / "tables" / "vocabulary.json"
 
@@ -32,7 +33,7 @@ def vocabulary_fingerprint() -> str:
     return hashlib.sha256(VOCABULARY_FILE.read_bytes()).hexdigest()[:16]
 
 
-SIDE_ROWS, ROWS, SLOTS, MOVES = 6, 12, 2, 4
+SIDE_ROWS, ROWS = TEAM, 2 * TEAM
 FOE = SIDE_ROWS
 """The first row of the rival's Pokémon."""
 

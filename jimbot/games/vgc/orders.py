@@ -28,6 +28,7 @@ _SIZES: dict[str, Any] = json.loads(
 )  # node/mask.js reads it as well
 MOVES: int = _SIZES["moves"]
 TARGETS: tuple[int, ...] = tuple(_SIZES["targets"])
+SLOTS: int = _SIZES["slots"]
 PLACES: int = _SIZES["places"]
 TEAM: int = _SIZES["team"]
 FIRST_SWITCH = MOVES * 2 * len(TARGETS)

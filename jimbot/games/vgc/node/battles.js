@@ -6,7 +6,7 @@
  */
 
 const {Tracker} = require('./tracker');
-const {choiceText, legalActions} = require('./mask');
+const {PLACES, choiceText, legalActions} = require('./mask');
 const {redraw, redrawLuck} = require('./hidden');
 
 const NAMES = ['one', 'two'];
@@ -128,7 +128,7 @@ class LiveBattle {
 	counters(number) {
 		const [own, foe] = [number, 1 - number].map((side) => {
 			const team = this.tracker.sides[side].team;
-			const brought = Math.min(4, team.length);
+			const brought = Math.min(PLACES, team.length);
 			const lost = team.reduce((sum, seen) => sum + (100 - seen.hp), 0);
 			return {
 				fainted: team.filter((seen) => seen.fainted).length,

@@ -8,7 +8,7 @@
 
 const {boosted, expectedDamage, typicalStats} = require('./damage');
 const {NOTHING} = require('./tracker');
-const {gimmickOf, isFainted} = require('./mask');
+const {MOVES, gimmickOf, isFainted} = require('./mask');
 
 const SIDE_ROWS = 6;
 const PHASES = {preview: 0, turn: 1, force_switch: 2, waiting: 3};
@@ -38,7 +38,7 @@ class Features {
 		}
 		this.widths = Object.fromEntries(Object.entries(layout.columns).map(([field, names]) => [field, names.length]));
 		this.volatiles = layout.volatiles.map((id) => [id, this.columns.pokemon[id]]);
-		this.moveAt = [1, 2, 3, 4].map((number) => ({
+		this.moveAt = Array.from({length: MOVES}, (_, place) => place + 1).map((number) => ({
 			id: this.at[`move_${number}_id`], type: this.at[`move_${number}_type`], columns: this.at[`move_${number}`],
 			category: this.at[`move_${number}_category`], target: this.at[`move_${number}_target`],
 		}));
@@ -125,7 +125,7 @@ class Features {
 		const listed = asked && asked.moves.length ? asked.moves : null;
 		const locked = listed && listed.length === 1 && pokemon.moveSlots.length > 1;
 		if (locked) return [{id: listed[0].id, usable: !listed[0].disabled, pp: 1000, target: listed[0].target}];
-		return pokemon.moveSlots.slice(0, 4).map((slot, place) => {
+		return pokemon.moveSlots.slice(0, MOVES).map((slot, place) => {
 			const offer = listed ? listed[place] : null;
 			return {
 				id: slot.id,
@@ -223,7 +223,7 @@ class Features {
 		if (view.status === 'slp') row[base + c.sleep_turns] = view.record.sleepTurns;
 		if (view.status === 'tox') row[base + c.toxic_turns] = view.record.toxicTurns;
 		if (view.active && !view.active.fainted) this.writeActive(row, base, view);
-		view.moves.slice(0, 4).forEach((move, number) => this.writeMove(row, place, number, move, view));
+		view.moves.slice(0, MOVES).forEach((move, number) => this.writeMove(row, place, number, move, view));
 	}
 
 	writeActive(row, base, view) {
@@ -385,7 +385,7 @@ class Features {
 
 	writeDamage(row, base, attacker, targets, scene) {
 		if (!attacker) return;
-		attacker.moves.slice(0, 4).forEach((move, number) => {
+		attacker.moves.slice(0, MOVES).forEach((move, number) => {
 			const {move: data} = this.facts(move.id);
 			targets.forEach((target, place) => {
 				row[base + number * targets.length + place] = expectedDamage(this.dex, data, attacker, target, scene);

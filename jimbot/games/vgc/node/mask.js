@@ -4,7 +4,7 @@
  * The numbering is explained in orders.py; what it follows from is in orders.json, which both read.
  */
 
-const {moves: MOVES, targets: TARGETS, places: PLACES, team: TEAM} = require('./orders.json');
+const {moves: MOVES, targets: TARGETS, slots: SLOTS, places: PLACES, team: TEAM} = require('./orders.json');
 
 const COLUMNS = TARGETS.length;
 const MOVE_CODES = 2 * COLUMNS; // without and with the gimmick
@@ -140,6 +140,6 @@ function choiceText(action, request) {
 }
 
 module.exports = {
-	ACTIONS, COLUMNS, FIRST_SWITCH, FOE_COLUMNS, MASK_BYTES, MOVE_CODES, NO_TARGET, ORDERS, PASS, PREVIEWS, SLOT_CODES,
-	choiceText, gimmickOf, isFainted, legalActions, ownColumn,
+	ACTIONS, COLUMNS, FIRST_SWITCH, FOE_COLUMNS, MASK_BYTES, MOVES, MOVE_CODES, NO_TARGET, ORDERS, PASS, PLACES, PREVIEWS,
+	SLOTS, SLOT_CODES, choiceText, gimmickOf, isFainted, legalActions, ownColumn,
 };

@@ -7,7 +7,7 @@
  */
 
 const {
-	COLUMNS, FIRST_SWITCH, FOE_COLUMNS, MOVE_CODES, NO_TARGET, ORDERS, PASS, PREVIEWS, SLOT_CODES, ownColumn,
+	COLUMNS, FIRST_SWITCH, FOE_COLUMNS, MOVES, MOVE_CODES, NO_TARGET, ORDERS, PASS, PREVIEWS, SLOT_CODES, ownColumn,
 } = require('./mask');
 
 const WORST = -1000;
@@ -100,7 +100,7 @@ const STATUS_CATEGORY = 3;
 function worstThreat(r, row, slot) {
 	let worst = 0;
 	for (let rival = 0; rival < 2; rival++) {
-		for (let move = 0; move < 4; move++) worst = Math.max(worst, r.threat(row, rival, move, slot));
+		for (let move = 0; move < MOVES; move++) worst = Math.max(worst, r.threat(row, rival, move, slot));
 	}
 	return worst;
 }

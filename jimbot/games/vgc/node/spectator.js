@@ -11,10 +11,10 @@
 
 const {Shadow} = require('./shadow');
 const {typicalStats} = require('./damage');
-const {COLUMNS, FIRST_SWITCH, MOVE_CODES, ORDERS, PASS, PREVIEWS, SLOT_CODES} = require('./mask');
+const {
+	COLUMNS, FIRST_SWITCH, FOE_COLUMNS, MOVES, MOVE_CODES, ORDERS, PASS, PLACES, PREVIEWS, SLOTS, SLOT_CODES, ownColumn,
+} = require('./mask');
 
-const LEADS = 2;
-const BROUGHT = 4;
 const AIMED = new Set(['normal', 'any', 'adjacentFoe', 'adjacentAlly', 'adjacentAllyOrSelf']);
 const REDIRECTS = new Set(['followme', 'ragepowder', 'spotlight']);
 const CHOICE_ITEMS = new Set(['choiceband', 'choicespecs', 'choicescarf']);
@@ -74,7 +74,7 @@ class PublicSide {
 		const stats = typicalStats(this.dex.species.get(seen.species), seen.level);
 		const hp = seen.fainted ? 0 : Math.max(1, Math.round((seen.hp * stats.hp) / 100));
 		const slot = this.order.indexOf(name);
-		const out = this.begun && slot >= 0 && slot < LEADS ? this.shadow.effects.sides[this.number][slot] : null;
+		const out = this.begun && slot >= 0 && slot < SLOTS ? this.shadow.effects.sides[this.number][slot] : null;
 		return {
 			ident: `p${this.number + 1}: ${name}`,
 			details: `${seen.species}, L${seen.level}`,
@@ -104,7 +104,7 @@ class PublicSide {
 
 	movesOf(seen) {
 		const known = this.log.sheets[this.number] ? seen.moves : this.log.moves[this.number].get(seen.name) || [];
-		return known.slice(0, 4);
+		return known.slice(0, MOVES);
 	}
 
 	/** What one place may do, as a request says it. */
@@ -132,7 +132,7 @@ class PublicSide {
 	mayHide(slot) {
 		const seen = this.seen.byName.get(this.order[slot]);
 		const {fainted, volatiles} = this.shadow.effects.sides[this.number][slot];
-		return !!seen && !fainted && !volatiles.commanding && this.movesOf(seen).length < 4 && !this.log.sheets[this.number];
+		return !!seen && !fainted && !volatiles.commanding && this.movesOf(seen).length < MOVES && !this.log.sheets[this.number];
 	}
 
 	request(kind, forced) {
@@ -187,13 +187,13 @@ function columnsOf(act, side) {
 	if (!target || act.lost || target.slot < 0) return null;
 	const rival = target.side !== side;
 	if (rival) {
-		const columns = new Set([3 + target.slot]);
-		if (act.drawn[target.side]) return new Set([3, 4]);
-		for (const gone of act.fainted[target.side]) columns.add(3 + gone); // it may have been aimed at those who fell first
-		for (const gone of act.fainted[side]) columns.add(1 - gone);
+		const columns = new Set([FOE_COLUMNS[target.slot]]);
+		if (act.drawn[target.side]) return new Set(FOE_COLUMNS);
+		for (const gone of act.fainted[target.side]) columns.add(FOE_COLUMNS[gone]); // it may have been aimed at those who fell first
+		for (const gone of act.fainted[side]) columns.add(ownColumn(gone));
 		return columns;
 	}
-	return act.drawn[side] ? null : new Set([1 - target.slot]);
+	return act.drawn[side] ? null : new Set([ownColumn(target.slot)]);
 }
 
 /** The codes of a place that agree with what was seen; null where everything does. */
@@ -215,8 +215,8 @@ function codesOf(act, side, slot, request, order) {
 
 function previewLabels(team, brought, legal) {
 	const places = brought.map((name) => team.findIndex((seen) => seen.name === name));
-	const leads = places.slice(0, LEADS).sort().join();
-	const behind = places.slice(LEADS);
+	const leads = places.slice(0, SLOTS).sort().join();
+	const behind = places.slice(SLOTS);
 	return legal.filter((action) => {
 		const [a, b, c, d] = PREVIEWS[action - ORDERS];
 		return [a, b].join() === leads && behind.every((number) => number === c || number === d);
@@ -258,7 +258,7 @@ function decisions(table, text) {
 	const lines = text.split('\n').map((line) => line.split('|'));
 	const log = survey(lines, table.toID);
 	if (log.gametype !== 'doubles' || log.gen !== 9) throw new Error(`It is a ${log.gametype || 'nameless'} battle of generation ${log.gen || '?'}; expected doubles of generation 9.`);
-	if (log.brought.some((names) => names.length < LEADS)) throw new Error('It ended before anybody came out.');
+	if (log.brought.some((names) => names.length < SLOTS)) throw new Error('It ended before anybody came out.');
 	const sides = [0, 1].map((number) => new PublicSide(table, number, log));
 	const found = [];
 	let unexplained = 0;
@@ -288,13 +288,13 @@ function decisions(table, text) {
 
 function preview(sides, log, keep) {
 	for (const side of sides) {
-		const names = log.brought[side.number].slice(0, BROUGHT);
+		const names = log.brought[side.number].slice(0, PLACES);
 		side.shadow.begin({side: {pokemon: side.shadow.pokes[side.number].map((details) => ({details, ident: `p0: ${side.dex.species.get(details.split(', ')[0].replace('-*', '')).baseSpecies}`}))}});
 		// Names are shown when Pokémon come out; the team is listed by them from the start.
 		for (const parts of log.entrances[side.number]) side.shadow.recognise(parts);
 		const known = names.filter((name) => side.seen.byName.has(name));
-		const behind = known.slice(LEADS).sort((a, b) => side.seen.byName.get(a).number - side.seen.byName.get(b).number);
-		const brought = [...known.slice(0, LEADS), ...behind];
+		const behind = known.slice(SLOTS).sort((a, b) => side.seen.byName.get(a).number - side.seen.byName.get(b).number);
+		const brought = [...known.slice(0, SLOTS), ...behind];
 		keep(side.number, side.request('preview'), (legal) => previewLabels(side.seen.team, brought, legal));
 		side.begin(brought);
 	}
