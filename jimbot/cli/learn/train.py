@@ -11,7 +11,7 @@ import typer
 
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.completion import complete_game
-from jimbot.cli.shared.flags import SET_HELP, with_settings_flags
+from jimbot.cli.shared.flags import GAME, SET_HELP, with_settings_flags
 from jimbot.cli.shared.options import OPTION_HELP, RUNS, LogLevelOption, RunsDirOption
 from jimbot.cli.shared.settings_help import SettingsCommand
 from jimbot.errors import UsageError
@@ -46,28 +46,39 @@ OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
         Annotated[str, typer.Argument(help="Game to learn (see: jimbot doctor).", autocompletion=complete_game)],
         inspect.Parameter.empty,
     ),
-    "config": (Annotated[Path | None, typer.Option("--config", metavar="PATH", help="YAML file with settings.")], None),
-    "assignments": (Annotated[list[str], typer.Option("--set", metavar="SETTING", help=SET_HELP)], []),
-    "options": (
-        Annotated[list[str], typer.Option("--option", metavar="OPTION", help=OPTION_HELP)],
-        [],
-    ),
-    "num_workers": (
-        Annotated[str | None, typer.Option(help="Processes that play: vgc's simulators, or ray's env runners.")],
-        None,
-    ),
-    "battle_format": (Annotated[str | None, typer.Option(help="vgc: the same as --option format=….")], None),
-    "cluster": (
-        Annotated[bool, typer.Option("--cluster", help="The Ray cluster here: --learner ray --address auto.")],
-        False,
-    ),
-    "log_level": (LogLevelOption, None),
     "run": (
         Annotated[str | None, typer.Option("--run", help="Name of the run; default: from game and learner.")],
         None,
     ),
     "fresh": (Annotated[bool, typer.Option("--fresh", help="Start over; the old run is kept aside.")], False),
     "runs_dir": (RunsDirOption, RUNS),
+    "config": (Annotated[Path | None, typer.Option("--config", metavar="PATH", help="YAML file with settings.")], None),
+    "assignments": (Annotated[list[str], typer.Option("--set", metavar="SETTING", help=SET_HELP)], []),
+    "options": (
+        Annotated[list[str], typer.Option("--option", metavar="OPTION", help=OPTION_HELP, rich_help_panel=GAME)],
+        [],
+    ),
+    "num_workers": (
+        Annotated[
+            str | None,
+            typer.Option(help="Processes that play: vgc's simulators, or ray's env runners.", rich_help_panel=GAME),
+        ],
+        None,
+    ),
+    "battle_format": (
+        Annotated[str | None, typer.Option(help="vgc: the same as --option format=….", rich_help_panel=GAME)],
+        None,
+    ),
+    "cluster": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--cluster", help="The Ray cluster here: --learner ray --address auto.", rich_help_panel="Ray"
+            ),
+        ],
+        False,
+    ),
+    "log_level": (LogLevelOption, None),
     "explain_config": (
         Annotated[bool, typer.Option("--explain-config", help="Show what each line of --config became, and stop.")],
         False,

@@ -58,8 +58,10 @@ class Command(TyperCommand):
         """The command as its help has it: the options of a game stand beside its own flags."""
         if game is None:
             return self
-        shown, pattern = copy(self), next(param for param in self.params if GAME_OPTION in param.opts)
-        shown.params = [*self.params, *(_flag_of(one, pattern, game) for one in options_of(game) if self._free(one))]
+        shown = copy(self)
+        place = next(number for number, param in enumerate(self.params) if GAME_OPTION in param.opts)
+        options = [_flag_of(one, self.params[place], game) for one in options_of(game) if self._free(one)]
+        shown.params = [*self.params[: place + 1], *options, *self.params[place + 1 :]]
         return shown
 
     def _free(self, option: GameOption) -> bool:

@@ -4,25 +4,45 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origin
 
 import typer
+from typer.models import OptionInfo
 
 from jimbot.training.settings.names import group_of, paths
 from jimbot.training.settings.record import RunSettings
 
 SET_HELP = "name=value; any setting (lr=1e-3, or ppo.lr=1e-3)."
-COMMON = "Training"
 DEFAULT = " Default"
-APART = (
-    ("What is learned from", ("gamma", "reward_transform", "normalize_obs")),
-    ("How it is computed", ("stepping", "autoscale", "auto_tune")),
-)
-"""Panels of settings that are in no group."""
-GROUPS = ("ppo", "network", "saving", "judging", "start", "tracking", "memory", "curriculum", "league", "population")
-"""Groups people need often come first; the others follow as the record has them."""
+LEARNING, RUN, GAME = "How much is learned, by what", "The run", "The game"
+PANELS: dict[str, tuple[str, ...]] = {
+    LEARNING: ("minutes", "total_timesteps", "num_envs", "num_steps", "algorithm", "learner", "seed"),
+    RUN: ("run_suffix", "resume", "log_interval"),
+    GAME: (),
+    "What is learned from": ("gamma", "reward_transform", "normalize_obs"),
+    "ppo": (),
+    "network": (),
+    "saving": (),
+    "judging": (),
+    "start": (),
+    "How it is computed": ("stepping", "autoscale", "auto_tune"),
+    "tracking": (),
+    "memory": (),
+    "curriculum": (),
+    "league": (),
+    "PPO, seldom needed": ("ent_blocks", "clip_value", "forced_every", "grow_batch"),
+    "teacher": (),
+    "population": (),
+    "dqn": (),
+    "replay": (),
+    "offline": (),
+    "ray": (),
+}
+"""The panels of the help, what most people need first: a title with names of settings, or a group with what is left of
+it. None is longer than a screen (tests/cli/test_train_help.py)."""
 OTHER_NAMES = {"total_timesteps": "--timesteps", "save_interval": "--save-freq"}
 """Spellings that scripts of other trainers have."""
 METAVARS = {int: "INT", float: "FLOAT", bool: "BOOL", Path: "PATH"}
@@ -35,8 +55,11 @@ def with_settings_flags(
     skip: Collection[str] = (),
 ) -> Callable[..., None]:
     """The function as Typer sees it: its `own` parameters (annotation, default) and one option per field of `record`,
-    help, default and panel taken from there."""
-    flags = dict(own) | {name: (flag, None) for name, flag in settings_flags(record).items() if name not in skip}
+    help, default and panel taken from there. Own flags are of the run unless they say another panel."""
+    titles = [_title(record, panel) for panel in PANELS]
+    flags = {name: (_in_panel(kind, RUN), default) for name, (kind, default) in own.items()}
+    flags |= {name: (flag, None) for name, flag in settings_flags(record).items() if name not in skip}
+    flags = dict(sorted(flags.items(), key=lambda flag: _place(titles, flag[1][0])))
     parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
         for name, (kind, default) in flags.items()
@@ -52,9 +75,10 @@ def with_settings_flags(
 
 
 def settings_flags(record: type[RunSettings]) -> dict[str, Any]:
-    """One flag per setting, by flat name; those of the record itself first, then group by group."""
-    places = paths(record)
-    return {name: _option(record, name) for name in sorted(places, key=lambda name: _rank(name, places[name]))}
+    """One flag per setting, by flat name; in a panel that lists names they stand as listed."""
+    listed = [name for names in PANELS.values() for name in names]
+    places = sorted(paths(record), key=lambda name: listed.index(name) if name in listed else len(listed))
+    return {name: _option(record, name) for name in places}
 
 
 def _option(record: type[RunSettings], name: str) -> Any:
@@ -72,20 +96,36 @@ def _option(record: type[RunSettings], name: str) -> Any:
         help=f"{field.description}{default_text(field.get_default(call_default_factory=True))}",
         show_default=False,
         metavar=METAVARS.get(kind, "TEXT"),
-        rich_help_panel=first_line(group) if group else next((title for title, few in APART if name in few), COMMON),
+        rich_help_panel=_title(record, _panel_of(name, path)),
     )
     return Annotated[read_as, option]
 
 
-def _rank(name: str, path: tuple[str, ...]) -> int:
-    """Where a flag stands in the help."""
-    if len(path) == 2:
-        return len(APART) + (GROUPS.index(path[0]) if path[0] in GROUPS else len(GROUPS)) + 1
-    return next((number + 1 for number, (_, few) in enumerate(APART) if name in few), 0)
+def _panel_of(name: str, path: tuple[str, ...]) -> str:
+    listed = next((panel for panel, names in PANELS.items() if name in names), None)
+    return listed or (path[0] if len(path) == 2 else LEARNING)
 
 
-def first_line(record: type) -> str:
-    return (record.__doc__ or "").splitlines()[0]
+def _title(record: type[RunSettings], panel: str) -> str:
+    """What the help writes over a panel: for a group, the first line of its record."""
+    group = group_of(record, panel)
+    return panel if group is None else (group.__doc__ or "").splitlines()[0]
+
+
+def _in_panel(annotation: Any, panel: str) -> Any:
+    kind: Any = get_args(annotation)[0]
+    option = get_args(annotation)[-1]
+    if not isinstance(option, OptionInfo) or option.rich_help_panel is not None:
+        return annotation
+    option = copy(option)
+    option.rich_help_panel = panel
+    return Annotated[kind, option]
+
+
+def _place(titles: Sequence[str], annotation: Any) -> int:
+    """Which panel a flag is in, counted from the top; arguments have one of their own."""
+    panel = get_args(annotation)[-1].rich_help_panel
+    return titles.index(panel) if panel in titles else -1
 
 
 def default_text(default: Any, of: str = "") -> str:

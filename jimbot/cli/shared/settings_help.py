@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from jimbot.cli.shared.command import Command, given
-from jimbot.cli.shared.flags import DEFAULT, default_text
+from jimbot.cli.shared.flags import DEFAULT, RUN, default_text
 
 
 class SettingsCommand(Command):
@@ -19,6 +19,12 @@ class SettingsCommand(Command):
         shown = copy(self)
         shown.params = [_shown(parameter, game, values) for parameter in self.params]
         Command.format_help(shown, ctx, formatter)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.rich_help_panel = RUN
+        return option
 
 
 def _preset_of(given: Sequence[str]) -> tuple[str, Mapping[str, Any]]:

@@ -26,25 +26,25 @@ class Options:
     """Game options."""
 
     opponent: str = "heuristic"
-    """Who plays the second side: random, max_power, max_damage or heuristic; self makes both sides rows."""
+    """The second side: random, max_power, max_damage or heuristic; self makes both sides rows."""
     format: str = DEFAULT_FORMAT
-    """A doubles format of the simulator in which four of six Pokémon are brought."""
+    """A doubles format in which four of six are brought."""
     open_team_sheets: bool = True
-    """Show the rival's items, abilities, moves and tera types from the start; otherwise only what was revealed."""
+    """Show the rival's sheet from the start; else only what was revealed."""
     teams: str = BY_SEED
-    """Whose teams: by-seed (the split of the seed's bank), train, validation, held-out, or a file of teams."""
+    """by-seed (the split of the seed's bank), train, validation, held-out, or a file of teams."""
     own_team: str = ""
-    """A file with one team for the first side to play always, instead of any of `teams`."""
+    """A file with the team the first side always plays."""
     reward: str = "shaped"
-    """A preset of reward weights: shaped (knock-outs, HP and status as a potential) or win."""
+    """shaped (knock-outs, HP and status as a potential) or win."""
     discount: float = field(default=0.99, repr=False)
-    """The learner's discount, by which shaping cannot change what is best; training sets it to gamma."""
+    """The learner's, for shaping; training sets it to gamma."""
     workers: int = 0
-    """Simulator processes; 0 for one per core (at most 4), and no more than the number of battles is worth."""
+    """Simulator processes; 0: one per core, at most 4."""
     turn_limit: int = 200
-    """Turns after which a battle is cut off (truncated)."""
+    """Turns after which a battle is truncated."""
     deadline: float = 30.0
-    """Seconds a simulator process may take for an answer before it is replaced."""
+    """Seconds until a silent simulator is replaced."""
     fast_handlers: bool = True
     """Look up event handlers faster; battles are the same, line by line."""
 

@@ -121,7 +121,7 @@ class TeacherSettings(Group):
 
 
 class SavingSettings(Group):
-    """The run and its checkpoints"""
+    """Checkpoints"""
 
     run_name: str | None = Field(None, description="Name of the run directory; default: from game and learner.")
     run_suffix: str | None = Field(None, description="Appended to the run name.")
