@@ -24,6 +24,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +36,7 @@ Handler = Callable[[Event], Awaitable[None] | None]
 Start = int | float | None
 """Where a reading begins: an int is a sequence number, a float seconds since 1970; None: from now on."""
 LARGEST_EVENT = 1_000_000  # bytes; NATS takes 1 MiB with its headers
+LOOK_AGAIN = 0.5  # seconds between two looks whether the bus was away while an answer is waited for
 
 
 @dataclass(frozen=True)
@@ -114,24 +116,37 @@ class Bus(ABC):
     def __init__(self, settings: BusSettings = BusSettings()) -> None:
         self.settings = settings
         self.figures = BusFigures()
+        self._waiting: dict[str, asyncio.Future[Event]] = {}  # by the id of the question
         self._name, self._numbers = uuid.uuid4().hex, itertools.count(1)  # ids without asking the system for each
         self.source = f"{socket.gethostname()}/{os.getpid()}"
-        self._waiting: dict[str, asyncio.Future[Event]] = {}  # by the id of the question
 
-    @abstractmethod
     async def publish(self, event: Event) -> int:
         """Its place in the log once it is safe there; 0 for topics that are not kept."""
+        return (await self.store(event))[0]
+
+    @abstractmethod
+    async def store(self, event: Event) -> tuple[int, bool]:
+        """The same, and whether the log had it already."""
 
     async def publish_and_wait(self, event: Event, seconds: float = 2.0) -> Event:
-        """The first event that answers this one: on its topic's answer topic, with its id as correlation id."""
+        """The first event that answers this one: on its topic's answer topic, with its id as correlation id. Asked
+        again under the same event id it is not asked twice: the answer is waited for, or found in the log."""
         answer = self.answer_topic(event)
         self.prepared(event)
         await self._hear_answers(answer)
-        future = self._waiting[event.event_id] = asyncio.get_running_loop().create_future()
+        future = self._waiting.setdefault(event.event_id, asyncio.get_running_loop().create_future())
         try:
             async with asyncio.timeout(seconds):
-                await self.publish(event)
-                return await future
+                place, missed = await self.store(event)
+                while not future.done():
+                    before = self.figures.reconnects
+                    if missed:
+                        with suppress(BusError):  # away again; there is another look
+                            async for told in self.replay([answer], place):
+                                await self._answered(told)
+                    await asyncio.wait((future,), timeout=LOOK_AGAIN)
+                    missed = self.figures.reconnects != before  # what was said while the bus was away was not heard
+                return future.result()
         except TimeoutError:
             raise BusError(
                 f"Nobody answered the {event.topic} {event.event_id} within {seconds:g} s. "

@@ -19,6 +19,7 @@ from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any, Self
 
 from jimbot.clients.resilience import AdaptiveTimeout, Attempts, CircuitBreaker, Patience, RetryBudget
@@ -229,7 +230,8 @@ class DecisionStream:
     def __init__(self, client: DecisionClient) -> None:
         self._client = client
         self._call: Any = None
-        self._outgoing: Any = None
+        self._outgoing: SimpleQueue[Any] = SimpleQueue()
+        self._answers: SimpleQueue[Any] = SimpleQueue()
 
     def ask(self, batch: wire.DecisionBatch) -> wire.DecisionBatchAnswer:
         """The answer to one message. The message has an id, so it may be sent again over a new stream."""
@@ -239,14 +241,14 @@ class DecisionStream:
         attempts = Attempts(client.patience, client._budget, client.timeout)
         while True:
             client._require_circuit()
-            attempts.next_timeout()
+            began = time.monotonic()
             try:
-                answer = self._sent(batch)
+                answer = self._sent(batch, attempts.next_timeout())
             except client._grpc.RpcError as problem:
                 self.close()
                 time.sleep(client._after_failure(problem, attempts))
                 continue
-            client.breaker.succeeded()
+            client._answered(began)
             if not answer.HasField("refusal"):
                 return answer
             code, hint = answer.refusal.code_name, answer.refusal.retry_after_ms / 1000
@@ -262,18 +264,34 @@ class DecisionStream:
             self._call.cancel()
             self._call = None
 
-    def _sent(self, batch: wire.DecisionBatch) -> wire.DecisionBatchAnswer:
+    def _sent(self, batch: wire.DecisionBatch, seconds: float) -> wire.DecisionBatchAnswer:
+        """One answer, or the error with which the call ended; a call that says nothing in time is ended."""
         if self._call is None:
-            from queue import SimpleQueue
-
-            self._outgoing = SimpleQueue()
+            self._outgoing, self._answers = SimpleQueue(), SimpleQueue()
             self._call = self._client._stub.Decide(iter(self._outgoing.get, None), metadata=self._client._headers())
+            reading = threading.Thread(target=_read, args=(self._call, self._answers), daemon=True)
+            reading.start()
         self._outgoing.put(batch)
         try:
-            return next(self._call)
-        except StopIteration:
+            answer = self._answers.get(timeout=seconds)
+        except Empty:
+            self._call.cancel()
+            answer = self._answers.get()
+        if isinstance(answer, Exception):
             self._call = None
-            raise DecisionError("UNAVAILABLE", f"{self._client.address} closed the stream.") from None
+            raise answer
+        return answer
+
+
+def _read(call: Any, answers: SimpleQueue[Any]) -> None:
+    """Hands on what a stream says, and how it ended."""
+    try:
+        for answer in call:
+            answers.put(answer)
+    except Exception as problem:  # an RpcError, for whoever asked
+        answers.put(problem)
+    else:
+        answers.put(DecisionError("UNAVAILABLE", "The service closed the stream; ask again."))
 
 
 class AsyncDecisionClient(_Client):

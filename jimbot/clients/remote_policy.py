@@ -10,6 +10,7 @@ The token, where one is asked for, is in the environment variable JIMBOT_SERVE_T
 from __future__ import annotations
 
 import os
+import uuid
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -47,6 +48,7 @@ class RemotePolicy:
         )
         self._stream = self._client.stream()
         self._game, self._policy = game, name
+        self._session = uuid.uuid4().hex  # one policy answers all it asks, whatever is tried out meanwhile
         about = self._described()
         self.digest: str = about.identity.hash
         self.version: str = about.identity.version
@@ -76,7 +78,7 @@ class RemotePolicy:
     def _asked(
         self, observation: np.ndarray, legal: np.ndarray, deterministic: bool, key: np.random.Generator | None
     ) -> Decision:
-        batch = wire.DecisionBatch(game=self._game, policy=self._policy, probabilities=True)
+        batch = wire.DecisionBatch(game=self._game, policy=self._policy, probabilities=True, session_id=self._session)
         batch.observations.values = observation.tobytes()
         batch.observations.legal_mask = np.packbits(legal, axis=1, bitorder="little").tobytes()
         batch.observations.rows = len(legal)

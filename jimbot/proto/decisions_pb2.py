@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from jimbot.proto import events_pb2 as jimbot_dot_proto_dot_events__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cjimbot/proto/decisions.proto\x12\x13jimbot.decisions.v1\x1a\x19jimbot/proto/events.proto\"\xe6\x01\n\rDecisionBatch\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x14\n\x0cgame_version\x18\x03 \x01(\r\x12\x0e\n\x06policy\x18\x04 \x01(\t\x12\x33\n\x0cobservations\x18\x05 \x01(\x0b\x32\x1d.jimbot.events.v1.Observation\x12,\n\x08\x63hoosing\x18\x06 \x01(\x0b\x32\x1a.jimbot.events.v1.Choosing\x12\x15\n\rtime_limit_ms\x18\x07 \x01(\r\x12\x15\n\rprobabilities\x18\x08 \x01(\x08\"\xc2\x02\n\x13\x44\x65\x63isionBatchAnswer\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63tions\x18\x02 \x03(\r\x12\x12\n\nconfidence\x18\x03 \x03(\x02\x12\x0e\n\x06values\x18\x04 \x03(\x02\x12\x15\n\rprobabilities\x18\x05 \x01(\x0c\x12\x30\n\x06policy\x18\x06 \x01(\x0b\x32 .jimbot.events.v1.PolicyIdentity\x12(\n\x06timing\x18\x07 \x01(\x0b\x32\x18.jimbot.events.v1.Timing\x12,\n\x08\x66\x61llback\x18\x08 \x01(\x0e\x32\x1a.jimbot.events.v1.Fallback\x12\x17\n\x0f\x66\x61llback_reason\x18\t \x01(\t\x12*\n\x07refusal\x18\n \x01(\x0b\x32\x19.jimbot.events.v1.Refusal\"\x1f\n\x0fPoliciesRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\"\x84\x02\n\x11PolicyDescription\x12\x32\n\x08identity\x18\x01 \x01(\x0b\x32 .jimbot.events.v1.PolicyIdentity\x12\x0e\n\x06status\x18\x02 \x01(\t\x12\x18\n\x10observation_size\x18\x03 \x01(\r\x12\x13\n\x0bnum_actions\x18\x04 \x01(\r\x12\x1f\n\x17observation_fingerprint\x18\x05 \x01(\t\x12\x1a\n\x12\x61\x63tion_fingerprint\x18\x06 \x01(\t\x12\x14\n\x0c\x63\x61nary_share\x18\x07 \x01(\x01\x12\x13\n\x0bstate_forms\x18\x08 \x03(\t\x12\x14\n\x0coptions_json\x18\t \x01(\t\"d\n\x10PoliciesResponse\x12\x38\n\x08policies\x18\x01 \x03(\x0b\x32&.jimbot.decisions.v1.PolicyDescription\x12\x16\n\x0eserver_version\x18\x02 \x01(\t2\xaf\x02\n\x0f\x44\x65\x63isionService\x12\x64\n\x0bGetDecision\x12).jimbot.events.v1.LearningDecisionRequest\x1a*.jimbot.events.v1.LearningDecisionResponse\x12Z\n\x06\x44\x65\x63ide\x12\".jimbot.decisions.v1.DecisionBatch\x1a(.jimbot.decisions.v1.DecisionBatchAnswer(\x01\x30\x01\x12Z\n\x0bGetPolicies\x12$.jimbot.decisions.v1.PoliciesRequest\x1a%.jimbot.decisions.v1.PoliciesResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cjimbot/proto/decisions.proto\x12\x13jimbot.decisions.v1\x1a\x19jimbot/proto/events.proto\"\xfa\x01\n\rDecisionBatch\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x14\n\x0cgame_version\x18\x03 \x01(\r\x12\x0e\n\x06policy\x18\x04 \x01(\t\x12\x33\n\x0cobservations\x18\x05 \x01(\x0b\x32\x1d.jimbot.events.v1.Observation\x12,\n\x08\x63hoosing\x18\x06 \x01(\x0b\x32\x1a.jimbot.events.v1.Choosing\x12\x15\n\rtime_limit_ms\x18\x07 \x01(\r\x12\x15\n\rprobabilities\x18\x08 \x01(\x08\x12\x12\n\nsession_id\x18\t \x01(\t\"\xc2\x02\n\x13\x44\x65\x63isionBatchAnswer\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63tions\x18\x02 \x03(\r\x12\x12\n\nconfidence\x18\x03 \x03(\x02\x12\x0e\n\x06values\x18\x04 \x03(\x02\x12\x15\n\rprobabilities\x18\x05 \x01(\x0c\x12\x30\n\x06policy\x18\x06 \x01(\x0b\x32 .jimbot.events.v1.PolicyIdentity\x12(\n\x06timing\x18\x07 \x01(\x0b\x32\x18.jimbot.events.v1.Timing\x12,\n\x08\x66\x61llback\x18\x08 \x01(\x0e\x32\x1a.jimbot.events.v1.Fallback\x12\x17\n\x0f\x66\x61llback_reason\x18\t \x01(\t\x12*\n\x07refusal\x18\n \x01(\x0b\x32\x19.jimbot.events.v1.Refusal\"\x1f\n\x0fPoliciesRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\"\x84\x02\n\x11PolicyDescription\x12\x32\n\x08identity\x18\x01 \x01(\x0b\x32 .jimbot.events.v1.PolicyIdentity\x12\x0e\n\x06status\x18\x02 \x01(\t\x12\x18\n\x10observation_size\x18\x03 \x01(\r\x12\x13\n\x0bnum_actions\x18\x04 \x01(\r\x12\x1f\n\x17observation_fingerprint\x18\x05 \x01(\t\x12\x1a\n\x12\x61\x63tion_fingerprint\x18\x06 \x01(\t\x12\x14\n\x0c\x63\x61nary_share\x18\x07 \x01(\x01\x12\x13\n\x0bstate_forms\x18\x08 \x03(\t\x12\x14\n\x0coptions_json\x18\t \x01(\t\"d\n\x10PoliciesResponse\x12\x38\n\x08policies\x18\x01 \x03(\x0b\x32&.jimbot.decisions.v1.PolicyDescription\x12\x16\n\x0eserver_version\x18\x02 \x01(\t2\xaf\x02\n\x0f\x44\x65\x63isionService\x12\x64\n\x0bGetDecision\x12).jimbot.events.v1.LearningDecisionRequest\x1a*.jimbot.events.v1.LearningDecisionResponse\x12Z\n\x06\x44\x65\x63ide\x12\".jimbot.decisions.v1.DecisionBatch\x1a(.jimbot.decisions.v1.DecisionBatchAnswer(\x01\x30\x01\x12Z\n\x0bGetPolicies\x12$.jimbot.decisions.v1.PoliciesRequest\x1a%.jimbot.decisions.v1.PoliciesResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,15 +33,15 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'jimbot.proto.decisions_pb2'
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_DECISIONBATCH']._serialized_start=81
-  _globals['_DECISIONBATCH']._serialized_end=311
-  _globals['_DECISIONBATCHANSWER']._serialized_start=314
-  _globals['_DECISIONBATCHANSWER']._serialized_end=636
-  _globals['_POLICIESREQUEST']._serialized_start=638
-  _globals['_POLICIESREQUEST']._serialized_end=669
-  _globals['_POLICYDESCRIPTION']._serialized_start=672
-  _globals['_POLICYDESCRIPTION']._serialized_end=932
-  _globals['_POLICIESRESPONSE']._serialized_start=934
-  _globals['_POLICIESRESPONSE']._serialized_end=1034
-  _globals['_DECISIONSERVICE']._serialized_start=1037
-  _globals['_DECISIONSERVICE']._serialized_end=1340
+  _globals['_DECISIONBATCH']._serialized_end=331
+  _globals['_DECISIONBATCHANSWER']._serialized_start=334
+  _globals['_DECISIONBATCHANSWER']._serialized_end=656
+  _globals['_POLICIESREQUEST']._serialized_start=658
+  _globals['_POLICIESREQUEST']._serialized_end=689
+  _globals['_POLICYDESCRIPTION']._serialized_start=692
+  _globals['_POLICYDESCRIPTION']._serialized_end=952
+  _globals['_POLICIESRESPONSE']._serialized_start=954
+  _globals['_POLICIESRESPONSE']._serialized_end=1054
+  _globals['_DECISIONSERVICE']._serialized_start=1057
+  _globals['_DECISIONSERVICE']._serialized_end=1360
 # @@protoc_insertion_point(module_scope)

@@ -8,7 +8,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class DecisionBatch(_message.Message):
-    __slots__ = ("batch_id", "game", "game_version", "policy", "observations", "choosing", "time_limit_ms", "probabilities")
+    __slots__ = ("batch_id", "game", "game_version", "policy", "observations", "choosing", "time_limit_ms", "probabilities", "session_id")
     BATCH_ID_FIELD_NUMBER: _ClassVar[int]
     GAME_FIELD_NUMBER: _ClassVar[int]
     GAME_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -17,6 +17,7 @@ class DecisionBatch(_message.Message):
     CHOOSING_FIELD_NUMBER: _ClassVar[int]
     TIME_LIMIT_MS_FIELD_NUMBER: _ClassVar[int]
     PROBABILITIES_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     batch_id: str
     game: str
     game_version: int
@@ -25,7 +26,8 @@ class DecisionBatch(_message.Message):
     choosing: _events_pb2.Choosing
     time_limit_ms: int
     probabilities: bool
-    def __init__(self, batch_id: _Optional[str] = ..., game: _Optional[str] = ..., game_version: _Optional[int] = ..., policy: _Optional[str] = ..., observations: _Optional[_Union[_events_pb2.Observation, _Mapping]] = ..., choosing: _Optional[_Union[_events_pb2.Choosing, _Mapping]] = ..., time_limit_ms: _Optional[int] = ..., probabilities: _Optional[bool] = ...) -> None: ...
+    session_id: str
+    def __init__(self, batch_id: _Optional[str] = ..., game: _Optional[str] = ..., game_version: _Optional[int] = ..., policy: _Optional[str] = ..., observations: _Optional[_Union[_events_pb2.Observation, _Mapping]] = ..., choosing: _Optional[_Union[_events_pb2.Choosing, _Mapping]] = ..., time_limit_ms: _Optional[int] = ..., probabilities: _Optional[bool] = ..., session_id: _Optional[str] = ...) -> None: ...
 
 class DecisionBatchAnswer(_message.Message):
     __slots__ = ("batch_id", "actions", "confidence", "values", "probabilities", "policy", "timing", "fallback", "fallback_reason", "refusal")

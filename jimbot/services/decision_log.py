@@ -84,6 +84,10 @@ def line_of(told: Told, bodies: float = 0.0, now: Callable[[], datetime] = lambd
             "inference_ms": round(answer.timing.inference_ms, 3),
             "batch": answer.timing.batch_size,
         }
+    if told.rows:
+        line["rows"] = told.rows
+        for single in ("action", "label", "confidence"):
+            line.pop(single, None)
     if request.HasField("context"):
         line["context"] = MessageToDict(request.context)
     if bodies and luck(0, request.request_id) <= bodies:

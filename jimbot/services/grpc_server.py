@@ -85,15 +85,16 @@ class RayDecisionService(DecisionServicer):
         self, request: events_pb2.LearningDecisionRequest, context: Any
     ) -> events_pb2.LearningDecisionResponse:
         await _require_readable(request, context)
-        trace = next((value for key, value in context.invocation_metadata() or () if key == "traceparent"), "")
+        trace = _trace(context)
         return await self._within_limits(
-            context, lambda: self.service.decide_async(request, context.time_remaining(), str(trace)[:64])
+            context, lambda: self.service.decide_async(request, context.time_remaining(), trace)
         )
 
     async def Decide(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
+        trace = _trace(context)
         async for batch in request_iterator:
             await _require_readable(batch, context)
-            yield await self.service.decide_rows(batch)
+            yield await self.service.decide_rows(batch, trace)
 
     async def GetPolicies(self, request: wire.PoliciesRequest, context: Any) -> wire.PoliciesResponse:  # noqa: N802
         await _require_readable(request, context)
@@ -142,6 +143,11 @@ def _reader(message: Any) -> Callable[[bytes], Any]:
             return problem
 
     return read
+
+
+def _trace(context: Any) -> str:
+    """The W3C trace the caller belongs to, if it says so."""
+    return str(next((value for key, value in context.invocation_metadata() or () if key == "traceparent"), ""))[:64]
 
 
 async def _require_readable(request: Any, context: Any) -> None:

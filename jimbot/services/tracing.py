@@ -43,6 +43,8 @@ class Tracing:
         parent = self._context.extract({"traceparent": told.traceparent}) if told.traceparent else None
         span = self._tracer.start_span("decide", parent, start_time=start)
         span.set_attributes({"game": told.game, "request_id": told.request.request_id})
+        if told.rows:
+            span.set_attribute("rows", told.rows)
         if told.refusal is not None:
             span.set_status(Status(StatusCode.ERROR, f"{told.refusal.code.name}: {told.refusal}"))
         if told.answer is not None:

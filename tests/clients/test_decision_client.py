@@ -23,6 +23,7 @@ from jimbot.errors import UnknownNameError, UsageError
 from jimbot.evaluation import evaluate
 from jimbot.policies.portable import load_policy
 from jimbot.proto import decisions_pb2 as wire
+from jimbot.proto.decisions_pb2 import DecisionBatch
 from tests.services.asking import (
     GAME,
     LEGAL,
@@ -115,6 +116,28 @@ def test_a_lost_attempt_is_repeated_under_the_same_id() -> None:
             assert client.decide(probe_request(2)).selected_action.number == 5
             assert client.retries >= 1
         assert sum(policy.batches) == 1, "decided once, however often it was asked"
+
+
+def test_a_stream_that_says_nothing_is_ended_and_asked_again_under_the_same_id() -> None:
+    policy = Scripted()
+    with running(service_of(serve(policy))) as opened:
+        patience = Patience(deadline=5, cap=0.2, attempts=8, budget=5)
+        with DecisionClient(opened.address, patience=patience) as client:
+            stream = client.stream()
+            state = probe_request(1).game_state.observation
+            asked = DecisionBatch(game="probe", observations=state, batch_id="mine", time_limit_ms=4000)
+            policy.gate.clear()
+            threading.Timer(0.5, policy.gate.set).start()
+            assert list(stream.ask(asked).actions) == [5]
+            assert client.retries >= 1
+            policy.gate.clear()
+            client.patience = Patience(deadline=0.3, cap=0.2, attempts=2)
+            asked.batch_id = "another"
+            with pytest.raises(DecisionError) as late:
+                stream.ask(asked)
+            policy.gate.set()
+            stream.close()
+    assert late.value.code in ("CANCELLED", "DEADLINE_EXCEEDED")
 
 
 def test_answers_are_kept_until_the_policy_changes() -> None:

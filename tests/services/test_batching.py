@@ -14,6 +14,7 @@ import pytest
 from jimbot.errors import CheckpointError, SettingsError, UsageError
 from jimbot.games.contract import game_entry
 from jimbot.proto import events_pb2 as messages
+from jimbot.proto.decisions_pb2 import DecisionBatch
 from jimbot.runs.resources import CPU, TRAINING, ResourceCoordinator
 from jimbot.services.decision import (
     CanaryRule,
@@ -24,7 +25,19 @@ from jimbot.services.decision import (
     ServiceSettings,
     lane,
 )
-from tests.services.asking import GAME, LEGAL, Scripted, batch, probe_request, request, serve, service_of, shipped
+from tests.services.asking import (
+    GAME,
+    LEGAL,
+    PROBE,
+    Scripted,
+    batch,
+    observation,
+    probe_request,
+    request,
+    serve,
+    service_of,
+    shipped,
+)
 
 
 def many(service: DecisionService, requests: list[Any]) -> list[Any]:
@@ -405,6 +418,60 @@ def test_rows_of_a_message_are_one_inference_with_the_same_answers() -> None:
     other = asyncio.run(service.decide_rows(batch(slice(0, 3), batch_id="b")))
     assert other.refusal.code == Code.ALREADY_EXISTS
     assert asyncio.run(service.decide_rows(batch(game_version=9))).refusal.code == Code.FAILED_PRECONDITION
+
+
+def rows_of_probe(rows: int, **rest: Any) -> DecisionBatch:
+    values, legal = np.zeros((rows, PROBE.observation.size), np.float32), np.zeros((rows, PROBE.actions.size), bool)
+    legal[:, 4:8] = True
+    return DecisionBatch(game="probe", observations=observation(slice(None), PROBE, values, legal), **rest)
+
+
+def test_trials_and_listeners_count_messages_of_many_rows_too() -> None:
+    proven, trial, shadow = Scripted("proven"), Scripted("trial"), Scripted("shadow")
+    trial.wish, shadow.wish = 6, 7
+    service = service_of(serve(proven, "run"))
+    service.try_out(serve(trial), "run", CanaryRule(share=0.5))
+    service.shadow(serve(shadow), "run")
+    told: list[Any] = []
+    service.listeners.append(told.append)
+
+    async def ask() -> list[int]:
+        sessions = [f"game {number}" for number in range(20)]
+        answers = [await service.decide_rows(rows_of_probe(3, session_id=one)) for one in (*sessions, *sessions)]
+        assert [answer.actions for answer in answers[:20]] == [answer.actions for answer in answers[20:]], "they stay"
+        assert list((await service.decide_rows(rows_of_probe(3))).actions) == [5] * 3, "without a session: the proven"
+        trial.broken = True
+        first = next(number for number, answer in enumerate(answers) if answer.actions[0] == 6)
+        saved = await service.decide_rows(rows_of_probe(3, session_id=sessions[first]))
+        assert list(saved.actions) == [5] * 3, "what the canary fails is answered by the proven one"
+        return [answer.actions[0] for answer in answers]
+
+    chosen = asyncio.run(ask())
+    assert set(chosen) == {5, 6}
+    service.close()
+    assert service.figures.shadows["probe", "other"] == 42 * 3
+    assert [one.rows for one in told] == [3] * 42
+    assert service.figures.decisions["probe", "trial"] == 3 * chosen.count(6)
+
+
+def test_a_message_whose_caller_went_away_may_be_sent_again() -> None:
+    policy = Scripted()
+    service = service_of(serve(policy), fallback="none")
+
+    async def ask() -> None:
+        policy.gate.clear()
+        message = rows_of_probe(2, batch_id="mine")
+        asking = asyncio.create_task(service.decide_rows(message))
+        await asyncio.sleep(0.02)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        policy.gate.set()
+        assert list((await service.decide_rows(message)).actions) == [5, 5]
+        message.batch_id = "x" * 1000
+        assert "at most 200" in (await service.decide_rows(message)).refusal.message
+
+    asyncio.run(ask())
+    service.close()
 
 
 def test_a_draining_service_takes_no_new_work() -> None:

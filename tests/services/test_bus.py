@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from jimbot.clients import EventBusClient
+from jimbot.clients.event_bus import answer_to, enveloped
 from jimbot.errors import BusError, UnknownNameError, UsageError
 from jimbot.proto.events_pb2 import (
     DeadLetter,
@@ -337,3 +338,25 @@ def test_stats_tell_what_is_in_the_log_and_who_lies_behind(address: str, name: s
 def test_an_unknown_kind_of_bus_is_an_error_with_those_there_are() -> None:
     with pytest.raises(UnknownNameError, match="embedded"):
         EventBusClient("kafka://localhost")
+
+
+def test_a_question_asked_again_is_one_question_and_its_answer_is_found(address: str) -> None:
+    """The answer came while nobody listened, or who asked was killed and asks again."""
+
+    async def work() -> None:
+        async with client(address) as asking, client(address) as answering:
+            asked: list[str] = []
+
+            async def answer(event: Event) -> None:
+                asked.append(event.event_id)
+                await answering.publish(answer_to(event, StrategyResponse(advice="run")))
+
+            await answering.subscribe(["strategy.request"], answer)
+            question = enveloped(StrategyRequest(context="again"))
+            first = await asking.publish_and_wait(question, 10)
+            async with client(address) as another:
+                again = await another.publish_and_wait(question, 10)
+            assert first.event_id == again.event_id
+            assert asked == [question.event_id]
+
+    in_loop(work)

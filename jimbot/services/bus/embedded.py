@@ -56,19 +56,19 @@ class EmbeddedBus(Bus):
         self.instance = f"{os.getpid()}-{uuid.uuid4().hex}"
         self._readers: dict[str, Reader] = {}
         self._answers: dict[str, Reader] = {}
-        self._told: list[tuple[asyncio.Future[int], int | Exception]] = []
+        self._told: list[tuple[asyncio.Future[tuple[int, bool]], int | Exception, bool]] = []
         self._telling = threading.Lock()
         self._closed = False
         self._quiet = self.log.on_news(self._news)
 
-    async def publish(self, event: Event) -> int:
+    async def store(self, event: Event) -> tuple[int, bool]:
         self._require_open()
         body = self.prepared(event)
         if not topic(event.topic).durable:
             self.log.append(Entry(event.event_id, event.topic, body, None))
             self.figures.published[event.topic] += 1
-            return 0
-        future: asyncio.Future[int] = self._loop.create_future()
+            return 0, False
+        future: asyncio.Future[tuple[int, bool]] = self._loop.create_future()
         self.log.append(Entry(event.event_id, event.topic, body, partial(self._written, event.topic, future)))
         try:
             return await asyncio.wait_for(future, self.settings.publish_seconds)
@@ -136,11 +136,13 @@ class EmbeddedBus(Bus):
         if self._closed:
             raise BusError("The bus is closed; open another one.")
 
-    def _written(self, name: str, future: asyncio.Future[int], place: int | Exception, again: bool) -> None:
+    def _written(
+        self, name: str, future: asyncio.Future[tuple[int, bool]], place: int | Exception, again: bool
+    ) -> None:
         """In the log's thread: collected, and told in the loop together with the news."""
         (self.figures.repeated if again else self.figures.published)[name] += not isinstance(place, Exception)
         with self._telling:
-            self._told.append((future, place))
+            self._told.append((future, place, again))
             first = len(self._told) == 1
         if first:
             with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
@@ -149,13 +151,13 @@ class EmbeddedBus(Bus):
     def _tell(self) -> None:
         with self._telling:
             told, self._told = self._told, []
-        for future, place in told:
+        for future, place, again in told:
             if future.done():
                 continue
             if isinstance(place, Exception):
                 future.set_exception(place)
             else:
-                future.set_result(place)
+                future.set_result((place, again))
 
     def _news(self) -> None:
         with suppress(RuntimeError):

@@ -96,7 +96,7 @@ class NatsBus(Bus):
             found.config.subjects = [*(found.config.subjects or ()), *sorted(missing)]
             await self._stream.update_stream(found.config)
 
-    async def publish(self, event: Event) -> int:
+    async def store(self, event: Event) -> tuple[int, bool]:
         import nats.errors
 
         body = self.prepared(event)
@@ -107,9 +107,9 @@ class NatsBus(Bus):
             with suppress(nats.errors.Error):
                 await self.connection.publish(_subject(event.topic), body, headers=headers)
                 self.figures.published[event.topic] += 1
-                return 0
+                return 0, False
             self.figures.dropped[event.topic] += 1
-            return 0
+            return 0, False
         ends = time.monotonic() + self.settings.publish_seconds
         while True:
             try:
@@ -124,7 +124,7 @@ class NatsBus(Bus):
                 await asyncio.sleep(RETRY_PAUSE)
             else:
                 (self.figures.repeated if done.duplicate else self.figures.published)[event.topic] += 1
-                return int(done.seq)
+                return int(done.seq), bool(done.duplicate)
 
     async def _acknowledged(self, sent: asyncio.Future[Any], ends: float) -> Any:
         """The server's word that it has an event. One that is only slow is waited for: sending everything again to a
@@ -160,9 +160,18 @@ class NatsBus(Bus):
         return subscription
 
     async def replay(self, topics: Sequence[str], start: Start = 0) -> AsyncIterator[Event]:
-        from nats.js import api
+        import nats.errors
 
         check_subscription(topics, None, None, 1)
+        try:
+            async for event in self._replayed(topics, start):
+                yield event
+        except (TimeoutError, OSError, nats.errors.Error) as problem:
+            raise BusError(f"The NATS server at {self.shown} went away: {type(problem).__name__}.") from problem
+
+    async def _replayed(self, topics: Sequence[str], start: Start) -> AsyncIterator[Event]:
+        from nats.js import api
+
         config = api.ConsumerConfig(
             filter_subjects=_filters(topics), ack_policy=api.AckPolicy.NONE, mem_storage=True,
             inactive_threshold=60.0, **_deliver(start),

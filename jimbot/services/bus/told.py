@@ -1,4 +1,5 @@
-"""Decisions made over gRPC or in the process, told on the bus; those asked over the bus are answered there anyway."""
+"""Decisions made over gRPC or in the process, told on the bus; those asked over the bus are answered there anyway, and
+messages of many rows have no single action to tell."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ class DecisionTeller:
         self._publisher, self._asked_over_bus = publisher, asked_over_bus
 
     def __call__(self, told: Told) -> None:
-        if self._asked_over_bus(told.request.request_id):
+        if told.rows or self._asked_over_bus(told.request.request_id):
             return
         answer = told.answer or LearningDecisionResponse(request_id=told.request.request_id)
         if told.refusal is not None:

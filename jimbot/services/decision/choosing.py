@@ -59,6 +59,11 @@ def choose(probabilities: np.ndarray, choosing: Choosing, identity: str) -> int:
     return drawn if probabilities[drawn] > 0 else int(probabilities.argmax())
 
 
+def choose_rows(probabilities: np.ndarray, choosing: Choosing, identity: str) -> list[int]:
+    """One action for each row of (n, A); a row's luck is its own."""
+    return [choose(row, choosing, f"{identity} {number}") for number, row in enumerate(probabilities)]
+
+
 def luck(seed: int, identity: str) -> float:
     """In (0, 1], the same on every machine."""
     source = f"seed {seed}" if seed else f"id {identity}"

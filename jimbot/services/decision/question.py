@@ -43,9 +43,12 @@ class Told:
     answer: Answer | None
     refusal: RefusedError | None
     game: str
+    """A label: a game that is served, or `other`."""
     total_ms: float
     traceparent: str = ""
     """The caller's W3C trace context, if it sent one."""
+    rows: int = 0
+    """Of a message with many observations, which has no single action; 0: one decision."""
 
     @property
     def trace_id(self) -> str:

@@ -1,19 +1,26 @@
-"""Many rows of one game in one message, for callers that play many games at once: one inference answers all."""
+"""Many rows of one game in one message, for callers that play many games at once: one inference answers all.
+
+Trials count them too: a message with a session id goes to the canary or stays with the proven policy as a whole
+(without one nobody could say which rows are one game, so it stays), and a shadow sees every row. Only the cache of
+recent states is left out: looking rows up costs as much as computing them.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
+from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jimbot.proto import decisions_pb2 as wire
-from jimbot.services.decision.choosing import Choosing, choose, read_choosing
+from jimbot.services.decision.choosing import Choosing, choose_rows, read_choosing
 from jimbot.services.decision.lane import Item
-from jimbot.services.decision.recent import RequestIds
-from jimbot.services.decision.refusal import Code, RefusedError, refusal_message
+from jimbot.services.decision.places import Place
+from jimbot.services.decision.question import Answer, Request
+from jimbot.services.decision.recent import RequestIds, digest
+from jimbot.services.decision.refusal import Code, RefusedError, invalid, refusal_message
 from jimbot.services.decision.states import check_version, read_observations
 
 if TYPE_CHECKING:
@@ -31,56 +38,82 @@ class RowDecisions:
         seconds = service.settings.idempotency_seconds
         self._ids: RequestIds[wire.DecisionBatchAnswer] = RequestIds(seconds, MOST_IDS)
 
-    async def decide(self, batch: wire.DecisionBatch) -> wire.DecisionBatchAnswer:
+    async def decide(self, batch: wire.DecisionBatch, traceparent: str = "") -> wire.DecisionBatchAnswer:
         """All rows of a message by one inference; a refusal is an answer too, so that a stream goes on."""
         began = time.perf_counter()
         try:
             answer = await self._rows(batch, began)
         except RefusedError as refusal:
-            if refusal.code == Code.RESOURCE_EXHAUSTED:
-                self._figures.count(self._figures.shed, self._service.label(batch.game))
-            self._figures.count(self._figures.requests, self._service.label(batch.game), refusal.code.name)
+            request, rows = _request(batch), _size(batch)
+            self._service.refused(request, refusal, began, traceparent, rows)
             return wire.DecisionBatchAnswer(batch_id=batch.batch_id, refusal=refusal_message(refusal))
-        self._figures.count(self._figures.requests, batch.game, Code.OK.name)
+        self._service.tell(_request(batch), _summary(answer), None, began, traceparent, _size(batch))
         return answer
 
     async def _rows(self, batch: wire.DecisionBatch, began: float) -> wire.DecisionBatchAnswer:
-        self._service.require_open()
-        place = self._service.find(batch.game, batch.policy)
-        spec = place.served.spec
-        check_version(spec, batch.game_version)
+        service = self._service
+        service.require_open()
+        for what, name in (("batch", batch.batch_id), ("session", batch.session_id)):
+            if len(name) > LONGEST_ID:
+                raise invalid(f"The {what} id has {len(name)} characters; at most {LONGEST_ID} are taken.")
+        place = service.find(batch.game, batch.policy)
+        check_version(place.served.spec, batch.game_version)
         choosing = read_choosing(batch.choosing)
-        observation, legal = read_observations(batch.observations, spec, self._service.settings.rows_per_message)
-        claimed = None
-        if batch.batch_id:
-            body = hashlib.blake2b(batch.observations.values + batch.observations.legal_mask + choosing.key)
-            body.update(f"{batch.game} {batch.policy} {batch.probabilities}".encode())
-            claimed, mine = self._ids.claim(batch.batch_id[:LONGEST_ID], body.digest())
-            if not mine:
-                self._figures.count(self._figures.repeats, batch.game)
-                return await asyncio.wrap_future(claimed)
-        item = Item(observation, legal, self._service.deadline(batch.time_limit_ms, None, began))
+        observation, legal = read_observations(batch.observations, place.served.spec, service.settings.rows_per_message)
+        deadline = service.deadline(batch.time_limit_ms, None, began)
+        if not batch.batch_id:
+            return await self._computed(batch, place, Item(observation, legal, deadline), choosing, began)
+        said = f"{batch.game} {batch.policy} {batch.probabilities}".encode() + choosing.key
+        body = digest(said + batch.observations.legal_mask, batch.observations.values)
+        claimed, mine = self._ids.claim(batch.batch_id, body)
+        if not mine:
+            self._figures.count(self._figures.repeats, batch.game)
+            return await _joined(claimed, deadline)
         try:
-            await place.lane.submit(item)
-            if item.error is not None:
-                raise item.error
-            answer = self._rows_answer(batch, item, choosing)
+            answer = await self._computed(batch, place, Item(observation, legal, deadline), choosing, began)
+        except BaseException as problem:  # refused, or the caller went away: it may ask again under this id
+            self._ids.drop(batch.batch_id)
+            claimed.set_exception(problem if isinstance(problem, RefusedError) else _gone())
+            claimed.exception()
+            raise
+        claimed.set_result(answer)
+        return answer
+
+    async def _computed(
+        self, batch: wire.DecisionBatch, place: Place, item: Item, choosing: Choosing, began: float
+    ) -> wire.DecisionBatchAnswer:
+        try:
+            item = await self._asked(batch, place, item)
         except RefusedError as refusal:
-            given = self._service.fallbacks.answer(place.served, observation, legal, refusal)
+            given = self._service.stand_in(place.served, item.observation, item.legal, refusal)
             if given is None:
-                if claimed is not None:
-                    self._ids.drop(batch.batch_id)
-                    claimed.set_exception(refusal)
-                    claimed.exception()
                 raise
             item.decision, item.served = given.decision, place.served
             answer = self._rows_answer(batch, item, Choosing())
             answer.fallback, answer.fallback_reason = given.reason, f"{given.who}: {refusal}"
+        else:
+            answer = self._rows_answer(batch, item, choosing)
+            self._service.show_shadow(
+                place, item, list(answer.actions), lambda rows: choose_rows(rows, choosing, batch.batch_id)
+            )
         answer.timing.total_ms = (time.perf_counter() - began) * 1000
         self._figures.timed(item.queue_ms, item.inference_ms, answer.timing.total_ms)
-        if claimed is not None:
-            claimed.set_result(answer)
         return answer
+
+    async def _asked(self, batch: wire.DecisionBatch, place: Place, item: Item) -> Item:
+        """The first lane that answers, the proven policy's last."""
+        for lane in place.lanes(batch.session_id) if batch.session_id else (place.lane,):
+            asked = Item(item.observation, item.legal, item.deadline)
+            try:
+                await lane.submit(asked)
+                refusal = asked.error
+            except RefusedError as full:
+                refusal = full
+            if not self._service.keep_books(place, lane, asked):
+                break
+        if refusal is not None:
+            raise refusal
+        return asked
 
     def _rows_answer(self, batch: wire.DecisionBatch, item: Item, choosing: Choosing) -> wire.DecisionBatchAnswer:
         decision, served = item.decision, item.served
@@ -89,8 +122,7 @@ class RowDecisions:
         rows = np.arange(len(decision.values))
         actions = decision.actions
         if choosing.sample:
-            chosen = (choose(decision.probabilities[row], choosing, f"{batch.batch_id} {row}") for row in rows)
-            actions = np.fromiter(chosen, np.int64, len(rows))
+            actions = np.array(choose_rows(decision.probabilities, choosing, batch.batch_id))
         answer = wire.DecisionBatchAnswer(
             batch_id=batch.batch_id,
             actions=actions.tolist(),
@@ -104,3 +136,37 @@ class RowDecisions:
         answer.timing.batch_size = item.batch_rows
         self._figures.count(self._figures.decisions, batch.game, served.name, amount=len(rows))
         return answer
+
+
+async def _joined(claimed: Future[wire.DecisionBatchAnswer], deadline: float) -> wire.DecisionBatchAnswer:
+    """The answer somebody else is computing for the same id."""
+    try:
+        async with asyncio.timeout(max(0.0, deadline - time.perf_counter())):
+            return await asyncio.shield(asyncio.wrap_future(claimed))
+    except TimeoutError:
+        raise RefusedError(Code.DEADLINE_EXCEEDED, "The first message of this id is still being computed.") from None
+
+
+def _gone() -> RefusedError:
+    return RefusedError(Code.UNAVAILABLE, "Who sent this message first went away; send it again.", 10)
+
+
+# --- a message as listeners hear of it: one decision about many rows ---
+
+
+def _request(batch: wire.DecisionBatch) -> Request:
+    return Request(request_id=batch.batch_id, game=batch.game, policy=batch.policy, session_id=batch.session_id)
+
+
+def _summary(answer: wire.DecisionBatchAnswer) -> Answer:
+    return Answer(
+        request_id=answer.batch_id,
+        policy=answer.policy,
+        timing=answer.timing,
+        fallback=answer.fallback,
+        fallback_reason=answer.fallback_reason,
+    )
+
+
+def _size(batch: wire.DecisionBatch) -> int:
+    return batch.observations.rows or 1

@@ -17,14 +17,16 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 
+import numpy as np
+
 from jimbot.proto import decisions_pb2 as wire
 from jimbot.proto import events_pb2 as messages
 from jimbot.runs.resources import ResourceCoordinator
 from jimbot.services.decision.answers import computed, stepped_in
 from jimbot.services.decision.choosing import choose, read_choosing
-from jimbot.services.decision.fallback import Fallbacks
+from jimbot.services.decision.fallback import Fallbacks, Given
 from jimbot.services.decision.lane import Item, Lane
-from jimbot.services.decision.places import Places
+from jimbot.services.decision.places import Place, Places
 from jimbot.services.decision.question import Answer, Question, Request, Told, joined, joined_async, session_of
 from jimbot.services.decision.recent import RecentAnswers, RequestIds, digest
 from jimbot.services.decision.refusal import Code, RefusedError, invalid
@@ -54,9 +56,9 @@ class DecisionService(Places):
 
     # --- deciding ---
 
-    async def decide_rows(self, batch: wire.DecisionBatch) -> wire.DecisionBatchAnswer:
+    async def decide_rows(self, batch: wire.DecisionBatch, traceparent: str = "") -> wire.DecisionBatchAnswer:
         """All rows of a message by one inference; a refusal is an answer too, so that a stream goes on."""
-        return await self._rows.decide(batch)
+        return await self._rows.decide(batch, traceparent)
 
     def decide(self, request: Request) -> Answer:
         """The decision, for a caller that waits; a RefusedError says why there is none."""
@@ -69,8 +71,9 @@ class DecisionService(Places):
             elif answer is None:
                 answer = self._settle(question, self._asked(question))
         except RefusedError as refusal:
-            raise self._refused(request, refusal, began) from None
-        return self._answered(request, answer, began)
+            raise self.refused(request, refusal, began) from None
+        self.tell(request, answer, None, began)
+        return answer
 
     async def decide_async(self, request: Request, remaining: float | None = None, traceparent: str = "") -> Answer:
         """The same without blocking the event loop; `remaining` seconds are what the caller has left,
@@ -87,8 +90,9 @@ class DecisionService(Places):
             elif answer is None:
                 answer = self._settle(question, await self._asked_async(question))
         except RefusedError as refusal:
-            raise self._refused(request, refusal, began, traceparent) from None
-        return self._answered(request, answer, began, traceparent)
+            raise self.refused(request, refusal, began, traceparent) from None
+        self.tell(request, answer, None, began, traceparent)
+        return answer
 
     def drain(self) -> None:
         """No new work; what was taken is finished."""
@@ -198,7 +202,7 @@ class DecisionService(Places):
         for lane in question.place.lanes(session_of(question.request)):
             item = Item(question.sight.observation[None], question.legal[None], question.deadline)
             yield lane, item
-            if not self._ask_next(question, lane, item):
+            if not self.keep_books(question.place, lane, item):
                 return
 
     async def _finished(self, question: Question, lane: Lane, item: Item) -> None:
@@ -215,9 +219,9 @@ class DecisionService(Places):
             item.wait_on().add_done_callback(settle_later)
             raise
 
-    def _ask_next(self, question: Question, lane: Lane, item: Item) -> bool:
-        """Keeps the books of a trial; whether the proven policy shall answer in the canary's place."""
-        place, canary = question.place, question.place.canary
+    def keep_books(self, place: Place, lane: Lane, item: Item) -> bool:
+        """Of a trial; whether the proven policy shall answer in the canary's place."""
+        canary = place.canary
         if canary is None:
             return False
         if lane is place.lane:
@@ -226,22 +230,30 @@ class DecisionService(Places):
             return False
         failed = item.decision is None
         if canary.note(failed, item.inference_ms, item.illegal):
-            self.figures.count(self.figures.steps_back, question.request.game)
+            self.figures.count(self.figures.steps_back, place.served.spec.id)
         return failed
+
+    def stand_in(
+        self, served: ServedPolicy, observation: np.ndarray, legal: np.ndarray, refusal: RefusedError
+    ) -> Given | None:
+        """A legal move in the policy's place, where one is wanted."""
+        given = self.fallbacks.answer(served, observation, legal, refusal)
+        if given is not None:
+            reason = messages.Fallback.Name(given.reason).removeprefix("FALLBACK_").lower()
+            self.figures.count(self.figures.fallbacks, served.spec.id, reason)
+        return given
 
     def _settle(self, question: Question, outcome: Item | RefusedError) -> Answer:
         """The answer to a computed request, or a fallback, or the refusal."""
         request, served = question.request, question.place.served
         if isinstance(outcome, RefusedError):
-            given = self.fallbacks.answer(served, question.sight.observation[None], question.legal[None], outcome)
+            given = self.stand_in(served, question.sight.observation[None], question.legal[None], outcome)
             if given is None:
                 self._ids.drop(request.request_id)
                 if question.answer is not None:
                     question.answer.set_exception(outcome)
                 raise outcome
             answer = stepped_in(question, served, given, outcome)
-            reason = messages.Fallback.Name(given.reason).removeprefix("FALLBACK_").lower()
-            self.figures.count(self.figures.fallbacks, request.game, reason)
             self._give(question, answer)
             return answer
         assert outcome.served is not None
@@ -252,53 +264,61 @@ class DecisionService(Places):
         self.figures.count(self.figures.decisions, request.game, outcome.served.name)
         self.figures.timed(outcome.queue_ms, outcome.inference_ms, (time.perf_counter() - question.began) * 1000)
         self._give(question, answer)
-        self._show_shadow(question, answer)
+        chosen = answer.selected_action.number
+        self.show_shadow(
+            question.place, outcome, [chosen], lambda rows: [choose(rows[0], question.choosing, request.request_id)]
+        )
         return answer
 
-    def _show_shadow(self, question: Question, answer: Answer) -> None:
-        shadow = question.place.shadow
+    def show_shadow(
+        self, place: Place, answered: Item, actions: list[int], choose: Callable[[np.ndarray], list[int]]
+    ) -> None:
+        """Asks the shadow what was just computed, and counts how often it would have said the same."""
+        shadow = place.shadow
         if shadow is None:
             return
-        game, figures = question.request.game, self.figures
-        item = Item(question.sight.observation[None], question.legal[None], question.deadline)
+        game, figures, rows = place.served.spec.id, self.figures, len(actions)
+        item = Item(answered.observation, answered.legal, answered.deadline)
 
         def compare(_: object) -> None:
             if item.decision is None:
-                figures.count(figures.shadows, game, "failed")
+                figures.count(figures.shadows, game, "failed", amount=rows)
                 return
-            other = choose(item.decision.probabilities[0], question.choosing, question.request.request_id)
-            same = other == answer.selected_action.number
-            figures.count(figures.shadows, game, "same" if same else "other")
+            others = choose(item.decision.probabilities)
+            same = sum(other == action for other, action in zip(others, actions, strict=True))
+            for result, amount in (("same", same), ("other", rows - same)):
+                if amount:
+                    figures.count(figures.shadows, game, result, amount=amount)
 
         item.future = Future()
         item.future.add_done_callback(compare)
         if not shadow.send(item):
-            figures.count(figures.shadows, game, "dropped")
+            figures.count(figures.shadows, game, "dropped", amount=rows)
 
     # --- what happened ---
 
-    def _answered(self, request: Request, answer: Answer, began: float, traceparent: str = "") -> Answer:
-        self._tell(request, answer, None, began, traceparent)
-        return answer
-
-    def _refused(self, request: Request, refusal: RefusedError, began: float, traceparent: str = "") -> RefusedError:
+    def refused(
+        self, request: Request, refusal: RefusedError, began: float, traceparent: str = "", rows: int = 0
+    ) -> RefusedError:
         if refusal.code == Code.RESOURCE_EXHAUSTED:
             self.figures.count(self.figures.shed, self.label(request.game))
-        self._tell(request, None, refusal, began, traceparent)
+        self.tell(request, None, refusal, began, traceparent, rows)
         return refusal
 
-    def _tell(
+    def tell(
         self,
         request: Request,
         answer: Answer | None,
         refusal: RefusedError | None,
         began: float,
         traceparent: str = "",
+        rows: int = 0,
     ) -> None:
+        """Counts, and tells the listeners."""
         game = self.label(request.game)
         code = Code.OK if refusal is None else refusal.code
         self.figures.count(self.figures.requests, game, code.name)
         if self.listeners:
-            told = Told(request, answer, refusal, game, (time.perf_counter() - began) * 1000, traceparent)
+            told = Told(request, answer, refusal, game, (time.perf_counter() - began) * 1000, traceparent, rows)
             for listener in self.listeners:
                 listener(told)
