@@ -26,6 +26,7 @@ LARGEST_SAVE = 1 << 24
 FRAME = 1 / 60
 _LARGEST_HEAD = 16_384
 _CHUNK = 65_536
+_DRAINED = 64  # chunks
 _BACKLOG = 16  # the mod's is 1: who waits here waits there too, with the kernel's pauses in between
 _TICK = 0.25  # seconds between looks at whether the host was stopped
 _IDLE = 60.0  # seconds a client may say nothing while others wait
@@ -122,6 +123,7 @@ class LiveHost:
             return
         if request.status != 200:
             _send(client, request.status, game.complaint(request.complaint))
+            _drain(client)
             return
         begun = time.monotonic()
         answer = game.answer(request.body)
@@ -195,6 +197,17 @@ def _send(client: socket.socket, status: int, body: bytes) -> None:
     client.settimeout(_IDLE)
     client.sendall(head.encode() + body)
     client.shutdown(socket.SHUT_WR)
+
+
+def _drain(client: socket.socket) -> None:
+    """Reads what a refused client still sends: closing on top of it would tear the answer away with it."""
+    client.settimeout(_TICK)
+    try:
+        for _ in range(_DRAINED):
+            if not client.recv(_CHUNK):
+                return
+    except TimeoutError:
+        return
 
 
 def _listen(address: str, port: int) -> socket.socket:

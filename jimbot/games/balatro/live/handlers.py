@@ -367,7 +367,7 @@ def pack(table: Table, params: Params) -> None:
     if taking:
         _check_pick(table, params["card"], params.get("targets", []))
     table.move("pack", params, "The card cannot be taken at this time")
-    if table.state == d.BLIND_SELECT:  # 1.x waits for the shop, which a tag's pack does not lead to
+    if table.state == d.BLIND_SELECT and not table.dialect.shows_more:  # 1.x waits for a shop, which does not come
         table.wait_for_ever("tag_pack")
 
 

@@ -71,6 +71,7 @@ UNKNOWN: dict[str, Unknown] = {
         "what the run has counted",
         ("run.steps", "run.skips", "run.unused_discards", "run.tarots_used", "run.planets_used", "run.ectoplasm_uses",
          "run.michel_extinct", "run.sort_by_suit", "run.reorderings", "run.hands_per_round", "run.discards_per_round"),
+        ("sort", "grab_joker", "grab_consumable", "grab_hand"),
     ),
 }  # fmt: skip
 
