@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from jimbot.cli.shared import terminal
-from jimbot.cli.shared.options import (
-    RUNS,
-    BestOption,
-    JsonOption,
-    NumEnvsOption,
-    OptionOption,
-    RunsDirOption,
-    SeedListOption,
-    SeedsFileOption,
-    SeedsOption,
-    StochasticOption,
-    showing_progress,
-)
+from jimbot.cli.shared.playing import Playing, with_playing
+
+if TYPE_CHECKING:
+    from jimbot.evaluation import Comparison, CrossPlay
 
 EPILOG = """Examples:
 
@@ -38,7 +29,7 @@ jimbot compare my-run other-run --picture table.png   (two players: everybody me
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog=EPILOG)(compare)
+    app.command(epilog=EPILOG)(with_playing(compare))
 
 
 def compare(
@@ -46,30 +37,21 @@ def compare(
         list[str], typer.Argument(help="Two or more runs, checkpoints, .npz, .onnx, scripted players or games.")
     ],
     game: Annotated[str | None, typer.Option(help="The game, if none of the policies says it.")] = None,
-    games: Annotated[int | None, typer.Option(help="Games per policy; 256, or all seeds of the file.")] = None,
     metric: Annotated[str, typer.Option(help="return, length, win_rate or a statistic of the game.")] = "return",
-    seed: SeedListOption = None,
-    seeds: SeedsOption = "held-out",
-    seeds_file: SeedsFileOption = None,
-    stochastic: StochasticOption = False,
-    option: OptionOption = None,
     scripted: Annotated[
         bool, typer.Option(help="In games of two players: the game's scripted players take part.")
     ] = True,
     picture: Annotated[
         Path | None, typer.Option(help="In games of two players: write the table as a picture (.png, .svg, .pdf).")
     ] = None,
-    num_envs: NumEnvsOption = 256,
-    best: BestOption = False,
-    runs_dir: RunsDirOption = RUNS,
-    as_json: JsonOption = False,
+    *,
+    playing: Playing,
 ) -> None:
     """Compare policies on the very same games.
 
     Shows the difference of each pair, seed by seed, with an interval that says whether it is luck. In games of two
     players everybody meets everybody: who beats whom, and ratings with intervals.
     """
-    terminal.require_positive(games=games, num_envs=num_envs)
     from jimbot.errors import UsageError
     from jimbot.evaluation import common_game, cross_play
     from jimbot.evaluation import compare as judge
@@ -77,52 +59,27 @@ def compare(
     from jimbot.games import game_entry
     from jimbot.training.session.compile_cache import use_compile_cache
 
-    which = "best" if best else "latest"
-    game = game or common_game(policies, runs_dir, which)
+    files: dict[str, Any] = {"runs_root": playing.runs_dir, "which": playing.which}
+    game = game or common_game(policies, **files)
     if game_entry(game).two_sides is not None:
         if picture is not None:
             check_picture(picture)
-        with showing_progress(f"Playing {len(policies)} policies", quiet=as_json) as progress:
-            crossed = cross_play(
-                policies,
-                game,
-                games,
-                scripted=scripted,
-                bank=seed or seeds,
-                seeds_file=seeds_file,
-                options=terminal.pairs(option or []),
-                deterministic=not stochastic,
-                num_envs=num_envs,
-                progress=progress,
-                runs_root=runs_dir,
-                which=which,
-            )
+        with playing.shown(f"Playing {len(policies)} policies") as how:
+            crossed = cross_play(policies, game, scripted=scripted, options=playing.options, **files, **how)
         if picture is not None:
             terminal.note(f"The picture is in {crossed.save_picture(picture)}.")
-        if as_json:
-            terminal.print_json(crossed.to_dict())
-        else:
-            terminal.console().print(crossed)
+        _show(crossed, playing.as_json)
         return
     if picture is not None:
         raise UsageError(f"Game '{game}' is for one player; --picture shows who beats whom. Leave it out.")
     use_compile_cache()
-    with showing_progress(f"Playing {len(policies)} policies", quiet=as_json) as progress:
-        comparison = judge(
-            policies,
-            game,
-            games,
-            metric=metric,
-            bank=seed or seeds,
-            seeds_file=seeds_file,
-            options=terminal.pairs(option) if option else None,
-            deterministic=not stochastic,
-            num_envs=num_envs,
-            progress=progress,
-            runs_root=runs_dir,
-            which=which,
-        )
+    with playing.shown(f"Playing {len(policies)} policies") as how:
+        comparison = judge(policies, game, metric=metric, options=playing.options or None, **files, **how)
+    _show(comparison, playing.as_json)
+
+
+def _show(compared: Comparison | CrossPlay, as_json: bool) -> None:
     if as_json:
-        terminal.print_json(comparison.to_dict())
+        terminal.print_json(compared.to_dict())
     else:
-        terminal.console().print(comparison)
+        terminal.console().print(compared)

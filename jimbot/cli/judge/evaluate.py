@@ -8,27 +8,16 @@ import typer
 
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.options import (
-    RUNS,
     AgainstOption,
-    BestOption,
     BusOption,
     FullOption,
     GameOption,
-    GamesOption,
-    JsonOption,
-    NumEnvsOption,
     OpponentOption,
-    OptionOption,
     PlanOption,
     PolicyArgument,
-    RunsDirOption,
-    SeedListOption,
-    SeedsFileOption,
-    SeedsOption,
-    StochasticOption,
     share,
-    showing_progress,
 )
+from jimbot.cli.shared.playing import Playing, with_playing
 from jimbot.cli.shared.start import keep_compiled
 
 if TYPE_CHECKING:
@@ -58,7 +47,7 @@ jimbot evaluate vgc my-run --opponent heuristic --opponent other-run"""
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog=EPILOG)(evaluate)
+    app.command(epilog=EPILOG)(with_playing(evaluate))
 
 
 def evaluate(
@@ -66,20 +55,12 @@ def evaluate(
     second: Annotated[str | None, typer.Argument(metavar="", help="The policy, if a game was named first.")] = None,
     game: GameOption = None,
     opponent: OpponentOption = None,
-    seed: SeedListOption = None,
-    seeds: SeedsOption = "held-out",
-    seeds_file: SeedsFileOption = None,
-    games: GamesOption = None,
-    stochastic: StochasticOption = False,
-    option: OptionOption = None,
     against: AgainstOption = None,
     plan: PlanOption = None,
-    num_envs: NumEnvsOption = 256,
-    best: BestOption = False,
     full: FullOption = False,
     bus: BusOption = None,
-    runs_dir: RunsDirOption = RUNS,
-    as_json: JsonOption = False,
+    *,
+    playing: Playing,
 ) -> None:
     """Judge a policy on games it never saw.
 
@@ -87,7 +68,6 @@ def evaluate(
     statement would take; with --full every figure and its distribution. In games of two players: the share of games
     won against each opponent, every seed played from both sides.
     """
-    terminal.require_positive(games=games, num_envs=num_envs)
     from jimbot.cli.shared.choice import game_first
     from jimbot.errors import UsageError
     from jimbot.evaluation import choose_seeds, evaluate_duels
@@ -97,52 +77,35 @@ def evaluate(
 
     claimed = None if against is None else share(against)
     reference, game = game_first(policy, second, game)
-    which, options = "best" if best else "latest", terminal.pairs(option or [])
-    choice = planning(find_player(reference, game, options, runs_dir, which), plan)
-    bank = seed or seeds
-    choose_seeds(bank, games, seeds_file, game_id=choice.game)  # wrong seeds are told before anything is played
+    choice = planning(find_player(reference, game, playing.options, playing.runs_dir, playing.which), plan)
+    # Wrong seeds are told before anything is played.
+    choose_seeds(playing.bank, playing.games, playing.seeds_file, game_id=choice.game)
     if choice.entry.two_sides is not None:
         if bus is not None:
             raise UsageError(f"--bus tells of games with one player; '{choice.game}' has two. Leave it out.")
-        with showing_progress(f"Playing {choice.name}", quiet=as_json) as progress:
+        with playing.shown(f"Playing {choice.name}") as how:
             duels = evaluate_duels(
                 choice.policy,
                 choice.game,
                 opponent or (),
-                games,
-                bank=bank,
-                seeds_file=seeds_file,
-                options=options,
+                options=playing.options,
                 against=claimed,
-                deterministic=not stochastic,
-                num_envs=num_envs,
-                progress=progress,
-                runs_root=runs_dir,
-                which=which,
+                runs_root=playing.runs_dir,
+                which=playing.which,
                 manifest=choice.manifest,
+                **how,
             )
-        _show(duels, full, as_json)
+        _show(duels, full, playing.as_json)
         return
     if opponent:
         raise UsageError(f"Game '{choice.game}' is for one player; leave --opponent out.")
     keep_compiled(choice.entry)
-    with showing_progress(f"Playing {choice.name}", quiet=as_json) as progress:
-        evaluation = judge(
-            choice.policy,
-            choice.game,
-            games,
-            bank=bank,
-            seeds_file=seeds_file,
-            options=choice.options,
-            deterministic=not stochastic,
-            num_envs=num_envs,
-            against=claimed,
-            progress=progress,
-        )
+    with playing.shown(f"Playing {choice.name}") as how:
+        evaluation = judge(choice.policy, choice.game, options=choice.options, against=claimed, **how)
     if bus is not None:
         _tell(bus, evaluation, choice.name)
-    _show(evaluation, full, as_json)
-    if plan is not None and not as_json:
+    _show(evaluation, full, playing.as_json)
+    if plan is not None and not playing.as_json:
         terminal.note(f"The plan: {getattr(choice.policy, 'report', '')}.")
 
 

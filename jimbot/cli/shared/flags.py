@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
@@ -12,6 +11,7 @@ from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origi
 import typer
 from typer.models import OptionInfo
 
+from jimbot.cli.shared.signature import as_command
 from jimbot.training.settings.names import group_of, paths
 from jimbot.training.settings.record import RunSettings
 
@@ -60,18 +60,7 @@ def with_settings_flags(
     flags = {name: (_in_panel(kind, RUN), default) for name, (kind, default) in own.items()}
     flags |= {name: (flag, None) for name, flag in settings_flags(record).items() if name not in skip}
     flags = dict(sorted(flags.items(), key=lambda flag: _place(titles, flag[1][0])))
-    parameters = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-        for name, (kind, default) in flags.items()
-    ]
-
-    def command(**values: Any) -> None:
-        function(**values)
-
-    command.__name__, command.__doc__ = function.__name__, function.__doc__
-    command.__signature__ = inspect.Signature(parameters)  # ty: ignore[missing-attribute]
-    command.__annotations__ = {name: kind for name, (kind, _) in flags.items()}
-    return command
+    return as_command(function, function, flags)
 
 
 def settings_flags(record: type[RunSettings]) -> dict[str, Any]:

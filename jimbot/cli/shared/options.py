@@ -27,7 +27,7 @@ PolicyArgument = Annotated[
 GameOption = Annotated[
     str | None, typer.Option(help="The game, for random and scripted players.", autocompletion=complete_game)
 ]
-GamesOption = Annotated[int | None, typer.Option(help="Games to play; 256, or all seeds of the file.")]
+GamesOption = Annotated[int | None, typer.Option(help="Games each policy plays; 256, or all seeds of the file.")]
 SeedsOption = Annotated[str, typer.Option(help="Seed bank: held-out (never trained on), validation or train.")]
 SeedsFileOption = Annotated[Path | None, typer.Option(help="Play the seeds in this file instead, one per line.")]
 SeedOption = Annotated[str | None, typer.Option("--seed", help="The seed to play, a number or as the game writes it.")]
