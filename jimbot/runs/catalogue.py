@@ -204,7 +204,7 @@ def tag_run(root: str | Path, name: str, add: tuple[str, ...] = (), remove: tupl
 def prune_run(root: str | Path, name: str, keep: int = 1) -> tuple[list[Path], int]:
     """Deletes all checkpoints but the `keep` newest and the best one: (deleted, bytes gained)."""
     if keep < 1:
-        raise UsageError(f"--keep is {keep}; expected at least 1, so that the run can go on.")
+        raise UsageError(f"--keep-last is {keep}; expected at least 1, so that the run can go on.")
     with find_run(root, name).open_or_create() as run:
         store = run.checkpoints()
         kept = {store.latest(), store.best(), *store.paths()[-keep:]}

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.main
 
+from jimbot.cli.main import app
 from jimbot.cli.shared.terminal import game_flags
 from jimbot.errors import UsageError
 from jimbot.evaluation.seeds import choose_seeds
@@ -47,6 +51,58 @@ def test_old_spellings_are_understood_and_not_shown(jimbot: Jimbot) -> None:
     hidden = {"watch": "--episodes", "play": "--battles", "export": "--force", "train": "--run-name"}
     for command, old in hidden.items():
         assert old not in jimbot(command, "--help")[1]
+
+
+ONE_WORD = {
+    "--games": ("--episodes", "--battles", "--matches", "--num-games", "--n-games", "--eval-episodes"),
+    "--run": ("--run-name", "--run-id", "--experiment-name"),
+    "--overwrite": ("--force", "--replace", "--clobber", "-f"),
+    "--seed": ("--game-seed", "--random-seed", "--rng-seed", "--seed-text"),
+    "--deck": ("--deck-name", "--back"),
+    "--num-envs": ("--envs", "--n-envs", "--num-games", "--rows", "--at-once"),
+    "--total-timesteps": ("--timesteps", "--total-steps", "--max-steps"),
+    "--minutes": ("--time", "--duration", "--max-minutes"),
+    "--save-interval": ("--save-freq", "--checkpoint-freq"),
+    "--keep-last": ("--keep", "--keep-checkpoints", "--max-checkpoints"),
+    "--output": ("--out", "--file", "--save-path", "--save"),
+    "--picture": ("--plot", "--figure", "--image", "--png"),
+    "--opponent": ("--rival", "--versus", "--vs"),
+    "--policy": ("--agent", "--bot", "--player"),
+    "--option": ("--game-option", "--env-option", "--opt"),
+    "--runs-dir": ("--run-dir", "--runs", "--root", "--directory"),
+    "--json": ("--as-json", "--format"),
+    "--yes": ("--no-confirm", "--assume-yes"),
+}
+"""The word for a thing, and those it could also be called by."""
+
+
+def commands(group: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    for word, command in getattr(group, "commands", {}).items():
+        yield from commands(command, f"{name} {word}".strip())
+    yield name, group
+
+
+def test_one_word_means_one_thing_in_all_commands() -> None:
+    word_of = {other: word for word, others in ONE_WORD.items() for other in others}
+    shown = {
+        (name, flag)
+        for name, command in commands(typer.main.get_command(app))
+        for param in command.params
+        if not getattr(param, "hidden", False)
+        for flag in param.opts
+        if flag.startswith("-")
+    }
+    assert {word for word in ONE_WORD if not any(flag == word for _, flag in shown)} <= {"--deck"}, "nobody uses it"
+    wrong = [f"jimbot {name} {flag} (say {word_of[flag]})" for name, flag in sorted(shown) if flag in word_of]
+    assert not wrong
+
+
+@pytest.mark.parametrize(("flag", "setting"), [("--timesteps", "total_timesteps"), ("--save-freq", "save_interval")])
+def test_flags_of_other_scripts_are_understood_and_not_shown(jimbot: Jimbot, flag: str, setting: str) -> None:
+    code, _, err = jimbot("train", "probe", flag, "many")
+    assert code == 2
+    assert f"{setting} is many" in err.replace("'", "")
+    assert flag not in re.findall(r"--[a-z-]+", jimbot("train", "--help")[1])
 
 
 def test_the_help_of_a_command_shows_the_options_of_the_game_it_names(jimbot: Jimbot) -> None:

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from jimbot.cli.main import app
-from jimbot.cli.shared.command import options_of
+from jimbot.cli.shared.command import OLD_SPELLINGS, options_of
 from jimbot.games.contract import available_games
 from tests.docs.pages import REPOSITORY
 
@@ -124,9 +124,10 @@ def command_line() -> TyperGroup:
 
 @cache
 def flags() -> frozenset[str]:
-    """All flags of all commands, and the options of games, which are flags, too."""
+    """All flags of all commands, old spellings included, and the options of games, which are flags, too."""
     found = {flag for parameter in _parameters(command_line()) for flag in (*parameter.opts, *parameter.secondary_opts)}
     options = [option for game in available_games() for option in options_of(game)]
+    found |= OLD_SPELLINGS.keys()
     return frozenset(found | {f"--{no}{option.flag}" for option in options for no in ("", "no-")})
 
 

@@ -14,7 +14,7 @@ EPILOG = """Examples:
 
 jimbot experiment compare.yaml
 
-jimbot experiment compare.yaml --plot curves.png --json
+jimbot experiment compare.yaml --picture curves.png --json
 
 The file names a game and the experiments, each with fields of TrainerConfig:
 
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 def experiment(
     file: Annotated[Path, typer.Argument(help="YAML file with the experiments.")],
-    plot: Annotated[Path | None, typer.Option(help="The picture; default: summary.png beside the runs.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="The picture; default: summary.png beside the runs.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Train several settings on one game and compare them on held-out seeds."""
@@ -41,11 +41,11 @@ def experiment(
 
     benchmark = load_experiments(file)
     results = benchmark.run_all()
-    picture = benchmark.plot(plot or benchmark.root / "summary.png")
+    drawn = benchmark.plot(picture or benchmark.root / "summary.png")
     if as_json:
         best = benchmark.get_best_result().name
         listed = [asdict(result) for result in results.values()]
-        terminal.print_json({"results": listed, "best": best, "picture": str(picture)})
+        terminal.print_json({"results": listed, "best": best, "picture": str(drawn)})
         return
     benchmark.print_summary()
-    terminal.note(f"Picture: {picture}")
+    terminal.note(f"Picture: {drawn}")

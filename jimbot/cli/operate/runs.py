@@ -27,7 +27,7 @@ jimbot runs show my-run
 
 jimbot runs rename my-run best-so-far
 
-jimbot runs prune my-run --keep 1   (the newest checkpoint and the best one stay)
+jimbot runs prune my-run --keep-last 1   (the newest checkpoint and the best one stay)
 
 jimbot runs delete old-run --yes"""
 
@@ -119,7 +119,7 @@ def tag(
 
 def prune(
     run: RunArgument,
-    keep: Annotated[int, typer.Option(help="How many of the newest checkpoints stay; the best one always does.")] = 1,
+    keep_last: Annotated[int, typer.Option(help="Newest checkpoints that stay; the best one always does.")] = 1,
     yes: YesOption = False,
     runs_dir: RunsDirOption = RUNS,
 ) -> None:
@@ -127,9 +127,9 @@ def prune(
     from jimbot.runs.catalogue import details, prune_run
 
     count = len(details(runs_dir, run).checkpoints)
-    if not yes and not typer.confirm(f"'{run}' has {count} checkpoints. Keep the {keep} newest and the best?"):
+    if not yes and not typer.confirm(f"'{run}' has {count} checkpoints. Keep the {keep_last} newest and the best?"):
         raise typer.Abort
-    gone, gained = prune_run(runs_dir, run, keep)
+    gone, gained = prune_run(runs_dir, run, keep_last)
     typer.echo(f"Deleted {len(gone)} of {count} checkpoints of '{run}', {size(gained)}.")
 
 

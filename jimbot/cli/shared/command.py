@@ -17,8 +17,16 @@ from typer.core import TyperCommand
 if TYPE_CHECKING:
     from jimbot.games.spec import GameOption
 
-OLD_SPELLINGS = {"--episodes": "--games", "--battles": "--games", "--force": "--overwrite", "--run-name": "--run"}
-"""Flags that went by another name once, or go by it elsewhere."""
+OLD_SPELLINGS = {
+    "--episodes": "--games",
+    "--battles": "--games",
+    "--force": "--overwrite",
+    "--run-name": "--run",
+    "--plot": "--picture",
+    "--timesteps": "--total-timesteps",
+    "--save-freq": "--save-interval",
+}
+"""Flags that went by another name once, or go by it in scripts of other trainers: understood, never shown."""
 GAME_OPTION = "--option"
 _GIVEN = "jimbot.given"
 

@@ -43,8 +43,6 @@ PANELS: dict[str, tuple[str, ...]] = {
 }
 """The panels of the help, what most people need first: a title with names of settings, or a group with what is left of
 it. None is longer than a screen (tests/cli/test_train_help.py)."""
-OTHER_NAMES = {"total_timesteps": "--timesteps", "save_interval": "--save-freq"}
-"""Spellings that scripts of other trainers have."""
 METAVARS = {int: "INT", float: "FLOAT", bool: "BOOL", Path: "PATH"}
 
 
@@ -81,7 +79,7 @@ def _option(record: type[RunSettings], name: str) -> Any:
     # Values arrive as text and are checked by the settings record, whose sentences name value and expectation.
     read_as: Any = Optional[bool] if kind is bool else Optional[str]  # noqa: UP045 - Typer reads it at run time
     option = typer.Option(
-        *(spelling, OTHER_NAMES[name]) if name in OTHER_NAMES else (spelling,),
+        spelling,
         help=f"{field.description}{default_text(field.get_default(call_default_factory=True))}",
         show_default=False,
         metavar=METAVARS.get(kind, "TEXT"),
