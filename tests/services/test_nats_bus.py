@@ -96,8 +96,7 @@ def test_foreign_bytes_on_a_subject_are_dead_letters_and_stop_nobody(server: Nat
             await bus.subscribe(["game.result"], live)
             other = await nats.connect(server.address)
             for body in (b"\xff\xff", b"", b"{}"):
-                await other.publish("jimbot.game.result", body)
-            await other.flush()
+                await other.jetstream().publish("jimbot.game.result", body)
             await other.close()
             await bus.publish(result(3))
             await until(lambda: heard.numbers == [3] and live.numbers == [3])
