@@ -28,6 +28,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from jimbot.clients.bus_tracing import PUBLISH, span
 from jimbot.errors import BusError, UsageError
 from jimbot.proto.events_pb2 import Event
 from jimbot.proto.topics import TOPICS, VERSION, check_event, check_pattern, matches, topic
@@ -122,7 +123,8 @@ class Bus(ABC):
 
     async def publish(self, event: Event) -> int:
         """Its place in the log once it is safe there; 0 for topics that are not kept."""
-        return (await self.store(event))[0]
+        with span(PUBLISH, event):
+            return (await self.store(event))[0]
 
     @abstractmethod
     async def store(self, event: Event) -> tuple[int, bool]:
@@ -137,7 +139,8 @@ class Bus(ABC):
         future = self._waiting.setdefault(event.event_id, asyncio.get_running_loop().create_future())
         try:
             async with asyncio.timeout(seconds):
-                place, missed = await self.store(event)
+                with span(PUBLISH, event):
+                    place, missed = await self.store(event)
                 while not future.done():
                     before = self.figures.reconnects
                     if missed:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +26,9 @@ except ModuleNotFoundError as problem:
 from jimbot.proto import decisions_pb2 as wire
 from jimbot.proto import decisions_pb2_grpc, events_pb2
 from jimbot.services.access import DECIDE, LOOK, Tokens, check_exposure
-from jimbot.services.decision.refusal import Code, RefusedError
+from jimbot.services.decision.refusal import Code, RefusedError, refusal_message
 from jimbot.services.decision.service import DecisionService
+from jimbot.services.limits import ClientLimits
 
 SERVICE = "jimbot.decisions.v1.DecisionService"
 RETRY_AFTER = "retry-after-ms"
@@ -59,6 +59,8 @@ class ServerSettings:
     """At once; more are refused before they are read."""
     calls_per_client: int = 500
     """At once from one address."""
+    calls_per_second: float = 0.0
+    """From one address; 0: as many as it likes."""
     calls_per_connection: int = 128
     """At once; more wait at the client until one is answered. Turning a call away costs both sides about as much as
     answering it, so a flood is best held back where it comes from."""
@@ -70,16 +72,17 @@ class ServerSettings:
             raise SettingsError("--client-ca needs --tls-cert and --tls-key: without TLS nobody shows a certificate.")
         if not 0 <= self.port < 65536:
             raise SettingsError(f"The port is {self.port}; expected 0 (any) to 65535.")
+        if not 0 <= self.calls_per_second < float("inf"):
+            raise SettingsError(f"calls_per_second is {self.calls_per_second}; expected 0 (no limit) or more.")
         check_exposure(self.host, self.token_file is not None, self.tls_cert is not None)
 
 
 class RayDecisionService(DecisionServicer):
     """The calls of `decisions.proto`."""
 
-    def __init__(self, service: DecisionService, calls_per_client: int = 500) -> None:
+    def __init__(self, service: DecisionService, limits: ClientLimits | None = None) -> None:
         self.service = service
-        self._most = calls_per_client
-        self._calls: Counter[str] = Counter()
+        self._limits = limits or ClientLimits(500)
 
     async def GetDecision(  # noqa: N802 - the name of the call
         self, request: events_pb2.LearningDecisionRequest, context: Any
@@ -92,22 +95,24 @@ class RayDecisionService(DecisionServicer):
 
     async def Decide(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         trace = _trace(context)
+        client = context.peer().rpartition(":")[0]
         async for batch in request_iterator:
             await _require_readable(batch, context)
-            yield await self.service.decide_rows(batch, trace)
+            try:
+                self._limits.spend(client)
+            except RefusedError as refusal:
+                yield wire.DecisionBatchAnswer(batch_id=batch.batch_id, refusal=refusal_message(refusal))
+            else:
+                yield await self.service.decide_rows(batch, trace)
 
     async def GetPolicies(self, request: wire.PoliciesRequest, context: Any) -> wire.PoliciesResponse:  # noqa: N802
         await _require_readable(request, context)
         return self.service.policies(request.game)
 
     async def _within_limits(self, context: Any, answer: Callable[[], Awaitable[Any]]) -> Any:
-        client = context.peer().rpartition(":")[0]
-        if self._calls[client] >= self._most:
-            full = RefusedError(Code.RESOURCE_EXHAUSTED, f"{self._most} calls of this client are open; wait.", 50)
-            await _abort(context, full)
-        self._calls[client] += 1
         try:
-            return await answer()
+            with self._limits.call(context.peer()):
+                return await answer()
         except RefusedError as refusal:
             await _abort(context, refusal)
         except asyncio.CancelledError:
@@ -115,10 +120,6 @@ class RayDecisionService(DecisionServicer):
         except Exception:  # a bug of ours: told to the log, not to the world; the process lives
             _log.exception("A decision failed in a way nobody foresaw")
             await _abort(context, RefusedError(Code.INTERNAL, "The service failed; its log says how."))
-        finally:
-            self._calls[client] -= 1
-            if not self._calls[client]:
-                del self._calls[client]
 
 
 def _add_service(servicer: RayDecisionService, server: Any) -> None:
@@ -225,7 +226,8 @@ class DecisionServer:
                 ("grpc.http.overload_protection", 0),  # it counts calls that are over and breaks honest ones
             ],
         )
-        _add_service(RayDecisionService(self.service, settings.calls_per_client), self._server)
+        limits = ClientLimits(settings.calls_per_client, settings.calls_per_second)
+        _add_service(RayDecisionService(self.service, limits), self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         if settings.reflection:
             _offer_reflection(self._server)

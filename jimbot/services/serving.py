@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jimbot.clients import bus_tracing
 from jimbot.clients.event_bus import EventBusClient
 from jimbot.errors import UsageError
 from jimbot.policies.players import find_player
@@ -108,6 +109,7 @@ async def serve(
         from jimbot.services.tracing import Tracing
 
         tracing = Tracing()
+        bus_tracing.provider = tracing.provider
         service.listeners.append(tracing)
         closing.append(tracing.close)
     server = DecisionServer(service, door)
@@ -125,7 +127,7 @@ async def serve(
             port, close = open_metrics(service, door.host, offer.metrics_port, figures)
             closing.append(close)
             told(f"Figures: http://{door.host}:{port}/metrics")
-        _settle_down()
+        closing.append(_settle_down())
         await server.ready()
         for about in service.policies().policies:
             told(f"{about.identity.game}/{about.identity.name}: step {about.identity.version}, {about.status}")
@@ -143,12 +145,19 @@ async def serve(
             await asyncio.to_thread(close)
 
 
-def _settle_down() -> None:
+def _settle_down() -> Callable[[], None]:
     """Python itself, set up for short answers: what is loaded by now stays and is not searched for garbage again, and
-    a thread that wants the interpreter gets it within half a millisecond instead of five."""
+    a thread that wants the interpreter gets it within half a millisecond instead of five. How to undo it."""
+    usual = sys.getswitchinterval()
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(0.0005)
+
+    def undo() -> None:
+        gc.unfreeze()
+        sys.setswitchinterval(usual)
+
+    return undo
 
 
 async def _over_bus(

@@ -30,9 +30,9 @@ class Tracing:
                 exporter = OTLPSpanExporter(timeout=5)
         except ModuleNotFoundError as problem:
             raise MissingExtraError("OpenTelemetry", "otel") from problem
-        self._provider = TracerProvider(resource=Resource.create({"service.name": service_name}))
-        self._provider.add_span_processor(BatchSpanProcessor(exporter))
-        self._tracer = self._provider.get_tracer("jimbot.services")
+        self.provider = TracerProvider(resource=Resource.create({"service.name": service_name}))
+        self.provider.add_span_processor(BatchSpanProcessor(exporter))
+        self._tracer = self.provider.get_tracer("jimbot.services")
         self._context = TraceContextTextMapPropagator()
 
     def __call__(self, told: Told) -> None:
@@ -60,5 +60,5 @@ class Tracing:
 
     def close(self) -> None:
         """Sends what waits; gives up soon where nobody listens."""
-        self._provider.force_flush(2000)
-        self._provider.shutdown()
+        self.provider.force_flush(2000)
+        self.provider.shutdown()

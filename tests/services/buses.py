@@ -14,7 +14,7 @@ from typing import Any
 
 from jimbot.clients.bus_contract import BusSettings
 from jimbot.clients.event_bus import EventBusClient
-from jimbot.proto.events_pb2 import Event, GameResultEvent
+from jimbot.proto.events_pb2 import Event, GameResultEvent, MetricEvent
 
 QUICK = BusSettings(tries=3, first_pause=0.01, longest_pause=0.02, ack_wait=2.0)
 
@@ -59,6 +59,13 @@ def result(number: int = 0, game: str = "", event_id: str = "") -> Event:
     event = Event(topic="game.result", order_key=game, event_id=event_id)
     event.payload.Pack(GameResultEvent(game="probe", game_id=game, steps=number))
     return event
+
+
+def foreign_protobuf() -> bytes:
+    """A good event of a topic that carries another message than its topic does."""
+    event = Event(topic="game.result", event_id="foreign")
+    event.payload.Pack(MetricEvent(run="elsewhere"))
+    return event.SerializeToString()
 
 
 def steps(event: Event) -> int:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +25,9 @@ from jimbot.errors import JimbotError, SettingsError  # noqa: E402
 from jimbot.proto import decisions_pb2 as wire  # noqa: E402
 from jimbot.proto.decisions_pb2_grpc import DecisionServiceStub  # noqa: E402
 from jimbot.services.access import Tokens  # noqa: E402
+from jimbot.services.decision import Code, RefusedError  # noqa: E402
 from jimbot.services.grpc_server import SERVICE, ServerSettings  # noqa: E402
+from jimbot.services.limits import ClientLimits  # noqa: E402
 from tests.services.asking import Scripted, batch, probe_request, request, serve, service_of, shipped  # noqa: E402
 from tests.services.running import Running, running  # noqa: E402
 
@@ -87,6 +92,16 @@ def test_fuzzed_bytes_do_not_kill_the_server(body: bytes, server_address: str) -
             call = channel.unary_unary(f"/{SERVICE}/{method}")
             ended = call.future(body, timeout=5).exception()
             assert ended is None or ended.code().name in ("INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION")
+
+
+def test_bytes_that_are_not_even_grpc_do_not_kill_the_server(server: Running, stub: Any) -> None:
+    luck = np.random.default_rng(5)
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+    noise = [luck.bytes(int(luck.integers(1, 4000))) for _ in range(12)]
+    for body in (b"", b"GET / HTTP/1.1\r\n\r\n", *noise, *(preface + one for one in noise)):
+        with socket.create_connection(("127.0.0.1", server.server.port), 5) as raw, suppress(OSError):
+            raw.sendall(body)
+    assert stub.GetDecision(request(), timeout=5).selected_action.label
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +190,28 @@ def test_a_client_with_too_many_open_calls_is_told_to_wait() -> None:
             assert all(call.result(9).selected_action.number == 5 for call in open_calls)
     assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
     assert dict(caught.value.trailing_metadata())["retry-after-ms"] == "50"
+
+
+def test_a_client_that_asks_too_often_is_told_when_to_come_again() -> None:
+    now = [0.0]
+    limits = ClientLimits(10, per_second=2.0, clock=lambda: now[0])
+    for _ in range(2):
+        with limits.call("ipv4:10.0.0.1:1"):
+            pass
+    with pytest.raises(RefusedError, match="more than 2 calls a second") as refused, limits.call("ipv4:10.0.0.1:2"):
+        pass
+    assert (refused.value.code, refused.value.retry_after_ms) == (Code.RESOURCE_EXHAUSTED, 500)
+    with limits.call("ipv4:10.0.0.2:1"):
+        now[0] = 0.5  # another client is not concerned
+    with limits.call("ipv4:10.0.0.1:3"):
+        pass
+    seldom = running(service_of(serve(Scripted())), calls_per_second=0.001)
+    with seldom as opened, grpc.insecure_channel(opened.address) as channel:
+        stub = DecisionServiceStub(channel)
+        assert stub.GetDecision(probe_request(1), timeout=5).selected_action.number == 5
+        assert code_of(lambda: stub.GetDecision(probe_request(2), timeout=5)) == "RESOURCE_EXHAUSTED"
+        (answer,) = stub.Decide(iter([batch(slice(0, 1))]), timeout=5)
+        assert answer.refusal.code_name == "RESOURCE_EXHAUSTED"
 
 
 def bearer(token: str) -> Any:

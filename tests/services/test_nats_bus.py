@@ -17,7 +17,18 @@ from jimbot.proto.events_pb2 import Event
 from jimbot.services.bus import nats_bus
 from jimbot.services.orchestrator import RayLearningOrchestrator
 from tests.services.asking import Scripted, probe_request, serve, service_of
-from tests.services.buses import QUICK, Heard, NatsServer, client, in_loop, nats_program, result, steps, until
+from tests.services.buses import (
+    QUICK,
+    Heard,
+    NatsServer,
+    client,
+    foreign_protobuf,
+    in_loop,
+    nats_program,
+    result,
+    steps,
+    until,
+)
 
 pytest.importorskip("nats")
 pytestmark = pytest.mark.skipif(nats_program() is None, reason="nats-server is not installed")
@@ -95,13 +106,13 @@ def test_foreign_bytes_on_a_subject_are_dead_letters_and_stop_nobody(server: Nat
             await bus.subscribe(["game.result"], heard, durable="foreign")
             await bus.subscribe(["game.result"], live)
             other = await nats.connect(server.address)
-            for body in (b"\xff\xff", b"", b"{}"):
+            for body in (b"\xff\xff", b"", b"{}", foreign_protobuf()):
                 await other.jetstream().publish("jimbot.game.result", body)
             await other.close()
             await bus.publish(result(3))
             await until(lambda: heard.numbers == [3] and live.numbers == [3])
-            assert bus.figures.unreadable["game.result"] == 6  # three for each of the two
-            assert bus.figures.dead["game.result"] == 3
+            assert bus.figures.unreadable["game.result"] == 8  # four for each of the two
+            assert bus.figures.dead["game.result"] == 4
 
     in_loop(work)
 

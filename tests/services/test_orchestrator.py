@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from jimbot.clients import EventBusClient
@@ -114,6 +116,31 @@ def test_questions_that_wait_are_answered_when_a_worker_comes(address: str) -> N
             asked.cancel()
             ids = [event.correlation_id async for event in bus.replay(["learning.decision.response"])]
             assert "waits" in ids
+
+    in_loop(work)
+    service.close()
+
+
+def test_fuzzed_questions_and_wrong_clocks_stop_nobody(address: str) -> None:
+    """Payloads that are no message become dead letters; when a question says it was sent does not matter."""
+    service = service_of(serve(Scripted()))
+    luck = np.random.default_rng(4)
+
+    async def work() -> None:
+        async with client(address) as bus, RayLearningOrchestrator(client(address), service) as worker:
+            for number in range(30):
+                event = event_of(probe_request(number), f"fuzz {number}")
+                event.payload.value = luck.bytes(int(luck.integers(1, 200)))
+                await bus.publish(event)
+            for number, when in enumerate((1, time.time_ns() + 10**18, -(10**15))):
+                skewed = event_of(probe_request(number, time_limit_ms=5000), f"skewed {number}")
+                skewed.timestamp_ns = when
+                answer = LearningDecisionResponse()
+                (await bus.publish_and_wait(skewed, 10)).payload.Unpack(answer)
+                assert answer.selected_action.number == 5
+            await until(lambda: worker.answers.total() + worker.event_bus.figures.dead.total() == 33)
+            assert worker.answers["OK"] == 3
+            await worker.event_bus.close()
 
     in_loop(work)
     service.close()

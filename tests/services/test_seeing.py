@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from jimbot.clients import EventBusClient
 from jimbot.errors import SettingsError
 from jimbot.proto.events_pb2 import LearningDecisionRequest
 from jimbot.runs.shipped import shipped_policy
 from jimbot.services.decision import RefusedError
 from jimbot.services.decision_log import DecisionLog
+from jimbot.services.orchestrator import RayLearningOrchestrator
 from jimbot.services.reload import RunWatch
 from tests.services.asking import GAME, Scripted, probe_request, request, serve, service_of
 
@@ -101,6 +103,35 @@ def test_traces_go_on_from_the_caller_and_need_no_collector() -> None:
     assert set(spans) == {"decide", "queue", "infer"}
     assert f"{spans['decide'].context.trace_id:032x}" == TRACE.split("-")[1]
     assert spans["infer"].parent.span_id == spans["decide"].context.span_id
+
+
+def test_traces_go_on_over_the_bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked, handled, decided, answered: one trace, each below the one before."""
+    pytest.importorskip("opentelemetry.sdk")
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    from jimbot.clients import bus_tracing
+    from jimbot.services.tracing import Tracing
+
+    kept = InMemorySpanExporter()
+    service, tracing = service_of(serve(Scripted())), Tracing(exporter=kept)
+    service.listeners.append(tracing)
+    monkeypatch.setattr(bus_tracing, "provider", tracing.provider)
+
+    async def ask() -> None:
+        address = f"embedded:{tmp_path / 'bus.sqlite'}"
+        async with EventBusClient(address) as bus, RayLearningOrchestrator(EventBusClient(address), service) as worker:
+            await bus.publish_and_wait(probe_request(1), 10)
+            await worker.event_bus.close()
+
+    asyncio.run(ask())
+    tracing.close()
+    spans = {span.name: span for span in kept.get_finished_spans()}
+    asked, handled = spans["publish learning.decision.request"], spans["handle learning.decision.request"]
+    answered = spans["publish learning.decision.response"]
+    assert handled.parent.span_id == asked.context.span_id
+    assert {spans["decide"].parent.span_id, answered.parent.span_id} == {handled.context.span_id}
+    assert len({span.context.trace_id for span in (asked, handled, answered, spans["decide"], spans["infer"])}) == 1
 
 
 class Trace:

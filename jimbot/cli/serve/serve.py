@@ -61,6 +61,7 @@ def serve(
     window_ms: Annotated[float, typer.Option(help="How long a request may wait for company.")] = 0.0,
     batch_size: Annotated[int, typer.Option(help="Requests answered by one inference at most.")] = 64,
     queue_size: Annotated[int, typer.Option(help="Requests that may wait per policy.")] = 256,
+    calls_per_second: Annotated[float, typer.Option(help="That one client may make; 0: as many as it likes.")] = 0.0,
     time_limit_ms: Annotated[int, typer.Option(help="Of requests that name none.")] = 1000,
     cache_size: Annotated[int, typer.Option(help="Recent decisions kept; 0: none.")] = 4096,
     bus: Annotated[
@@ -87,7 +88,9 @@ def serve(
     from jimbot.services.serving import Offer
     from jimbot.services.serving import serve as run
 
-    door = ServerSettings(host, port, token_file, tls_cert, tls_key, client_ca, reflection, grace)
+    door = ServerSettings(
+        host, port, token_file, tls_cert, tls_key, client_ca, reflection, grace, calls_per_second=calls_per_second
+    )
     settings = ServiceSettings(
         window_ms=window_ms, batch_size=batch_size, queue_size=queue_size, time_limit_ms=time_limit_ms,
         time_limit_cap_ms=max(10_000, time_limit_ms), fallback=fallback, cache_size=cache_size,

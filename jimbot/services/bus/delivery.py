@@ -14,6 +14,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from jimbot.clients.bus_contract import LARGEST_EVENT, BusFigures, BusSettings, Handler
+from jimbot.clients.bus_tracing import HANDLE, span
 from jimbot.errors import BusError, UsageError
 from jimbot.proto.events_pb2 import DeadLetter, Event
 from jimbot.proto.topics import check_event
@@ -141,7 +142,8 @@ class Runner:
             if attempt > 1:
                 self._figures.redelivered[delivery.topic] += 1
             try:
-                await self._call(event)
+                with span(HANDLE, event):
+                    await self._call(event)
             except Exception as problem:  # whatever a handler raises is its own; the bus goes on
                 self._figures.failed[delivery.topic] += 1
                 error = f"{type(problem).__name__}: {problem}"[:LONGEST_ERROR]
