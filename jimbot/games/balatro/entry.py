@@ -27,9 +27,11 @@ from jimbot.games.hooks import (
     LiveProtocol,
     Milestones,
     RareEvent,
+    ReadForeign,
     RecordingForm,
     SeedForm,
     SeedPages,
+    Sight,
 )
 from jimbot.games.telling import Line
 from jimbot.games.verification import FileReport
@@ -128,6 +130,16 @@ def _read_seed(text: str) -> int:
     return seed_number(text)
 
 
+def _reads(dialect: str) -> ReadForeign:
+    def read(body: bytes, options: Options) -> Sight:
+        from jimbot.games.balatro.live.follower import sight_of
+
+        return sight_of(body, dialect, options)
+
+    return read
+
+
+FOREIGN_STATES = {"balatrobot/1": _reads("1.x"), "balatrobot/dev": _reads("dev")}
 LIVE = LiveProtocol(("1.x", "dev"), 12346, host)
 SEED_FORM = SeedForm("7LB2WVPK", _read_seed, seed_text)
 
@@ -216,5 +228,6 @@ GAME = GameEntry(
     figures=FIGURES,
     verify=verify,
     benchmark=benchmark,
+    foreign_states=FOREIGN_STATES,
     live=LIVE,
 )

@@ -15,7 +15,9 @@ from jimbot.games.balatro.heuristic import Heuristic
 from jimbot.games.balatro.live import dialects as d
 from jimbot.games.balatro.live.follower import Follower
 from jimbot.games.balatro.live.table import Table
+from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules.state import SELECTING_HAND
+from jimbot.games.contract import game_entry
 from tests.games.balatro.live_games import follow, journey, random_player
 
 EXCEPTIONS: dict[str, int] = {}
@@ -257,3 +259,23 @@ def test_what_is_no_state_is_refused_in_a_sentence(state: Any, words: str) -> No
 def test_what_a_mod_brings_is_named(make: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         Follower().see(make())
+
+
+# --- for the decision service ---
+
+
+@pytest.mark.parametrize(("form", "dialect"), [("balatrobot/1", "1.x"), ("balatrobot/dev", "dev")])
+def test_a_request_may_carry_a_live_state(form: str, dialect: str) -> None:
+    table, names = Table(dialect), d.find_dialect(dialect)
+    table.call("start", {"deck": names.decks[0], "stake": names.stakes[1], "seed": "TEST123"})
+    state = table.call("select")
+    entry = game_entry("balatro")
+    sight = entry.foreign_states[form](state.encode(), Options())
+    wrapped = entry.foreign_states[form](f'{{"jsonrpc":"2.0","result":{state},"id":1}}'.encode(), Options())
+    assert np.array_equal(sight.observation, wrapped.observation)
+    action = entry.spec.actions.labels.index("play 1")
+    assert sight.legal_mask[action]
+    assert sight.words is not None
+    assert "A♠" in str(sight.words(action))
+    with pytest.raises(UsageError, match="damaged"):
+        entry.foreign_states[form](state[:-9].encode(), Options())

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.errors import JimbotError, UsageError
+from jimbot.errors import JimbotError, UnreadableError, UsageError
 from jimbot.games.balatro.encoding import action_table
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.balatro.live import dialects as d
@@ -39,6 +39,8 @@ from jimbot.games.balatro.rules.content import CHALLENGES, DECKS
 from jimbot.games.balatro.rules.scratch import new_scratch
 from jimbot.games.balatro.rules.state import GRABBED_JOKER, NOTHING, new_games
 from jimbot.games.balatro.view.move_text import Move
+from jimbot.games.hooks import Sight
+from jimbot.reading.plain import json_value
 
 _NONE = np.uint64(0)
 _REORDERS = (decisions.SORT, decisions.MOVE_JOKER, decisions.MOVE_CONSUMABLE, decisions.MOVE_HAND)
@@ -210,3 +212,17 @@ def _options(shown: Shown, wanted: Options) -> Options:
     if shown.challenge:
         return replace(wanted, deck="red", stake="white", challenge=CHALLENGES.key(shown.challenge))
     return replace(wanted, deck=DECKS.key(shown.deck), stake=int(shown.stake), challenge="")
+
+
+def sight_of(body: bytes, dialect: str, options: Options) -> Sight:
+    """What the player of one live state sees and can do by calls: a gamestate, or the answer that carries one."""
+    try:
+        state = json_value(body)
+    except UnreadableError as problem:
+        raise UsageError(f"The live state is damaged: {problem}; expected a gamestate as JSON.") from problem
+    if isinstance(state, dict) and isinstance(state.get("result"), dict):
+        state = state["result"]
+    follower = Follower(dialect, options)
+    follower.see(state)
+    game = follower.game
+    return Sight(game.observation[0].copy(), follower.playable_mask(), lambda action: game.describe_action(0, action))
