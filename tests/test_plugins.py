@@ -18,6 +18,7 @@ from jimbot.cli.main import run
 from jimbot.errors import UsageError
 from jimbot.games import contract
 from jimbot.training import learners
+from tests.strangers import stranger_at
 
 GAME = """
 from dataclasses import replace
@@ -40,12 +41,7 @@ GAME = replace(PROBE, spec=replace(SPEC, id={name!r}), make=make, functional=fun
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder with a package in it, and lists that forget it afterwards."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv(plugins.VARIABLE, "")
-    monkeypatch.setattr(plugins, "_loaded", {})
-    monkeypatch.setattr(contract, "_GAMES", dict(contract._GAMES))
-    monkeypatch.setattr(learners, "_LEARNERS", dict(learners._LEARNERS))
+    stranger_at(tmp_path, monkeypatch)
     return tmp_path
 
 

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from jimbot import plugins
 from jimbot.cli.main import run
-from jimbot.games import contract
-from jimbot.training import learners
+from tests.strangers import stranger_at
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "extending"
 BLOCK = re.compile(r"```(python|bash|toml)\n(.*?)```", re.DOTALL)
@@ -20,12 +18,7 @@ BLOCK = re.compile(r"```(python|bash|toml)\n(.*?)```", re.DOTALL)
 
 @pytest.fixture(autouse=True)
 def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv(plugins.VARIABLE, "")
-    monkeypatch.setattr(plugins, "_loaded", {})
-    monkeypatch.setattr(contract, "_GAMES", dict(contract._GAMES))
-    monkeypatch.setattr(learners, "_LEARNERS", dict(learners._LEARNERS))
+    stranger_at(tmp_path, monkeypatch)
 
 
 def follow(page: str) -> list[str]:

@@ -9,13 +9,11 @@ import pytest
 from jimbot.cli.main import run
 from jimbot.games.contract import game_entry
 from jimbot.runs.checkpoint import CheckpointStore
-from jimbot.training import run as training_run
 from jimbot.training.settings.layers import resolve
 from jimbot.training.settings.record import DEFAULTS, TrainSettings
 from tests.training.small import SMALL
 
 UPDATE = SMALL["num_envs"] * SMALL["num_steps"]
-STOP = training_run.Outcome("run", 0, Path(), {}, None)
 
 DOCUMENTED = {
     "num_envs": 256, "num_steps": 128, "total_timesteps": 10_000_000, "lr": 2.5e-4, "gamma": 0.99, "gae_lambda": 0.95,
@@ -32,15 +30,6 @@ REWARDS = (
     "death_penalty", "resource_gain", "resource_holding", "damage_penalty", "hp_recovery", "siphon_quality",
     "siphon_death_penalty", "program_waste",
 )  # fmt: skip
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[TrainSettings]:
-    """What `jimbot train` would have trained."""
-    monkeypatch.chdir(tmp_path)
-    found: list[TrainSettings] = []
-    monkeypatch.setattr(training_run, "run_training", lambda settings, *_, **__: found.append(settings) or STOP)
-    return found
 
 
 def test_the_defaults_are_the_documented_ones_but_for_the_preset(started: list[TrainSettings]) -> None:

@@ -25,11 +25,11 @@ from jimbot.training.continuing import continued
 from jimbot.training.framework import create_trainer
 from jimbot.training.session.log_rows import GameTally, Measures
 from jimbot.training.settings.layers import resolve
+from jimbot.training.settings.record import TrainSettings
 from jimbot.training.settings.rllib_names import DEFAULTS
 from tests.training.small import SMALL
 
 UPDATE = SMALL["num_envs"] * SMALL["num_steps"]
-STOP = training_run.Outcome("run", 0, Path(), {}, None)
 
 
 @pytest.fixture
@@ -128,20 +128,14 @@ def test_a_checkpoint_of_another_game_or_of_no_run_is_one_sentence(
     assert "lies in no run" in capsys.readouterr().err
 
 
-def test_a_running_cluster_is_joined_with_one_word(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    started: list[Any] = []
-    monkeypatch.setattr(training_run, "run_training", lambda settings, *_, **__: started.append(settings) or STOP)
+def test_a_running_cluster_is_joined_with_one_word(started: list[TrainSettings]) -> None:
     assert training_run.main(["--cluster"]) == 0
     assert run(["train", "balatro", "--cluster", "--json"]) == 0
     for settings in started:
         assert (settings.learner, settings.ray.address, settings.game) == ("ray", "auto", "balatro")
 
 
-def test_experiments_are_named_and_tracked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    started: list[Any] = []
-    monkeypatch.setattr(training_run, "run_training", lambda settings, *_, **__: started.append(settings) or STOP)
+def test_experiments_are_named_and_tracked(started: list[TrainSettings]) -> None:
     assert training_run.main(["--experiment", "my_experiment", "--track"]) == 0
     assert (started[0].saving.run_name, started[0].tracking.project) == ("my_experiment", "my_experiment")
 

@@ -10,21 +10,9 @@ import pytest
 from jimbot.cli.main import run
 from jimbot.games.contract import game_entry
 from jimbot.logs import log_level
-from jimbot.training import run as training_run
 from jimbot.training.framework import create_trainer
 from jimbot.training.settings.record import TrainSettings
 from tests.training.small import SMALL
-
-STOP = training_run.Outcome("run", 0, Path(), {}, None)
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[TrainSettings]:
-    """What `jimbot train` would have trained."""
-    monkeypatch.chdir(tmp_path)
-    found: list[TrainSettings] = []
-    monkeypatch.setattr(training_run, "run_training", lambda settings, *_, **__: found.append(settings) or STOP)
-    return found
 
 
 def trained(started: list[TrainSettings], flags: str) -> TrainSettings:

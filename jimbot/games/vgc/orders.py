@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import re
-from enum import IntEnum
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -42,15 +41,6 @@ GIMMICK_WORD = "terastallize"
 GIMMICKS = (GIMMICK_WORD, "mega", "dynamax")
 """Words that set the gimmick bit; a format has at most one of them."""
 PASS_WORD = "pass"
-
-
-class Phase(IntEnum):
-    """What a decision is about; travels with the number."""
-
-    TEAMPREVIEW = 0
-    TURN = 1
-    FORCE_SWITCH = 2
-    DEFAULT = 3
 
 
 def move_code(move: int, target: int = 0, gimmick: bool = False) -> int:
