@@ -17,7 +17,7 @@ from jimbot.cli.look.keys import Keyboard
 from jimbot.cli.look.recording import RECORD_HELP, GameFile, check_place
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.completion import complete_game
-from jimbot.cli.shared.options import RUNS, OptionOption, RunsDirOption, SeedOption, StochasticOption
+from jimbot.cli.shared.options import RUNS, OptionOption, PlanOption, RunsDirOption, SeedOption, StochasticOption
 from jimbot.cli.shared.start import start_game
 from jimbot.errors import UsageError
 
@@ -40,6 +40,8 @@ jimbot play balatro --record game.json   (then: jimbot replay game.json)
 
 printf 'up\\nup\\nq\\n' | jimbot play hackmatrix   (lines instead of keys)
 
+jimbot play balatro --live http://127.0.0.1:12346 --policy my-run --games 5   (the policy plays the bought game)
+
 jimbot play vgc --policy my-run --server ws://127.0.0.1:8000/showdown/websocket --challenge NAME   (the policy plays)"""
 QUIT, HELP = ("q", "quit", "end"), ("?", "h", "help")
 
@@ -59,9 +61,25 @@ def play(
             help="A policy plays on this server: VGC on a Showdown server, ws://127.0.0.1:8000/showdown/websocket."
         ),
     ] = None,
-    policy: Annotated[
-        str | None, typer.Option(help="On a server: who plays; a run, checkpoint, file or scripted player.")
+    live: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="A policy plays the bought game through its mod: http://127.0.0.1:12346."),
     ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(help="On a server or live: who plays; a run, checkpoint, file, scripted player or grpc://…"),
+    ] = None,
+    plan: PlanOption = None,
+    confirm: Annotated[bool, typer.Option("--confirm", help="Live: you confirm every move, or make another.")] = False,
+    join: Annotated[bool, typer.Option("--join", help="Live: go on with the run that is there.")] = False,
+    deadline: Annotated[float, typer.Option(help="Live: seconds a call may take before the state is read.")] = 30.0,
+    restart: Annotated[
+        str, typer.Option(metavar="COMMAND", help="Live: starts the game again when nobody answers any more.")
+    ] = "",
+    unread: Annotated[
+        str, typer.Option(help="Live: who plays states that cannot be read exactly: fallback (scripted) or stop.")
+    ] = "fallback",
+    as_json: Annotated[bool, typer.Option("--json", help="Live: print the summary as JSON.")] = False,
     challenge: Annotated[
         str | None,
         typer.Option(
@@ -73,7 +91,7 @@ def play(
     team: Annotated[
         Path | None, typer.Option(help="On a server: a file of teams; without it held-out teams of the default format.")
     ] = None,
-    games: Annotated[int, typer.Option(help="On a server: how many games.")] = 1,
+    games: Annotated[int, typer.Option(help="On a server or live: how many games.")] = 1,
     patience: Annotated[float, typer.Option(help="On a server: seconds of silence before we give up.")] = 300.0,
     stochastic: StochasticOption = False,
     runs_dir: RunsDirOption = RUNS,
@@ -85,8 +103,22 @@ def play(
     from jimbot.games import game_entry
 
     entry, options = game_entry(game), terminal.pairs(option or [])
-    if challenge is not None and server is None and policy is None and entry.spec.has_option("challenge"):
+    if (
+        challenge is not None
+        and server is None
+        and (policy is None or live is not None)
+        and entry.spec.has_option("challenge")
+    ):
         options["challenge"], challenge = challenge, None
+    if live is not None:
+        from jimbot.cli.look.play_live import LiveVisit, play_live
+
+        terminal.require_positive(games=games, deadline=deadline)
+        visit = LiveVisit(live, seed or "", games, plan, confirm, join, deadline, restart, unread, record, as_json)
+        code = play_live(entry, policy or game, visit, options, stochastic, runs_dir)
+        if code:
+            raise typer.Exit(code)
+        return
     if server is not None or challenge is not None or policy is not None:
         from jimbot.cli.look.play_server import play_on_server
         from jimbot.games.hooks import Visit

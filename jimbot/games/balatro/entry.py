@@ -24,6 +24,7 @@ from jimbot.games.hooks import (
     Glossary,
     HostedGame,
     HostFiles,
+    LivePlay,
     LiveProtocol,
     Milestones,
     RareEvent,
@@ -140,7 +141,23 @@ def _reads(dialect: str) -> ReadForeign:
 
 
 FOREIGN_STATES = {"balatrobot/1": _reads("1.x"), "balatrobot/dev": _reads("dev")}
-LIVE = LiveProtocol(("1.x", "dev"), 12346, host)
+
+
+def _live(name: str) -> Callable[..., Any]:
+    """A function of `live.playing`, imported when it is called."""
+
+    def called(*values: Any) -> Any:
+        from jimbot.games.balatro.live import playing
+
+        return getattr(playing, name)(*values)
+
+    return called
+
+
+LIVE_PLAY = LivePlay(
+    *(_live(name) for name in ("dialect_name", "start_call", "PlayedRun", "standing", "seed_of", "simple_move"))
+)
+LIVE = LiveProtocol(("1.x", "dev"), 12346, host, LIVE_PLAY)
 SEED_FORM = SeedForm("7LB2WVPK", _read_seed, seed_text)
 
 

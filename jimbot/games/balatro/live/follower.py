@@ -45,6 +45,7 @@ from jimbot.reading.plain import json_value
 _NONE = np.uint64(0)
 _REORDERS = (decisions.SORT, decisions.MOVE_JOKER, decisions.MOVE_CONSUMABLE, decisions.MOVE_HAND)
 _ROW = np.zeros(1, np.int64)
+_ALWAYS = np.isin(action_table.KIND, (decisions.PLAY, decisions.DISCARD))  # hundreds, and every dialect has them
 
 
 class Follower:
@@ -57,6 +58,7 @@ class Follower:
         self._s: Any = new_scratch()[0]
         self._game: BalatroGame | None = None
         self._writer: Writer | None = None
+        self._foreseen: tuple[Any, Shown, list[Move], Any] | None = None
         self.exact = False
         """Whether everything is known, from the run's first state on."""
         self.unknown: set[str] = set()
@@ -79,6 +81,12 @@ class Follower:
 
     def see(self, state: Any, after: Call | Sequence[Move] | None = None) -> None:
         """The live game as it stands now, and the call (or the engine's moves) that led to it."""
+        foreseen, self._foreseen = self._foreseen, None
+        if foreseen is not None and foreseen[0] is state:
+            _, shown, moves, self._truth = foreseen
+            self.happened, self.unknown = True, forget(self.unknown, moves)
+            self._publish(shown)
+            return
         shown = read_shown(state, self._dialect)
         self._dialect = shown.dialect
         moves = self._moves(after)
@@ -88,6 +96,20 @@ class Follower:
         else:
             self._put_together(shown, moves)
         self._publish(shown)
+
+    def expects(self, state: Any, after: Call) -> bool:
+        """Whether the memory, moved on by a call, shows exactly this state. What is foreseen is read once only."""
+        self._foreseen = None
+        try:
+            shown = read_shown(state, self._dialect)
+        except UsageError:  # the game is busy
+            return False
+        moves = self._moves(after)
+        moved = self._moved(moves) if moves else None
+        if moves is None or moved is None or not self._agrees(moved, shown):
+            return False
+        self._foreseen = state, shown, moves, moved
+        return True
 
     def _moves(self, after: Call | Sequence[Move] | None) -> list[Move] | None:
         if self._truth is None or after is None:
@@ -161,7 +183,7 @@ class Follower:
         """(A,) bool: the legal actions that the dialect has a call for, or that lead to one."""
         game = self.game
         mask = game.legal_mask[0].copy()
-        for action in np.flatnonzero(mask):
+        for action in np.flatnonzero(mask & ~_ALWAYS):
             kind, index, targets = (int(part) for part in action_table.engine_move(game.games[0], action))
             if kind == action_table.NO_MOVE:
                 mask[action] = action_table.KIND[action] == action_table.CHOOSE or self._can_reorder(int(action))
