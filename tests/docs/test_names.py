@@ -98,3 +98,14 @@ def test_the_picture_of_the_data_flow_names_files_that_exist() -> None:
     assert not [file for file in files if not names.is_file(f"jimbot/{file}")]
     drawn = (DOCS / "img" / "dataflow.svg").read_text()
     assert not [file for file in files if f"<!-- {file} -->" not in drawn], "draw it again: python docs/img/dataflow.py"
+
+
+def test_every_room_and_game_has_its_words_in_the_architecture() -> None:
+    text = (DOCS / "architecture.md").read_text()
+    package = DOCS.parent / "jimbot"
+    rooms = [f"jimbot/{room.name}/" for room in package.iterdir() if room.is_dir() and any(room.glob("*"))]
+    engines = [f"games/{game.name}/" for game in (package / "games").iterdir() if (game / "entry.py").is_file()]
+    for subject in ("cli", "training"):
+        rooms += [f"`{room.name}`" for room in (package / subject).iterdir() if (room / "__init__.py").is_file()]
+    assert len(rooms) > 20
+    assert [room for room in (*rooms, *engines) if "__pycache__" not in room and room not in text] == []
