@@ -83,6 +83,7 @@ class RayDecisionService(DecisionServicer):
     def __init__(self, service: DecisionService, limits: ClientLimits | None = None) -> None:
         self.service = service
         self._limits = limits or ClientLimits(500)
+        self._stopping: asyncio.Future[None] | None = None
 
     async def GetDecision(  # noqa: N802 - the name of the call
         self, request: events_pb2.LearningDecisionRequest, context: Any
@@ -96,7 +97,8 @@ class RayDecisionService(DecisionServicer):
     async def Decide(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         trace = _trace(context)
         client = context.peer().rpartition(":")[0]
-        async for batch in request_iterator:
+        messages = aiter(request_iterator)
+        while (batch := await self._next(messages, context)) is not None:
             await _require_readable(batch, context)
             try:
                 self._limits.spend(client)
@@ -104,6 +106,23 @@ class RayDecisionService(DecisionServicer):
                 yield wire.DecisionBatchAnswer(batch_id=batch.batch_id, refusal=refusal_message(refusal))
             else:
                 yield await self.service.decide_rows(batch, trace)
+
+    async def _next(self, messages: Any, context: Any) -> Any:
+        """The next message of a stream; None at its end. A stream that is idle when the service stops is told so: it
+        must not hold the others up until the grace is over."""
+        if self._stopping is None:
+            self._stopping = asyncio.get_running_loop().create_future()
+        coming = asyncio.ensure_future(anext(messages, None))
+        await asyncio.wait((coming, self._stopping), return_when=asyncio.FIRST_COMPLETED)
+        if not coming.done():
+            coming.cancel()
+            await _abort(context, RefusedError(Code.UNAVAILABLE, "The service is stopping; ask another one.", 1000))
+        return coming.result()
+
+    def stop_streams(self) -> None:
+        """Those that are idle end now, the others after the message they have."""
+        if self._stopping is not None and not self._stopping.done():
+            self._stopping.set_result(None)
 
     async def GetPolicies(self, request: wire.PoliciesRequest, context: Any) -> wire.PoliciesResponse:  # noqa: N802
         await _require_readable(request, context)
@@ -227,7 +246,8 @@ class DecisionServer:
             ],
         )
         limits = ClientLimits(settings.calls_per_client, settings.calls_per_second)
-        _add_service(RayDecisionService(self.service, limits), self._server)
+        self._servicer = RayDecisionService(self.service, limits)
+        _add_service(self._servicer, self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         if settings.reflection:
             _offer_reflection(self._server)
@@ -245,6 +265,7 @@ class DecisionServer:
         """Not ready; no new work; what was taken is finished within the grace."""
         await self._health.enter_graceful_shutdown()
         self.service.drain()
+        self._servicer.stop_streams()
         await self._server.stop(self.settings.grace_seconds)
         await asyncio.to_thread(self.service.close)
 

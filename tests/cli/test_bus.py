@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from jimbot.clients import EventBusClient
-from jimbot.proto.events_pb2 import GameActionEvent, GameResultEvent, GameStateEvent
+from jimbot.proto.events_pb2 import GameActionEvent, GameResultEvent, GameStateEvent, KnowledgeUpdate
 from jimbot.training.imitation.dataset import Dataset
 from tests.cli.conftest import Jimbot
 
@@ -72,6 +74,54 @@ def test_games_that_were_watched_become_a_dataset(jimbot: Jimbot, home: Path) ->
         chunk = dataset.chunk(0)
         assert chunk.legal_mask[np.arange(24), chunk.action].all()
     assert jimbot("record", "probe", "--from-bus", BUS, "--output", "told.npz")[0] == 2, "the file is there"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("learner", ["clone", "BC"])
+def test_a_network_learns_from_games_the_bus_told_of(jimbot: Jimbot, learner: str) -> None:
+    """Played and told elsewhere, recorded here, imitated: it then plays far better than chance."""
+    assert jimbot("watch", "perfect", "--seed", 7, "--games", 60, "--bus", BUS)[0] == 0
+    assert jimbot("record", "probe", "--from-bus", BUS, "--output", "told.npz")[0] == 0
+    how = ("clone", "told.npz", "--run", "learned", "--epochs", 30, "--batch-size", 64, "--lr", 0.01)
+    if learner != "clone":
+        pytest.importorskip("ray")
+        how = ("train", "probe", "--learner", "ray", "--algorithm", learner, "--run", "learned", "--set",
+               "offline.data=told.npz", "--total-timesteps", 40_000, "--lr", 0.01)  # fmt: skip
+    code, _, err = jimbot(*how)
+    assert code == 0, err
+    code, out, _ = jimbot("evaluate", "learned", "--games", 50, "--json")
+    assert code == 0
+    assert json.loads(out)["mean_return"]["mean"] > 6, "the best is 8, chance 2"
+
+
+def test_tail_shows_events_as_they_are_published(jimbot: Jimbot, home: Path) -> None:
+    over = threading.Event()
+
+    def tell() -> None:
+        async def work() -> None:
+            number = 0
+            async with EventBusClient(f"embedded:{home / 'bus.sqlite'}") as bus:
+                while not over.is_set():
+                    await bus.publish(KnowledgeUpdate(game="probe", kind="synergy"))
+                    await bus.publish(GameResultEvent(game="probe", steps=number))
+                    number += 1
+                    await asyncio.sleep(0.02)
+
+        asyncio.run(work())
+
+    telling = threading.Thread(target=tell)
+    telling.start()
+    try:
+        code, out, err = jimbot("bus", "tail", "game.*", "--bus", BUS, "--count", 3, "--json")
+        assert jimbot("bus", "tail", "knowledge.update", "--bus", BUS, "--count", 1)[1].count("kind=synergy") == 1
+    finally:
+        over.set()
+        telling.join(10)
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert (code, "Listening on" in err, len(lines)) == (0, True, 3)
+    assert {line["topic"] for line in lines} == {"game.result"}
+    steps = [line["message"].get("steps", 0) for line in lines]
+    assert steps == [steps[0], steps[0] + 1, steps[0] + 2]
 
 
 def test_games_with_gaps_and_illegal_actions_are_left_out(jimbot: Jimbot, home: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,16 @@ from typing import Any
 import pytest
 
 from jimbot.cli.main import run
-from tests.services.asking import GAME, LEGAL, OBSERVATION, Scripted, serve, service_of, shipped
+from tests.cli.making import save_perfect
+from tests.services.asking import GAME, LEGAL, OBSERVATION, Scripted, probe_request, serve, service_of, shipped
 
 pytest.importorskip("grpc")
 
+from jimbot.clients import AsyncDecisionClient, EventBusClient
+from jimbot.clients.event_bus import unpacked
+from jimbot.services.grpc_server import ServerSettings
+from jimbot.services.serving import Offer
+from jimbot.services.serving import serve as serve_all
 from tests.services.running import running
 
 QUESTION = {"game": GAME, "observation": OBSERVATION[3].tolist(), "legal_mask": LEGAL[3].tolist()}
@@ -85,6 +93,48 @@ def test_a_refusal_is_one_sentence_too(tmp_path: Path, address: str, capsys: Any
 def test_wrong_use_of_serve_is_one_sentence(capsys: Any, flags: list[str], sentence: str) -> None:
     assert run(["serve", "--port", "0", *flags]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_a_served_policy_is_watched_and_compared_like_any_other(address: str, capsys: Any) -> None:
+    remote = f"grpc://{address}/probe"
+    assert run(["watch", remote, "--games", "1", "--seed", "7"]) == 0
+    assert "door" in capsys.readouterr().out
+    assert run(["compare", remote, "random", "--game", "probe", "--games", "4", "--json"]) == 0
+    assert remote in capsys.readouterr().out
+
+
+def test_serve_with_a_bus_answers_there_tells_decisions_and_shows_the_figures_of_both(tmp_path: Path) -> None:
+    """Everything `jimbot serve --bus` puts together, in this process, ended by SIGTERM as people end it."""
+    told: list[str] = []
+    bus = f"embedded:{tmp_path / 'bus.sqlite'}"
+    save_perfect(tmp_path / "runs" / "perfect")
+    offer = Offer(("perfect",), "probe", runs_dir=tmp_path / "runs", metrics_port=0, bus=bus)
+
+    async def play() -> tuple[Any, Any, str, list[Any]]:
+        opened: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        serving = asyncio.create_task(serve_all(offer, ServerSettings(port=0), told.append, opened.set_result))
+        server = await opened
+        async with EventBusClient(bus) as client, AsyncDecisionClient(server.address) as direct:
+            over_bus = await client.publish_and_wait(probe_request(1, request_id="over the bus"), 10)
+            over_wire = await direct.decide(probe_request(2, request_id="over the wire"))
+            url = next(line.split()[1] for line in told if line.startswith("Figures"))
+            text = await asyncio.to_thread(lambda: urllib.request.urlopen(url).read().decode())
+            os.kill(os.getpid(), signal.SIGTERM)
+            await serving
+            told_there = [event async for event in client.replay(["learning.decision.response"])]
+            return over_bus, over_wire, text, told_there
+
+    over_bus, over_wire, text, events = asyncio.run(play())
+    assert over_bus.selected_action.number in range(4, 8)
+    assert over_wire.policy.name == over_bus.policy.name == "perfect/1000"
+    answers: list[Any] = [unpacked(event) for event in events]
+    assert sorted(answer.request_id for answer in answers) == ["over the bus", "over the wire"], "each told once"
+    for line in (
+        'jimbot_bus_handled_total{topic="learning.decision.request"} 1.0', "jimbot_bus_lag", 'code="OK"',
+        'jimbot_bus_published_total{topic="learning.decision.response"}', "jimbot_bus_dead", "redelivered",
+    ):  # fmt: skip
+        assert line in text, line
+    assert f"Answering on the bus {bus}." in told
 
 
 def test_serve_answers_and_ends_in_order_on_sigterm(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,19 @@ def _until_not_serving(watch: Any) -> Iterator[Any]:
         yield answer.status
         if answer.status == NOT_SERVING:
             return
+
+
+def test_an_idle_stream_is_told_that_the_service_stops() -> None:
+    opened = Running(service_of(serve(Scripted())), grace_seconds=60.0)
+    opened.do(opened.server.ready())
+    outgoing: SimpleQueue[Any] = SimpleQueue()
+    with grpc.insecure_channel(opened.address) as channel:
+        answers = DecisionServiceStub(channel).Decide(iter(outgoing.get, None))
+        outgoing.put(wire.DecisionBatch(game="probe", observations=probe_request(1).game_state.observation))
+        assert list(next(answers).actions) == [5]
+        opened.stop()
+        assert code_of(lambda: next(answers)) == "UNAVAILABLE"
+        outgoing.put(None)
 
 
 def test_a_client_with_too_many_open_calls_is_told_to_wait() -> None:

@@ -246,7 +246,10 @@ class RayTrainer(RLTrainer):
 
     def _count_losses(self) -> None:
         """Says and counts that a runner was lost when that happens, which may be long before it is back."""
-        healthy = set(self._live().env_runner_group.healthy_env_runner_ids())
+        runners = self._live().env_runner_group
+        if runners is None:  # who learns from recordings plays nothing
+            return
+        healthy = set(runners.healthy_env_runner_ids())
         back, self.callbacks.restarts = self.callbacks.restarts, 0
         gone = len(self._healthy - healthy)
         unseen = max(0, back - self._away - gone)  # lost and back within one update
