@@ -154,11 +154,12 @@ def test_help_says_what_the_game_is_about_and_the_hint_can_be_typed(run_jimbot) 
 
 
 def test_cards_are_played_by_place_letter_or_name_and_the_hand_is_told(jimbot, typing) -> None:
-    typing("select", "p e c a", "discard 2,4", "play 9d ad", "play kh", "place 3", "s", "?")
+    typing("select", "1 3 kh", "3 1", "p e c a", "discard 2,4", "play 9d ad", "play kh", "place 3", "s", "?")
     code, out, _ = jimbot("play", "balatro", "--seed", "7LB2WVPK", "--deck", "blue")
     assert code == 0
     assert "select the Small Blind" in out
     assert "play A♣ 7♦ 4♠\n  High Card, 16 × 1 = 16 points, 16 of 300\n  284 points still needed, 4 hands left" in out
+    assert "'3 1' may be played or discarded; type play 3 1, or discard 3 1." in out
     assert "discard Q♦ 6♥" in out
     assert "play A♦ 9♦" in out
     assert "'kh' is no card of your hand" in out
@@ -172,12 +173,13 @@ def test_cards_are_played_by_place_letter_or_name_and_the_hand_is_told(jimbot, t
 def test_a_battle_is_played_by_numbers_and_told(jimbot, typing) -> None:
     if not game_entry("vgc").installation.is_installed():
         pytest.skip("needs the battle simulator")
-    typing("1 2 3", "1 2 3 4", "12 2", "1", "99 98", "x")
+    typing("1 2 3", "1 2 3 4", "10 1", "1", "99 98", "x")
     code, out, _ = jimbot("play", "vgc", "--seed", 7)
     assert code == 0
     assert "Type four different numbers from 1 to 6" in out
-    assert " 2 Dark Pulse → Lumineon" in out
-    assert "14 Armor Cannon → Iron Valiant" in out
+    assert " 1 Dark Pulse → Lumineon" in out, "rivals before one's own"
+    assert " 3 Dark Pulse → own Armarouge" in out
+    assert "13 Armor Cannon → Iron Valiant" in out
     assert "your Chi-Yu comes out" in out
     assert "the rival's Iron Valiant: Close Combat → your Chi-Yu" in out
     assert "'x' is no order here" in out

@@ -64,7 +64,7 @@ class VgcSitting:
         """(number, code) of the orders of each slot, numbered through; a slot that can only pass has none."""
         lists, number = [], 1
         for slot in range(2):
-            codes = sorted({_plain(pair[slot]) for pair in self._legal()})
+            codes = sorted({_plain(pair[slot]) for pair in self._legal()}, key=_rivals_first)
             codes = [] if codes == [orders.PASS] else codes
             lists.append(list(enumerate(codes, number)))
             number += len(codes)
@@ -113,3 +113,10 @@ class VgcSitting:
 def _plain(code: int) -> int:
     """The code of an order without its gimmick."""
     return code - _GIMMICK if code < orders.FIRST_SWITCH and code % 10 >= _GIMMICK else code
+
+
+def _rivals_first(code: int) -> tuple[int, bool, int]:
+    """Moves as the game lists them, each aimed at rivals before it is aimed at one's own Pokémon."""
+    if code >= orders.FIRST_SWITCH:
+        return code, False, 0
+    return code // 10 * 10, orders.TARGETS[code % 10 % len(orders.TARGETS)] < 0, code

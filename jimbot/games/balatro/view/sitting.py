@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich.console import RenderableType
-from rich.text import Text
+from rich.table import Table
 
 from jimbot.errors import UsageError
 from jimbot.games.balatro.encoding import action_table
@@ -81,16 +81,17 @@ class BalatroSitting:
     # --- what can be typed ---
 
     def choices(self) -> RenderableType:
-        text = Text()
+        grid = Table.grid(padding=(0, 1))
+        grid.add_column(style="bold cyan", no_wrap=True, min_width=18)
         for typed, said in self._offers():
-            text.append("\n" if text else "").append(f"{typed:<18}", style="bold cyan").append(f" {said}")
-        return text
+            grid.add_row(typed, said)
+        return grid
 
     def _offers(self) -> Iterator[tuple[str, str]]:
         """(what to type, what it does) of every kind of move that is possible now."""
         g = self.run.g
         if g.phase == SELECTING_HAND:
-            yield "play 1 3 5", f"up to five cards, {int(g.hands_left)} hands left; also by letter or name: p a c e"
+            yield "play 1 3 5", f"up to five cards, {int(g.hands_left)} hands left; letters (p a c e) or names do, too"
             if g.discards_left:
                 yield "discard 2 4", f"up to five cards, {int(g.discards_left)} discards left"
         yield from self._simple()
@@ -158,7 +159,16 @@ class BalatroSitting:
         found = _beginning_with(typed[:1])
         if found:
             raise UsageError(f"'{typed[0]}' may be {' or '.join(found)}; type a little more.")
+        if typed and self.run.g.phase == SELECTING_HAND and self._are_cards(typed):
+            cards = " ".join(typed)
+            raise UsageError(f"'{cards}' may be played or discarded; type play {cards}, or discard {cards}.")
         raise UsageError(f"'{text.strip()}' is no move here. Type one of those shown, ? for help, q to leave.")
+
+    def _are_cards(self, typed: list[str]) -> bool:
+        try:
+            return all(place.isdigit() and 1 <= int(place) <= self.run.g.hand_count for place in self._operands(typed))
+        except UsageError:
+            return False
 
     def _operands(self, typed: list[str]) -> Iterator[str]:
         taken: set[int] = set()
