@@ -73,7 +73,7 @@ class Table:
 
     @property
     def state(self) -> str:
-        return d.STATE_OF_PHASE[self.g.phase] if self.in_run else d.MENU
+        return d.STATE_OF_PHASE[self.g["phase"]] if self.in_run else d.MENU
 
     def call(self, method: Any, params: Any = None) -> str:
         """Does what a method asks for; its result as JSON. Says no with a `RefusedError`."""
@@ -96,7 +96,7 @@ class Table:
         if not self.in_run:
             return self.writer.menu()
         slow_deal, slow_reroll = self.traps.slow_deal and self.dealing, self.traps.slow_reroll and self.restocking
-        dealt = int(self.g.hand_count) // 2 if slow_deal else None
+        dealt = int(self.g["hand_count"]) // 2 if slow_deal else None
         return self.writer.text(self.g, self.leftover, dealt, not slow_reroll)
 
     # --- runs ---

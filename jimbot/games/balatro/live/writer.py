@@ -18,6 +18,8 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from jimbot.games.balatro.live import dialects as d
 from jimbot.games.balatro.rules.content import (
     BLINDS,
@@ -53,6 +55,7 @@ from jimbot.games.balatro.rules.state import (
     ETERNAL,
     FACE_DOWN,
     FIRST_PACK_OFFER,
+    GAME_DTYPE,
     OFFER_CARD,
     OFFER_JOKER,
     PACK,
@@ -62,7 +65,7 @@ from jimbot.games.balatro.rules.state import (
     SHOP,
 )
 from jimbot.games.balatro.verify.recorded_states import joker_state
-from jimbot.games.balatro.view.figures import read_figures
+from jimbot.games.balatro.view.figures import FIGURE_NAMES, read_figures
 
 _RENTAL_COST = RATES["stickers"]["rental_cost"]
 _PLAYING_CARD_COST = RATES["playing_card_cost"]
@@ -72,6 +75,7 @@ _CREDIT_CARD = JOKERS.id("j_credit_card")
 _CREDIT = JOKERS.row("j_credit_card")["config"]["extra"]
 _VOUCHER_IDS, _BOOSTER_IDS = 1_000_000, 2_000_000  # our goods have no serial; theirs must not meet one of a card
 _MOST_PIECES = 20_000
+_FIELDS: tuple[str, ...] = GAME_DTYPE.names or ()
 
 
 class Leftover(NamedTuple):
@@ -121,6 +125,7 @@ class Writer:
         self.dialect = dialect
         self.fair = fair
         self._pieces: dict[tuple[Any, ...], str] = {}
+        self._last_deck: tuple[Any, str] = (None, "")
 
     def state(self, g: Any, leftover: Leftover | None = None) -> dict[str, Any]:
         """The gamestate as values, exactly as a client decodes them."""
@@ -134,7 +139,7 @@ class Writer:
         """
         if len(self._pieces) > _MOST_PIECES:
             self._pieces.clear()
-        figures, g = _plain(read_figures(g)), _plain(g)
+        figures, g = _plain(read_figures(g), FIGURE_NAMES), _plain(g, _FIELDS)
         phase = g.phase
         parts = [*self._run(g, phase), *self._progress(g, phase, figures)]
         parts += self._held(g, figures, dealt)
@@ -268,61 +273,48 @@ class Writer:
     # --- what is held ---
 
     def _held(self, g: Any, figures: Any, dealt: int | None) -> list[tuple[str, str]]:
-        slots = g.hand[: g.hand_count].tolist()[:dealt]
-        flags = g.card_flags.tolist()
-        hand = [self._hand_card(g, slot, place, flags[slot]) for place, slot in enumerate(slots)]
-        pile = g.pile[: g.pile_count].tolist()
+        hand, pile = g.hand[: g.hand_count][:dealt], g.pile[: g.pile_count]
+        shown = pile
         if self.fair:
-            hidden = [slot for slot in slots if flags[slot] & CARD_FACE_DOWN]
-            serials = g.card_serial.tolist()
-            shown = sorted([*pile, *hidden], key=serials.__getitem__)
-        else:
-            shown = pile
+            unseen = np.concatenate([pile, hand[g.card_flags[hand] & CARD_FACE_DOWN != 0]])
+            shown = unseen[np.argsort(g.card_serial[unseen])]
         jokers = [self._joker(g, index, int(figures.jokers[index])) for index in range(g.joker_count)]
         consumables = [self._consumable(g, i, int(figures.consumables[i])) for i in range(g.consumable_count)]
         return [
-            ("jokers", _area(jokers, int(g.joker_slots), 1)),
-            ("consumables", _area(consumables, int(g.consumable_slots), 1)),
-            ("cards", _area(self._pile(g, shown), int(g.card_count), MAX_PLAYED, len(pile))),
-            ("hand", _area(hand, int(figures.hand_limit), MAX_PLAYED)),
+            ("jokers", _area(jokers, g.joker_slots, 1)),
+            ("consumables", _area(consumables, g.consumable_slots, 1)),
+            ("cards", self._deck(g, shown, len(pile))),
+            ("hand", _area(self._cards(g, hand, False), figures.hand_limit, MAX_PLAYED)),
         ]
 
-    def _pile(self, g: Any, slots: Sequence[int]) -> list[str]:
-        """The cards that lie face down in the deck."""
-        looks = zip(
-            g.card_serial.tolist(),
-            g.card_rank.tolist(),
-            g.card_suit.tolist(),
-            g.card_enhancement.tolist(),
-            g.card_edition.tolist(),
-            g.card_seal.tolist(),
-            strict=True,
-        )
-        known = list(looks)
-        costs = _costs(g)
-        flags = g.card_flags.tolist()
-        return [
-            f'{{"id":{known[slot][0]},{self._card(known[slot][1:], flags[slot] & CARD_DEBUFFED, True, False, costs)}'
-            for slot in slots
-        ]
+    def _deck(self, g: Any, shown: np.ndarray, count: int) -> str:
+        """The undrawn cards: half of every state, and the same in most that follow each other."""
+        parts = (shown, g.card_serial, g.card_rank, g.card_suit, g.card_enhancement, g.card_edition, g.card_seal,
+                 g.card_flags)  # fmt: skip
+        known = (g.card_count, count, _costs(g), *(part.tobytes() for part in parts))
+        if self._last_deck[0] != known:
+            self._last_deck = known, _area(self._cards(g, shown, True), g.card_count, MAX_PLAYED, count)
+        return self._last_deck[1]
 
-    def _hand_card(self, g: Any, slot: int, place: int, flags: int) -> str:
-        down, forced = bool(flags & CARD_FACE_DOWN), bool(flags & CARD_FORCED)
-        if down and self.fair:
-            return _blank(place, "DEFAULT", "Base Card", forced)
-        look = (
-            int(g.card_rank[slot]),
-            int(g.card_suit[slot]),
-            int(g.card_enhancement[slot]),
-            int(g.card_edition[slot]),
-            int(g.card_seal[slot]),
-        )
-        return f'{{"id":{g.card_serial[slot]},{self._card(look, flags & CARD_DEBUFFED, down, forced, _costs(g))}'
+    def _cards(self, g: Any, slots: np.ndarray, in_deck: bool) -> list[str]:
+        """Playing cards by slot; those in the deck lie face down and show their faces all the same."""
+        looks = zip(*(column[slots].tolist() for column in (g.card_rank, g.card_suit, g.card_enhancement,
+                                                            g.card_edition, g.card_seal)), strict=True)  # fmt: skip
+        costs, out = _costs(g), []
+        flags = g.card_flags[slots]
+        lying = (flags & (CARD_DEBUFFED if in_deck else CARD_DEBUFFED | CARD_FACE_DOWN | CARD_FORCED)).tolist()
+        for place, (serial, look, lies) in enumerate(zip(g.card_serial[slots].tolist(), looks, lying, strict=True)):
+            if lies & CARD_FACE_DOWN and self.fair:
+                out.append(_blank(place, "DEFAULT", "Base Card", bool(lies & CARD_FORCED)))
+            else:
+                out.append(f'{{"id":{serial},{self._card(look, lies, in_deck, costs)}')
+        return out
 
-    def _card(self, look: tuple[int, ...], weak: int, down: bool, forced: bool, costs: tuple[int, int]) -> str:
-        """A playing card without its id: (rank, suit, enhancement, edition, seal) and how it lies there."""
-        known = ("card", look, weak, down, forced, costs)
+    def _card(self, look: tuple[int, ...], lies: int, in_deck: bool, costs: tuple[int, int]) -> str:
+        """A playing card without its id: (rank, suit, enhancement, edition, seal) and its flags."""
+        known = (look, lies, in_deck, costs)
         if known not in self._pieces:
+            weak, down, forced = lies & CARD_DEBUFFED, in_deck or bool(lies & CARD_FACE_DOWN), bool(lies & CARD_FORCED)
             rank, suit, enhancement, edition, seal = look
             letters = SUIT_LETTERS[suit], LETTER_OF_RANK[rank]
             chips = f"+{RANK_CHIPS[rank]} chips" if enhancement != STONE else ""
@@ -456,7 +448,7 @@ class Writer:
             piece = self._joker_piece(identifier, edition, flags, perish, 0, False, sells, asks, (), costs)
         elif kind == OFFER_CARD:
             look = (identifier, int(g.offer_suit[place]), int(g.offer_enhancement[place]), edition)
-            piece = self._card((*look, int(g.offer_seal[place])), 0, False, False, costs)
+            piece = self._card((*look, int(g.offer_seal[place])), 0, False, costs)
             piece = f'{piece[: piece.rindex(chr(34) + "cost")]}"cost":{{"sell":{sells},"buy":{asks}}}}}'
         else:
             piece = self._consumable_piece(identifier, edition, sells, asks, costs)
@@ -475,9 +467,9 @@ class Writer:
 # --- pieces ---
 
 
-def _plain(g: Any) -> Any:
+def _plain(g: Any, names: tuple[str, ...]) -> Any:
     """A record with Python's own numbers: reading many fields of one is several times as fast."""
-    return SimpleNamespace(**dict(zip(g.dtype.names, g.item(), strict=True)))
+    return SimpleNamespace(**dict(zip(names, np.void.item(g), strict=True)))  # past the slow lookup of np.record
 
 
 def can_reroll_boss(g: Any) -> bool:

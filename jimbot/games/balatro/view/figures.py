@@ -46,6 +46,7 @@ _FIGURES = np.dtype(
         ],
     )
 )
+FIGURE_NAMES: tuple[str, ...] = _FIGURES.names or ()
 
 
 @njit
