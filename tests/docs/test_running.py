@@ -36,6 +36,7 @@ NOT_RUN = {
     r"jimbot record vgc --replays": "needs replays; tests/training/imitation/test_replays.py makes some",
     r"jimbot bench (?!balatro)": "minutes each even when short; tests of each part stand beside it",
     r"jimbot soak": "kills itself for minutes; tests/training/test_soak.py is its short form",
+    r"jimbot host balatro": "waits for clients; tests/services/test_live_host.py is one",
     r"jimbot host events": "waits for mods; tests/services/test_events_in.py pushes like one",
     r"jimbot mcp": "waits for an assistant; tests/services/test_mcp.py is one",
     r"jimbot setup": "needs a network; tests/conftest.py calls what is behind it",

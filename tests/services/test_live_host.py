@@ -47,7 +47,7 @@ def answered(game: HostedGame, body: bytes) -> Any:
 
 
 def post(port: int, body: bytes, method: str = "POST", path: str = "/") -> tuple[int, dict[str, str], Any]:
-    client = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=300)  # the first call may compile
     client.request(method, path, body)
     answer = client.getresponse()
     return answer.status, {name.lower(): value for name, value in answer.getheaders()}, json.loads(answer.read())
