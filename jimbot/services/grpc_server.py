@@ -105,7 +105,9 @@ class RayDecisionService(DecisionServicer):
             except RefusedError as refusal:
                 yield wire.DecisionBatchAnswer(batch_id=batch.batch_id, refusal=refusal_message(refusal))
             else:
-                yield await self.service.decide_rows(batch, trace)
+                with self.service.figures.answering():
+                    answer = await self.service.decide_rows(batch, trace)
+                yield answer
 
     async def _next(self, messages: Any, context: Any) -> Any:
         """The next message of a stream; None at its end. A stream that is idle when the service stops is told so: it
@@ -130,7 +132,7 @@ class RayDecisionService(DecisionServicer):
 
     async def _within_limits(self, context: Any, answer: Callable[[], Awaitable[Any]]) -> Any:
         try:
-            with self._limits.call(context.peer()):
+            with self._limits.call(context.peer()), self.service.figures.answering():
                 return await answer()
         except RefusedError as refusal:
             await _abort(context, refusal)

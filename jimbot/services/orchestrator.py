@@ -56,7 +56,8 @@ class RayLearningOrchestrator:
         request.request_id = request.request_id or event.event_id
         self._asked.add(request.request_id)
         try:
-            decision = await self.service.decide_async(request, None, event.trace.traceparent[:64])
+            with self.service.figures.answering():
+                decision = await self.service.decide_async(request, None, event.trace.traceparent[:64])
             self.answers["OK"] += 1
         except RefusedError as refusal:
             decision = LearningDecisionResponse(request_id=request.request_id, refusal=refusal_message(refusal))

@@ -71,6 +71,9 @@ class Collector:
         for labels, value in figures.gauges["queue_depth"]().items():
             depth.add_metric(labels, value)
         yield depth
+        flight = GaugeMetricFamily(PREFIX + "in_flight", "Requests being answered now")
+        flight.add_metric((), figures.in_flight)
+        yield flight
         beside = CounterMetricFamily(PREFIX + "beside_training", "Batches computed although training had the device")
         beside.add_metric((), figures.beside_training)
         yield beside

@@ -25,6 +25,7 @@ from jimbot.services.decision import (
     ServiceSettings,
     lane,
 )
+from jimbot.services.decision.rollout import Canary
 from tests.services.asking import (
     GAME,
     LEGAL,
@@ -332,6 +333,15 @@ def test_a_canary_gets_its_share_of_games_and_keeps_them() -> None:
     }
     assert all(len(names) == 1 for names in told.values())
     assert 8 <= sum("new" in names for names in told.values()) <= 32
+
+
+def test_a_canary_that_is_far_slower_steps_back() -> None:
+    trial = Canary(CanaryRule(after=5, slower=10.0))
+    trial.note_other(1.0)
+    assert [trial.note(False, 9.0) for _ in range(6)] == [False] * 6
+    assert True in [trial.note(False, 30.0) for _ in range(20)]
+    assert "inference takes" in trial.withdrawn
+    assert not trial.takes("game"), "nobody is asked of it any more"
 
 
 def test_a_failing_canary_steps_back_and_harms_nobody() -> None:

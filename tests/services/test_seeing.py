@@ -85,6 +85,7 @@ def test_prometheus_reads_every_figure() -> None:
     ):
         assert line in text, line
     assert 'hash="scripted00000000"' in text
+    assert "jimbot_serve_in_flight 0.0" in text
     assert "xxxx" not in text, "what a caller typed is no label"
 
 

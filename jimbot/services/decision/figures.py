@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 
 MILLISECONDS = (0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 25, 50, 100, 250, 500, 1000, 2500, 10_000)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096)
@@ -48,6 +49,7 @@ class Figures:
         self.reloads: Counter[tuple[str, str]] = Counter()  # (game, swapped | refused)
         self.steps_back: Counter[str] = Counter()  # game: canaries withdrawn
         self.shadows: Counter[tuple[str, str]] = Counter()  # (game, same | other | failed | dropped)
+        self.in_flight = 0  # requests and messages being answered now
         self.beside_training = 0  # batches computed although training had not given way
         self.queue_ms = Histogram(MILLISECONDS)
         self.inference_ms = Histogram(MILLISECONDS)
@@ -66,6 +68,17 @@ class Figures:
     def batch(self, rows: int) -> None:
         with self._lock:
             self.batch_rows.add(rows)
+
+    @contextmanager
+    def answering(self) -> Generator[None]:
+        """Around one request."""
+        with self._lock:
+            self.in_flight += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.in_flight -= 1
 
     def count(self, counter: Counter, *labels: str, amount: int = 1) -> None:
         with self._lock:

@@ -174,6 +174,7 @@ class Lane:
         """Takes another policy between two batches; the old one is returned."""
         with self._busy:
             old, self.served = self.served, served
+            self._cost = Cost()  # what the new one takes is learned anew
         return old
 
     def close(self) -> None:
