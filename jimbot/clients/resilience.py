@@ -127,10 +127,12 @@ class Attempts:
         return self._ends - self._clock()
 
     def next_timeout(self) -> float:
-        """Seconds for the attempt that begins now; the last one gets all that is left."""
+        """Seconds for the attempt that begins now: twice as many as for the one before, up to the cap, as a service
+        that became slow would never be in time again otherwise; the last one gets all that is left."""
+        usual = self._timeout.seconds * 2.0 ** min(self.made, 30)
         self.made += 1
         last = self.made >= self._patience.attempts
-        return max(0.001, self.remaining if last else min(self.remaining, self._timeout.seconds))
+        return max(0.001, self.remaining if last else min(self.remaining, usual, self._patience.cap))
 
     def retry_in(self, hint: float = 0.0) -> float | None:
         """Seconds to wait before the next attempt; None: it is over. `hint` is what the service asked for."""

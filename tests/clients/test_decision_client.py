@@ -216,6 +216,15 @@ def test_attempts_end_with_the_deadline() -> None:
     assert attempts.retry_in(hint=0.3) is None
 
 
+def test_attempts_become_more_patient_up_to_the_cap() -> None:
+    """A service that became slow is in time again, sooner or later."""
+    quick = AdaptiveTimeout(0.05, 2.0)
+    for _ in range(40):
+        quick.note(0.001)
+    attempts = Attempts(Patience(deadline=60.0, cap=1.0, attempts=100), RetryBudget(1), quick, lambda: 0.0)
+    assert [attempts.next_timeout() for _ in range(6)] == pytest.approx([0.05, 0.1, 0.2, 0.4, 0.8, 1.0])
+
+
 def test_a_remote_policy_answers_as_the_one_it_stands_for(server: Running) -> None:
     remote = RemotePolicy(f"grpc://{server.address}/{GAME}")
     local, manifest = load_policy(GAME)
