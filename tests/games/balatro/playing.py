@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Self
 
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.encoding import batch_kernel
+from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.balatro.rules import decisions
 from jimbot.games.balatro.rules.bosses.blind import disable_blind
 from jimbot.games.balatro.rules.chance.create import start_counter
@@ -58,6 +61,13 @@ def arrange(g, what, item, edition, flags, seal, suit):
     return 0
 
 
+@functools.cache
+def batch_of_one() -> BalatroGame:
+    """Its arrays carry a run through the kernel of the batches: `observation.write` called from here would be one more
+    program with all the rules below it, half a minute to compile."""
+    return BalatroGame(1)
+
+
 class Run:
     """One game; lists read as keys, actions by name."""
 
@@ -71,7 +81,8 @@ class Run:
     ) -> None:
         self._games = new_games(1)
         self.g: Any = self._games[0]
-        self.s: Any = new_scratch()[0]
+        self._scratch = new_scratch()
+        self.s: Any = self._scratch[0]
         self.g.seed, self.g.seed_length = seed_bytes(seed)
         self.g.deck, self.g.stake, self.g.endless = DECKS.id(deck), stake, endless
         self.g.challenge = CHALLENGES.id(challenge) if challenge else 0
@@ -104,6 +115,14 @@ class Run:
         allowed = self.try_act("use", int(self.g.consumable_count) - 1, cards)
         self._games[:] = before
         return allowed
+
+    def look(self, helpers: bool = False) -> np.ndarray:
+        """The observation a learner gets."""
+        arrays = batch_of_one().arrays._replace(games=self._games, scratch=self._scratch)
+        arrays.settings[batch_kernel.SETTINGS.index("helpers")] = helpers
+        arrays.observation[:] = np.nan
+        batch_kernel.work(batch_kernel.LOOK, arrays, 0, 0, 1)
+        return arrays.observation[0].copy()
 
     # --- setting up ---
 

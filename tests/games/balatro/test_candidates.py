@@ -7,8 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from jimbot.games.balatro.encoding import observation
-from jimbot.games.balatro.encoding.fields import OBSERVATION, WIDTH
+from jimbot.games.balatro.encoding.fields import OBSERVATION
 from jimbot.games.balatro.rules.content import HANDS, JOKERS
 from jimbot.games.balatro.rules.state import CARD_FACE_DOWN
 from tests.games.balatro.playing import Run
@@ -45,7 +44,7 @@ EXTRAS = (
 
 def best_plays(run: Run) -> tuple[dict[str, float], dict[str, list[int]]]:
     """Score and cards per poker hand that can be formed, read where the observation's helpers leave them."""
-    observation.write(run.g, run.s, True, np.zeros(WIDTH, np.float32))
+    run.look(helpers=True)
     scores, cards = {}, {}
     for hand in range(len(HANDS)):
         if run.s.best_score[hand] >= 0:
@@ -179,8 +178,7 @@ def test_outside_a_round_nothing_is_tried():
     run = Run()
     run.s.best_score[:] = -1
     assert best_plays(run) == ({}, {})
-    out = np.zeros(WIDTH, np.float32)
-    observation.write(run.g, run.s, True, out)
+    out = run.look(helpers=True)
     assert not out[OBSERVATION.offsets["best_plays"] :].any()
 
 
@@ -193,8 +191,7 @@ def test_large_hands_combine_their_first_twelve_cards():
 
 def test_the_observation_shows_the_best_play_and_its_share_of_what_is_missing():
     run = Run().act("select").hand("H_A S_A C_K D_7 H_3")
-    out = np.zeros(WIDTH, np.float32)
-    observation.write(run.g, run.s, True, out)
+    out = run.look(helpers=True)
     best = OBSERVATION.view(out, "best_play")
     assert best[1] == pytest.approx(64 / 300)
     assert OBSERVATION.view(out, "best_plays")[HANDS.id("Pair")].tolist() == best.tolist()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jimbot.games.balatro.encoding import fields, observation
+from jimbot.games.balatro.encoding import fields
 from jimbot.games.balatro.encoding.fields import COLUMNS, FIELDS, OBSERVATION, WIDTH
 from jimbot.games.balatro.encoding.scaling import LARGEST
 from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, HANDS, JOKERS, TAGS, VOUCHERS
@@ -40,14 +40,8 @@ from tests.games.balatro.wandering import redeal, wander
 Change = Callable[[Run], Any]
 
 
-def row(run: Run, helpers: bool = False) -> np.ndarray:
-    out = np.full(WIDTH, np.nan, np.float32)
-    observation.write(run.g, run.s, helpers, out)
-    return out
-
-
 def view(run: Run, name: str, helpers: bool = False) -> np.ndarray:
-    return OBSERVATION.view(row(run, helpers), name)
+    return OBSERVATION.view(run.look(helpers), name)
 
 
 def in_round() -> Run:
@@ -405,12 +399,12 @@ def test_redealing_what_is_hidden_leaves_the_row_as_it_was(boss):
         run.act("play", cards=[0])
     for card_slot in run.slots[:2]:
         run.g.card_flags[card_slot] |= CARD_FACE_DOWN
-    before = row(run, helpers=True)
+    before = run.look(helpers=True)
     names = run.held, run.jokers
     changed = False
     for seed in range(5):
         redeal(run, seed)
-        assert np.array_equal(row(run, helpers=True), before)
+        assert np.array_equal(run.look(helpers=True), before)
         changed = changed or (run.held, run.jokers) != names
     assert changed
 
@@ -448,11 +442,11 @@ def test_random_games_show_nothing_hidden_and_only_finite_numbers_and_ids_in_ran
         phases.add(state.phase)
         kept, memory = state._games.copy(), state._games.tobytes()
         helpers = index % 4 == 0
-        before = row(state, helpers)
+        before = state.look(helpers)
         assert state._games.tobytes() == memory
         _check_numbers(before)
         redeal(state, index)
-        assert np.array_equal(row(state, helpers), before)
+        assert np.array_equal(state.look(helpers), before)
         state._games[:] = kept
     assert len(phases) == 5
 
@@ -481,7 +475,7 @@ def test_numbers_stay_small_however_large_the_game_grows(size):
     run.g.hand_level[:] = 2**31 - 1
     run.g.card_extra_chips[:] = 2**31 - 1
     run.g.hand_played[:] = 2**30
-    observation = row(run, helpers=True)
+    observation = run.look(helpers=True)
     _check_numbers(observation)
     assert OBSERVATION.view(observation, "blind")[COLUMNS["blind"].index("score_share")] == 1
 
@@ -490,7 +484,7 @@ def test_more_cards_than_rows_are_counted_but_not_shown():
     run = Run().act("select").hand(" ".join(["H_2"] * 20))
     for _ in range(12):
         run.joker("j_joker", "negative")
-    observation = row(run, helpers=True)
+    observation = run.look(helpers=True)
     _check_numbers(observation)
     assert OBSERVATION.view(observation, "jokers")[:, 0].sum() == fields.JOKER_ROWS
     assert OBSERVATION.view(observation, "hand")[:, 0].sum() == fields.HAND_ROWS
@@ -498,7 +492,7 @@ def test_more_cards_than_rows_are_counted_but_not_shown():
 
 def test_the_helpers_cost_nothing_when_off_and_touch_no_other_field():
     run = in_round()
-    without, with_helpers = row(run), row(run, helpers=True)
+    without, with_helpers = run.look(), run.look(helpers=True)
     first = OBSERVATION.offsets["joker_worth"]
     assert not without[first:].any()
     assert with_helpers[first:].any()
@@ -507,10 +501,10 @@ def test_the_helpers_cost_nothing_when_off_and_touch_no_other_field():
 
 def test_plain_python_writes_the_same_row_as_compiled_code():
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from tests.games.balatro.test_observe import in_round, row;"
-        "sys.stdout.buffer.write(row(in_round(), helpers=True).tobytes())"
+        "import sys; sys.path.insert(0, sys.argv[1]); from tests.games.balatro.test_observe import in_round;"
+        "sys.stdout.buffer.write(in_round().look(helpers=True).tobytes())"
     )
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     command = [sys.executable, "-c", code, str(Path(__file__).parents[3])]
     done = subprocess.run(command, env=environment, capture_output=True, check=True)
-    assert np.allclose(np.frombuffer(done.stdout, np.float32), row(in_round(), helpers=True), rtol=1e-6, atol=0)
+    assert np.allclose(np.frombuffer(done.stdout, np.float32), in_round().look(helpers=True), rtol=1e-6, atol=0)
