@@ -1,4 +1,4 @@
-"""Compiles the largest programs before the test workers start, instead of each in every worker: two of Balatro, and
+"""Compiles the largest programs before the test workers start, instead of each in every worker: three of Balatro, and
 HackMatrix in the batch size most tests share.
 Installs the Showdown simulator for VGC, too, if it is not there yet.
 
@@ -19,6 +19,9 @@ PROGRAMS = {
     "single games of Balatro": (
         "import numpy as np; from jimbot.games.balatro.rules import decisions, state, scratch;"
         "decisions.apply(state.new_games(1)[0], scratch.new_scratch()[0], decisions.START, 0, np.uint64(0))"
+    ),
+    "staged games of Balatro": (
+        "from jimbot.games.balatro.verify.recorded_seeds import StagedRun;StagedRun('TESTSEED', 'b_red', 'stake_white')"
     ),
     "HackMatrix": (
         "import numpy as np; from jimbot.games import make; from tests.envs.games import COMPILED_ROWS;"
