@@ -12,7 +12,7 @@ from jimbot.games.balatro.live.methods import METHODS
 from jimbot.games.balatro.live.refusals import CODES, NeverAnsweredError, RefusedError
 from jimbot.games.balatro.live.table import Table
 from jimbot.games.balatro.live.traps import Traps
-from jimbot.games.balatro.rules.content import CONSUMABLES
+from jimbot.games.balatro.rules.content import CONSUMABLES, NEGATIVE
 from jimbot.games.balatro.seeds.finding import preview
 from tests.games.balatro.live_tables import STATES, call, refusal, table_in
 
@@ -112,7 +112,7 @@ REFUSALS: list[tuple[str, str, Any, str, str]] = [
     ("hand", "add", {"key": "H_A", "seal": "PINK"}, BAD, "Invalid seal value"),
     ("shop", "add", {"key": "v_blank", "edition": "FOIL"}, BAD, "Edition cannot be applied to vouchers"),
     ("hand", "add", {"key": "c_fool", "edition": "x"}, BAD, "Consumables can only have"),
-    ("hand", "add", {"key": "j_joker", "edition": "x"}, BAD, "Invalid edition value"),
+    ("hand", "add", {"key": "j_joker", "edition": "x"}, BAD, "edition value. Expected"),
     ("hand", "add", {"key": "j_joker", "enhancement": "x"}, BAD, "Enhancement can only be applied to playing cards"),
     ("hand", "add", {"key": "H_A", "enhancement": "x"}, BAD, "Invalid enhancement value"),
     ("hand", "add", {"key": "H_A", "eternal": True}, BAD, "Eternal can only be applied to jokers"),
@@ -313,6 +313,33 @@ def test_a_challenge_starts_with_what_it_brings(challenge: str) -> None:
     assert state["jokers"]["count"] == {"c_omelette_1": 5, "c_knife_1": 1, "c_jokerless_1": 0}[challenge]
 
 
+def test_a_boss_that_holds_a_card_up_wants_it_played() -> None:
+    for dialect in d.DIALECTS:
+        table = table_in("boss", dialect)
+        table.g.boss = d.BLINDS.id("bl_final_bell")
+        hand = call(table, "select")["hand"]["cards"]
+        held = next(place for place, card in enumerate(hand) if card["state"] and card["state"].get("highlight"))
+        other = (held + 1) % 8
+        if dialect == "dev":
+            for method in ("play", "discard"):
+                assert "forced-selected by the boss blind" in refusal(table, method, {"cards": [other]})[1]
+            call(table, "play", cards=[other, held])
+        else:
+            call(table, "play", cards=[other])
+        left = {card["id"] for card in call(table, "gamestate")["hand"]["cards"]}
+        assert not {hand[held]["id"], hand[other]["id"]} & left
+
+
+def test_a_negative_joker_brings_its_slot_in_dev() -> None:
+    for dialect in d.DIALECTS:
+        table = table_in("full shop", dialect)
+        table.g.offer_edition[0] = NEGATIVE
+        if dialect == "dev":
+            assert call(table, "buy", card=0)["jokers"]["limit"] == 6
+        else:
+            assert "joker slots are full" in refusal(table, "buy", {"card": 0})[1]
+
+
 # --- debugging ---
 
 
@@ -335,6 +362,9 @@ def test_set_changes_values() -> None:
     assert (state["round"]["chips"], state["round"]["hands_left"], state["round"]["discards_left"]) == (5, 2, 1)
     shop = table_in("sold-out shop")
     assert call(shop, "set", shop=True)["shop"]["count"] == 2
+    shop = table_in("shop")
+    before, after = call(shop, "gamestate"), call(shop, "set", shop=True)
+    assert all(before[area] != after[area] for area in ("shop", "vouchers", "packs"))
 
 
 class Shelf:

@@ -133,7 +133,7 @@ def call_of(g: Any, move: Move, dialect: d.Dialect) -> Call | None:
     states = METHODS[dialect.name][call.method].states
     if states is not None and d.STATE_OF_PHASE[g.phase] not in states:
         return None
-    return call if _accepted(g, move) else None
+    return call if _accepted(g, move, dialect) else None
 
 
 def _call(g: Any, move: Move) -> Call | None:
@@ -171,15 +171,17 @@ def _order_after(count: int, source: int, target: int) -> list[int]:
     return order
 
 
-def _accepted(g: Any, move: Move) -> bool:
+def _accepted(g: Any, move: Move, dialect: d.Dialect) -> bool:
     """Whether the mod does not refuse what the game would allow.
 
-    It counts slots without looking at editions, so it takes no Negative joker beyond them; it cannot choose the card a
-    held Aura is used on; a hand is reordered only where one is held.
+    It counts slots without looking at editions, so it takes no Negative joker beyond them (dev does in the shop); it
+    cannot choose the card a held Aura is used on; a hand is reordered only where one is held.
     """
     kind, index, _ = move
     if kind in (k.BUY, k.PICK):
         place = index if kind == k.BUY else FIRST_PACK_OFFER + index
+        if kind == k.BUY and dialect.shows_more:
+            return True
         return g.offer_kind[place] != OFFER_JOKER or g.joker_count < g.joker_slots
     if kind == k.USE:
         return int(g.consumable_id[index]) != AURA

@@ -24,6 +24,18 @@ if TYPE_CHECKING:
 
 Params = dict[str, Any]
 _FAMILIES = {"j_": "joker", "c_": "consumable", "v_": "voucher", "p_": "pack"}
+_WANTED = {
+    "1.x": {
+        "seal": "Invalid seal value. Expected: RED, BLUE, GOLD, or PURPLE",
+        "edition": "Invalid edition value. Expected: HOLO, FOIL, POLYCHROME, or NEGATIVE",
+        "enhancement": "Invalid enhancement value. Expected: BONUS, MULT, WILD, GLASS, STEEL, STONE, GOLD, or LUCKY",
+    },
+    "dev": {
+        "seal": "Invalid seal value. Expected a Seal key from G.P_SEALS (e.g. Red, Blue)",
+        "edition": "Invalid edition value. Expected an e_* edition key (e.g. e_foil, e_holo)",
+        "enhancement": "Invalid enhancement value. Expected an m_* enhancement key (e.g. m_bonus, m_mult)",
+    },
+}
 _PLAYING_CARD = re.compile(r"[HDCS]_[2-9TJQKA]")
 
 
@@ -82,7 +94,7 @@ def _enum(names: d.Dialect, kind: str, params: Params) -> int:
     if kind not in params:
         return 0
     if params[kind] not in known:
-        raise bad(f"Invalid {kind} value. Expected: {', '.join(known)}. Got: {params[kind]}")
+        raise bad(f"{_WANTED[names.name][kind]}. Got: {params[kind]}")
     return known[params[kind]]
 
 

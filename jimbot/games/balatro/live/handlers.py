@@ -23,6 +23,7 @@ from jimbot.games.balatro.rules.content import (
     CONSUMABLE_MIN_TARGETS,
     CONSUMABLES,
     JOKERS,
+    NEGATIVE,
     VOUCHERS,
 )
 from jimbot.games.balatro.rules.scratch import MAX_PLAYED
@@ -79,8 +80,10 @@ def start(table: Table, params: Params) -> None:
     if params["stake"] not in stakes:
         raise bad(f"Invalid stake enum. Must be one of: {', '.join(stakes)}. Got: {params['stake']}")
     if params["deck"] not in decks:
-        key = "Expected a b_* deck key" if table.dialect.shows_more else "Invalid deck enum"
-        raise bad(f"{key}. Must be one of: {', '.join(decks)}. Got: {params['deck']}")
+        wanted = (
+            "Expected a b_* deck key from G.P_CENTERS:" if table.dialect.shows_more else "Invalid deck enum. Must be"
+        )
+        raise bad(f"{wanted} one of: {', '.join(decks)}. Got: {params['deck']}")
     table.begin(decks[params["deck"]], stakes[params["stake"]], 0, params.get("seed"))
 
 
@@ -146,6 +149,7 @@ def reroll_boss(table: Table, params: Params) -> None:
 def play(table: Table, params: Params) -> None:
     _check_count(params["cards"], "play")
     _check_places(table, params["cards"])
+    _check_forced(table, params["cards"], "play")
     _check_clicked(table, params["cards"], "play")
     table.move("play", params)
 
@@ -157,10 +161,7 @@ def discard(table: Table, params: Params) -> None:
         raise bad("No discards left. Play cards using `play` instead.")
     _check_count(params["cards"], "discard")
     _check_places(table, params["cards"])
-    if table.dialect.shows_more:
-        for place, slot in enumerate(table.g.hand[: table.g.hand_count].tolist()):
-            if table.g.card_flags[slot] & CARD_FORCED and place not in params["cards"]:
-                raise bad(f"Card at index {place} is forced-selected by the boss blind. Include it in your discard.")
+    _check_forced(table, params["cards"], "discard")
     _check_clicked(table, params["cards"], "discard")
     table.move("discard", params)
 
@@ -176,6 +177,15 @@ def _check_places(table: Table, cards: Sequence[int]) -> None:
     for card in cards:
         if not 0 <= card < table.g.hand_count:
             raise bad(f"Invalid card index: {card}")
+
+
+def _check_forced(table: Table, cards: Sequence[int], doing: str) -> None:
+    """What a boss holds up must be among the cards; 1.x takes it along without asking."""
+    if not table.dialect.shows_more:
+        return
+    for place, slot in enumerate(table.g.hand[: table.g.hand_count].tolist()):
+        if table.g.card_flags[slot] & CARD_FORCED and place not in cards:
+            raise bad(f"Card at index {place} is forced-selected by the boss blind. Include it in your {doing}.")
 
 
 def _check_clicked(table: Table, cards: Sequence[int], doing: str) -> None:
@@ -318,7 +328,7 @@ def buy(table: Table, params: Params) -> None:
 _SOLD_OUT = {
     "card": "No jokers/consumables/cards in the shop. Use `reroll` to restock the shop.",
     "voucher": "No vouchers to redeem. Defeat boss blind to restock.",
-    "pack": "No packs to open. Use `next_round` to go on and restock the shop.",
+    "pack": "No packs to open. Use `next_round` to advance to the next blind and restock the shop.",
 }
 
 
@@ -330,7 +340,8 @@ def _check_price(table: Table, price: int) -> None:
 
 def _check_room(table: Table, place: int) -> None:
     g = table.g
-    if g.offer_kind[place] == OFFER_JOKER and g.joker_count >= g.joker_slots:
+    brings_room = table.dialect.shows_more and g.offer_edition[place] == NEGATIVE  # 1.x does not look at editions
+    if g.offer_kind[place] == OFFER_JOKER and g.joker_count >= g.joker_slots and not brings_room:
         raise bad(
             f"Cannot purchase joker card, joker slots are full. Current: {g.joker_count}, Limit: {g.joker_slots}. "
             "Sell a joker using `sell` to free a slot."
@@ -338,7 +349,7 @@ def _check_room(table: Table, place: int) -> None:
     if g.offer_kind[place] == OFFER_CONSUMABLE and g.consumable_count >= g.consumable_slots:
         raise bad(
             f"Cannot purchase consumable card, consumable slots are full. Current: {g.consumable_count}, "
-            f"Limit: {g.consumable_slots}. Use `use` or `sell` to free a slot."
+            f"Limit: {g.consumable_slots}. Use `use` to activate a consumable or `sell` to remove one."
         )
 
 
@@ -352,7 +363,8 @@ def buy_and_use(table: Table, params: Params) -> None:
     if not 0 <= index < g.shop_count:
         raise bad(f"Card index out of range. Index: {index}, Available cards: {g.shop_count}")
     _check_price(table, int(read_figures(g).offers[index]))
-    table.move("buy_and_use", params, f"Card {index} cannot be buy-and-used at this time")
+    name = json.loads(table.gamestate())["shop"]["cards"][index]["label"]
+    table.move("buy_and_use", params, f"Consumable '{name}' cannot be buy-and-used at this time.")
 
 
 # --- packs ---

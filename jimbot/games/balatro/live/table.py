@@ -69,6 +69,7 @@ class Table:
         self.leftover: Leftover | None = None
         self.dealing = self.restocking = False
         """The game is not done with what was answered already (see `traps.py`)."""
+        self._stock = 0
         self._luck = random.Random(luck)
 
     @property
@@ -97,7 +98,7 @@ class Table:
             return self.writer.menu()
         slow_deal, slow_reroll = self.traps.slow_deal and self.dealing, self.traps.slow_reroll and self.restocking
         dealt = int(self.g["hand_count"]) // 2 if slow_deal else None
-        return self.writer.text(self.g, self.leftover, dealt, not slow_reroll)
+        return self.writer.text(self.g, self.leftover, dealt, not slow_reroll, self._stock)
 
     # --- runs ---
 
@@ -194,6 +195,7 @@ class Table:
 
     def restock(self) -> None:
         self._stage(staging.STOCK)
+        self._stock += 1
 
     def _serial(self) -> int:
         self.g.next_serial += 1

@@ -73,7 +73,7 @@ _BOSS_REROLL = VOUCHERS.row("v_directors_cut")["config"]["extra"]
 _DIRECTORS_CUT, _RETCON = VOUCHERS.id("v_directors_cut"), VOUCHERS.id("v_retcon")
 _CREDIT_CARD = JOKERS.id("j_credit_card")
 _CREDIT = JOKERS.row("j_credit_card")["config"]["extra"]
-_VOUCHER_IDS, _BOOSTER_IDS = 1_000_000, 2_000_000  # our goods have no serial; theirs must not meet one of a card
+_VOUCHER_IDS, _BOOSTER_IDS = 1_000_000, 1_000_000_000  # our goods have no serial; theirs must not meet one of a card
 _MOST_PIECES = 20_000
 _FIELDS: tuple[str, ...] = GAME_DTYPE.names or ()
 
@@ -131,11 +131,14 @@ class Writer:
         """The gamestate as values, exactly as a client decodes them."""
         return json.loads(self.text(g, leftover))
 
-    def text(self, g: Any, leftover: Leftover | None = None, dealt: int | None = None, stocked: bool = True) -> str:
+    def text(
+        self, g: Any, leftover: Leftover | None = None, dealt: int | None = None, stocked: bool = True, stock: int = 0
+    ) -> str:
         """The gamestate as JSON.
 
         `dealt` shows only the first so many hand cards and `stocked=False` an empty shelf of shop cards: states in
-        which the mod answers before the game is done.
+        which the mod answers before the game is done. `stock` counts how often the shop was stocked anew: ids of its
+        vouchers and packs depend on it.
         """
         if len(self._pieces) > _MOST_PIECES:
             self._pieces.clear()
@@ -144,7 +147,7 @@ class Writer:
         parts = [*self._run(g, phase), *self._progress(g, phase, figures)]
         parts += self._held(g, figures, dealt)
         in_shop = phase == SHOP or (phase == PACK and g.pack_phase == SHOP)
-        parts += self._goods(g, figures, stocked) if in_shop else _leftover(g, leftover)
+        parts += self._goods(g, figures, stocked, stock) if in_shop else _leftover(g, leftover)
         if phase == PACK:
             parts.append(("pack", self._open_pack(g)))
         return _object(parts)
@@ -416,17 +419,18 @@ class Writer:
 
     # --- what is on offer ---
 
-    def _goods(self, g: Any, figures: Any, stocked: bool) -> list[tuple[str, str]]:
+    def _goods(self, g: Any, figures: Any, stocked: bool, stock: int) -> list[tuple[str, str]]:
         cards = [self._offer(g, place, int(figures.offers[place])) for place in range(g.shop_count)] if stocked else []
+        first = 100 * (int(g.rounds) + 1000 * stock)
         vouchers = []
         for index in range(g.voucher_count):
             voucher = int(g.shop_voucher[index])
-            identifier = _VOUCHER_IDS + 100 * int(g.rounds) + voucher
+            identifier = _VOUCHER_IDS + first + voucher
             vouchers.append(self._ware(identifier, VOUCHERS, voucher, "VOUCHER", int(figures.vouchers[index])))
         packs, seen = [], set()
         for index in range(g.booster_count):
             pack = int(g.booster_id[index])
-            identifier = _BOOSTER_IDS + 100 * int(g.rounds) + 2 * pack + (pack in seen)
+            identifier = _BOOSTER_IDS + first + 2 * pack + (pack in seen)
             seen.add(pack)
             packs.append(self._ware(identifier, PACKS, pack, "BOOSTER", int(figures.boosters[index])))
         return [
