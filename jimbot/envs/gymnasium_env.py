@@ -83,7 +83,7 @@ class GameEnv(gymnasium.Env[np.ndarray, np.int64]):
         return self._one.legal_mask()
 
     def render(self) -> Picture:
-        return draw(self._one.picture(), self.render_mode)
+        return draw(self._one.picture(), self.render_mode, self._one.entry.canvas)
 
     def close(self) -> None:
         self._one.game.close()

@@ -81,7 +81,7 @@ class GameVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         entry, game = game_entry(self.game_id), self.game
         rows = range(0, game.num_rows, game.spec.players)
         pictures = [entry.render(game, row) if entry.render else game.describe(row) for row in rows]
-        return tuple(draw(picture, self.render_mode) for picture in pictures)
+        return tuple(draw(picture, self.render_mode, entry.canvas) for picture in pictures)
 
     def close_extras(self, **kwargs: Any) -> None:
         self.game.close()

@@ -91,7 +91,7 @@ class GameParallelEnv(ParallelEnv[str, dict, int]):
         return result
 
     def render(self) -> Picture:
-        return draw(self._one.picture(), self.render_mode)
+        return draw(self._one.picture(), self.render_mode, self._one.entry.canvas)
 
     def close(self) -> None:
         self._one.game.close()

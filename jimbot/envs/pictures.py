@@ -21,14 +21,15 @@ def check_render_mode(render_mode: str | None) -> str | None:
     return render_mode
 
 
-def draw(picture: Any, render_mode: str | None) -> Picture:
-    """The picture as text ("ansi") or as (height, width, 3) uint8 ("rgb_array"), or printed ("human")."""
+def draw(picture: Any, render_mode: str | None, canvas: tuple[int, int]) -> Picture:
+    """The picture as text ("ansi"), as (height, width, 3) uint8 of so many columns and rows of characters
+    ("rgb_array"), or printed ("human")."""
     if render_mode is None:
         return None
     if render_mode == "rgb_array":
         from jimbot.envs.raster import raster
 
-        return raster(picture)
+        return raster(picture, canvas)
     from rich.console import Console
 
     if render_mode == "human":

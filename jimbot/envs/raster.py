@@ -1,8 +1,8 @@
 """What the terminal shows as a picture of pixels (render mode "rgb_array"): for videos, notebooks and SB3's recorders.
 
 Every character of the drawing goes into its cell with matplotlib's monospaced font, which has the boxes, blocks and
-card suits that boards are drawn with. All pictures of an environment have one size, as videos want it:
-what a drawing has beyond that is cut off.
+card suits that boards are drawn with. All pictures of a game have one size, as videos want it: its canvas, in
+characters as large as a screen of 1280 × 960 allows. What a drawing has beyond that is cut off.
 """
 
 from __future__ import annotations
@@ -14,54 +14,63 @@ from typing import Any
 
 import numpy as np
 
-COLUMNS, ROWS = 120, 44
+CANVAS = (120, 44)
+"""Columns and rows where nobody says what a drawing needs."""
 FONT_SIZE = 15
 CELL = (9, 18)  # pixels per character; the font is 9.03 wide at this size
+SCREEN = (1280, 960)
 FONT = "DejaVuSansMono"
 INK, PAPER = (220, 220, 220), (18, 18, 24)
 DIM = 0.6
 
 
-def raster(picture: Any) -> np.ndarray:
-    """(height, width, 3) uint8."""
-    return np.asarray(_image(picture))
+def raster(picture: Any, canvas: tuple[int, int] = CANVAS) -> np.ndarray:
+    """(height, width, 3) uint8, of so many columns and rows of characters."""
+    return np.asarray(_image(picture, canvas))
 
 
-def png(picture: Any) -> bytes:
+def magnified(canvas: tuple[int, int]) -> int:
+    """How many times larger than usual characters are drawn, so that a small board fills a screen too."""
+    return max(1, min(pixels // (cell * count) for pixels, cell, count in zip(SCREEN, CELL, canvas, strict=True)))
+
+
+def png(picture: Any, canvas: tuple[int, int] = CANVAS) -> bytes:
     """The picture as a PNG file."""
     file = io.BytesIO()
-    _image(picture).save(file, "PNG")
+    _image(picture, canvas).save(file, "PNG")
     return file.getvalue()
 
 
-def _image(picture: Any) -> Any:
+def _image(picture: Any, canvas: tuple[int, int]) -> Any:
     from PIL import Image, ImageDraw  # comes with matplotlib, whose font it draws with
     from rich.console import Console
 
-    console = Console(file=io.StringIO(), width=COLUMNS, color_system="truecolor", force_terminal=True)
-    lines = console.render_lines(picture, pad=False)[:ROWS]
-    image = Image.new("RGB", (COLUMNS * CELL[0], ROWS * CELL[1]), PAPER)
+    (columns, rows), scale = canvas, magnified(canvas)
+    console = Console(file=io.StringIO(), width=columns, color_system="truecolor", force_terminal=True)
+    lines = console.render_lines(picture, pad=False)[:rows]
+    image = Image.new("RGB", (columns * scale * CELL[0], rows * scale * CELL[1]), PAPER)
     draw = ImageDraw.Draw(image)
     for row, line in enumerate(lines):
         column = 0
         for segment in line:
             if not segment.control:
-                column = _write(draw, segment.text, segment.style, column, row)
+                column = _write(draw, segment.text, segment.style, column, row, scale)
     return image
 
 
-def _write(draw: Any, text: str, style: Any, column: int, row: int) -> int:
+def _write(draw: Any, text: str, style: Any, column: int, row: int, scale: int) -> int:
     """Draws a piece of a line from `column` on; returns the column after it."""
     from rich.cells import get_character_cell_size
 
     ink, paper, bold = _look(style)
+    width, height = scale * CELL[0], scale * CELL[1]
     for letter in text:
         wide = get_character_cell_size(letter)
-        left, top = column * CELL[0], row * CELL[1]
+        left, top = column * width, row * height
         if paper != PAPER:
-            draw.rectangle((left, top, left + wide * CELL[0] - 1, top + CELL[1] - 1), fill=paper)
+            draw.rectangle((left, top, left + wide * width - 1, top + height - 1), fill=paper)
         if not letter.isspace():
-            draw.text((left, top), letter, fill=ink, font=_font(bold))
+            draw.text((left, top), letter, fill=ink, font=_font(bold, scale))
         column += wide
     return column
 
@@ -86,9 +95,9 @@ def _colour(colour: Any, usual: tuple[int, ...], theme: Any) -> tuple[int, ...]:
 
 
 @cache
-def _font(bold: bool) -> Any:
+def _font(bold: bool, scale: int) -> Any:
     import matplotlib
     from PIL import ImageFont
 
     name = f"{FONT}-Bold.ttf" if bold else f"{FONT}.ttf"
-    return ImageFont.truetype(str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / name), FONT_SIZE)
+    return ImageFont.truetype(str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / name), scale * FONT_SIZE)

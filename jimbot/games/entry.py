@@ -61,6 +61,8 @@ class GameEntry:
     """(game, row) → a rich renderable of what the player sees."""
     render_small: Callable[[BatchGame, int], Any] | None = None
     """The same for terminals with little room: at most 80 columns and about a dozen rows."""
+    canvas: tuple[int, int] = (80, 24)
+    """Columns and rows that hold every drawing of `render`: the size of pictures and videos of the game."""
     about: str = ""
     """What the game is about, in a few sentences, for somebody who never saw it."""
     sitting: Callable[[BatchGame], Sitting] | None = None

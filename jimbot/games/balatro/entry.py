@@ -232,6 +232,7 @@ GAME = GameEntry(
     scripted={"heuristic": heuristic},
     render=render,
     render_small=render_small,
+    canvas=(102, 36),
     about=ABOUT,
     sitting=sitting,
     diary=diary,

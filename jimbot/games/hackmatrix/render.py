@@ -44,6 +44,19 @@ def render(game: BatchGame, row: int) -> RenderableType:
     return picture(cast(FunctionalBatchGame, game).row_state(row))
 
 
+def render_small(game: BatchGame, row: int) -> RenderableType:
+    """The same in thirteen rows: everything else stands beside the board."""
+    from rich.console import Group
+    from rich.table import Table
+
+    facts = to_dict(cast(FunctionalBatchGame, game).row_state(row))
+    grid = Table.grid(padding=(0, 3, 0, 0))
+    grid.add_column(width=WIDTH)
+    grid.add_column(width=WIDTH)
+    grid.add_row(_board(facts), Group(_stats(facts), _programs(facts), _legend()))
+    return grid
+
+
 def picture(state: State) -> RenderableType:
     """One state as the player sees it."""
     from rich.table import Table

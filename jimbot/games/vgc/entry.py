@@ -130,6 +130,7 @@ GAME = GameEntry(
     render=render,
     legal_masks=legal_masks,
     render_small=render_small,
+    canvas=(120, 22),
     about=ABOUT,
     sitting=sitting,
     benchmark=benchmark,

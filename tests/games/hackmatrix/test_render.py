@@ -191,6 +191,20 @@ def test_a_crowded_game_keeps_its_width(width: int) -> None:
     assert "SHOW  CALM  STEP" in words
 
 
+def test_the_small_drawing_has_everything_beside_the_board() -> None:
+    entry, game = game_entry("hackmatrix"), make("hackmatrix", 64)
+    assert entry.render_small is not None
+    game.reset()
+    console = Console(file=io.StringIO(), width=80, color_system=None)
+    console.print(entry.render_small(game, 0))
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    assert len(lines) == 2 * spec.SIDE + 1
+    assert "stage 1/8" in lines[0], "beside the board"
+    for word in ("EXIT", "credits", "programs", "z stunned"):
+        assert any(word in line for line in lines)
+
+
 def test_the_registered_drawing_shows_the_rows_of_a_batch() -> None:
     render = game_entry("hackmatrix").render
     assert render is not None
