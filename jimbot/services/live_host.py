@@ -51,6 +51,21 @@ class DiskFiles:
         return png(drawing)
 
 
+class ClosedFiles(DiskFiles):
+    """None for clients of other machines: a call names the path it writes to."""
+
+    def read(self, path: str) -> bytes:
+        raise PermissionError("files are for clients of this machine")
+
+    def write(self, path: str, data: bytes) -> None:
+        raise PermissionError("files are for clients of this machine")
+
+
+def files_for(address: str) -> DiskFiles:
+    """The disk where only this machine can reach the address, and nothing elsewhere."""
+    return DiskFiles() if address in ("127.0.0.1", "localhost", "::1") else ClosedFiles()
+
+
 class Request(NamedTuple):
     """What came in: a body, or a complaint with its status."""
 

@@ -3,6 +3,7 @@ mods that push what happens in it (`host_events`)."""
 
 from __future__ import annotations
 
+import signal
 from typing import Annotated, Any
 
 import typer
@@ -69,17 +70,18 @@ def host(
     """
     terminal.require_positive(instances=instances)
     from jimbot.games.contract import available_games, game_entry, games_with
-    from jimbot.services.live_host import DiskFiles, LiveHost
+    from jimbot.services.live_host import LiveHost, files_for
 
     if game not in available_games() or game_entry(game).live is None:
         raise UnknownNameError("game to host", game, games_with("live"))
     live = game_entry(game).live
     assert live is not None
-    files = DiskFiles()
+    files = files_for(address)
     games = [live.host(dialect or live.dialects[0], not leaks, trap or (), files) for _ in range(instances)]
     served = LiveHost(games, address, live.port if port is None else port, speed).start()
     places = ", ".join(f"http://{address}:{number}" for number in served.ports)
     terminal.console().print(f"{game} ({dialect or live.dialects[0]}) at {places}; Ctrl+C ends it.", soft_wrap=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         served.wait()
     except KeyboardInterrupt:

@@ -98,10 +98,12 @@ def verify(recordings: Path) -> Iterable[FileReport]:
 
 def host(dialect: str, fair: bool, traps: Iterable[str], files: HostFiles) -> HostedGame:
     from jimbot.games.balatro.live.rpc import Session
-    from jimbot.games.balatro.live.table import Table
+    from jimbot.games.balatro.live.table import Table, warm_up
     from jimbot.games.balatro.live.traps import read_traps
 
-    return Session(Table(dialect, fair, read_traps(traps), files))
+    table = Table(dialect, fair, read_traps(traps), files)
+    warm_up()
+    return Session(table)
 
 
 def benchmark(num_envs: int | None, seconds: float, cold: bool) -> dict[str, Any]:

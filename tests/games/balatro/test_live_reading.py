@@ -22,6 +22,7 @@ from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules.state import SELECTING_HAND
 from jimbot.games.contract import game_entry
 from tests.games.balatro.live_games import follow, journey, random_player
+from tests.games.balatro.live_tables import table_in
 
 EXCEPTIONS: dict[str, int] = {}
 """What reading a followed game gets wrong, by name, and how often over the long test: nothing."""
@@ -288,3 +289,35 @@ def test_a_request_may_carry_a_live_state(form: str, dialect: str) -> None:
     assert "A♠" in str(sight.words(action))
     with pytest.raises(UsageError, match="damaged"):
         entry.foreign_states[form](state[:-9].encode(), Options())
+
+
+# --- states that somebody broke ---
+
+JUNK: tuple[Any, ...] = (None, [], {}, "", "x", -1, 1e400, float("nan"), 2**40, True, [1], {"a": 1}, 1.5, [[]], [None])
+
+
+def places(value: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Where something lies in a state, as keys and numbers from the outside in."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    return [*([above] if above else []), *(place for key, part in inside for place in places(part, (*above, key)))]
+
+
+@pytest.mark.parametrize("dialect", d.DIALECTS)
+def test_a_broken_state_is_read_or_refused_in_a_sentence(dialect: str) -> None:
+    luck = np.random.default_rng(5)
+    whole = {
+        name: table_in(name, dialect, fair=False).call("gamestate") for name in ("shop", "arcana pack", "magician")
+    }
+    refused = 0
+    for name in [*whole] * 40:
+        state = json.loads(whole[name])
+        *way, last = (choices := places(state))[luck.integers(len(choices))]
+        inner = state
+        for key in way:
+            inner = inner[key]
+        inner[last] = JUNK[luck.integers(len(JUNK))]
+        try:
+            Follower().see(state)
+        except UsageError:
+            refused += 1
+    assert refused > 20

@@ -202,4 +202,4 @@ def dialect_of(discovered: Any) -> Dialect:
 def dialect_of_state(state: Any) -> Dialect | None:
     """The dialect a state is written in, by the spelling of its deck; None where it does not say."""
     deck = state.get("deck") if isinstance(state, dict) else None
-    return next((dialect for dialect in DIALECTS.values() if deck in dialect.ids["deck"]), None)
+    return next((dialect for dialect in DIALECTS.values() if str(deck) in dialect.ids["deck"]), None)

@@ -44,6 +44,7 @@ _KIND_OF_SET = {
 }
 _AREAS = ("jokers", "consumables", "hand", "shop", "vouchers", "packs", "pack")
 _GOODS = ("shop", "vouchers", "packs")
+_SHORT = 2**15  # what limits and counters of a round stay below
 MOST_CARDS = 1000  # of an area: more than any game has
 
 
@@ -129,7 +130,8 @@ class Shown:
     @property
     def choosing(self) -> bool:
         """Whether the choice of blinds is up, maybe under an open pack."""
-        return any(blind.status == d.STATUS.index("SELECT") for blind in self.blinds)
+        offered = any(blind.status == d.STATUS.index("SELECT") for blind in self.blinds)
+        return offered and not any(self.areas[name].cards for name in _GOODS)
 
     @property
     def in_shop(self) -> bool:
@@ -172,20 +174,25 @@ def read_shown(state: Any, dialect: d.Dialect | None = None) -> Shown:
         levels=levels,
         played=played,
         played_this_round=in_round,
-        counters={name: _number(value, name) for name, value in _object(state, "round").items() if name in _COUNTERS},
+        counters=_counters(_object(state, "round")),
         blinds=tuple(_blind(_object(_object(state, "blinds"), place), place, dialect) for place in d.PLACES),
         areas=areas,
         unseen=tuple(sorted([*pile.cards, *leaked], key=_order)),
         undrawn=_whole(_object(state, "cards"), "count", len(pile.cards)),
         deck_size=pile.limit,
-        tags=tuple(_key(TAGS, "tag", tag.get("key")) for tag in state.get("tags", ())) if dialect.shows_more else None,
+        tags=_tags(state) if dialect.shows_more else None,
         fool=_fool(state) if dialect.shows_more else None,
         most_played=_most_played(state) if dialect.shows_more else None,
         starting_deck_size=_whole(state, "starting_deck_size") if "starting_deck_size" in state else None,
     )
 
 
-_COUNTERS = ("hands_left", "hands_played", "discards_left", "discards_used", "reroll_cost", "chips")
+_COUNTERS = ("hands_left", "hands_played", "discards_left", "discards_used", "reroll_cost")
+
+
+def _counters(values: Mapping[str, Any]) -> dict[str, float]:
+    out: dict[str, float] = {name: _whole(values, name, most=_SHORT) for name in _COUNTERS if name in values}
+    return out | ({"chips": _number(values["chips"], "chips")} if "chips" in values else {})
 
 
 def _order(card: Card) -> tuple[int, ...]:
@@ -211,10 +218,10 @@ def _number(value: Any, name: str) -> float:
     return value
 
 
-def _whole(container: Mapping[str, Any], name: str, usual: int | None = None) -> int:
+def _whole(container: Mapping[str, Any], name: str, usual: int | None = None, most: int = 2**31) -> int:
     value = container.get(name, usual)
     number = _number(value, name)
-    if not math.isfinite(number) or number != int(number) or abs(number) >= 2**31:
+    if not math.isfinite(number) or number != int(number) or abs(number) >= most:
         raise LiveStateError(f"'{name}' of the live state is {_short(value)}; expected a whole number.")
     return int(number)
 
@@ -232,15 +239,22 @@ def _foreign(kind: str, name: Any) -> LiveStateError:
 
 
 def _key(table: Table, kind: str, key: Any) -> int:
-    if key not in table:
+    if not isinstance(key, str) or key not in table:
         raise _foreign(kind, key)
     return table.id(key)
 
 
 def _enum(dialect: d.Dialect, kind: str, text: Any) -> int:
-    if text not in dialect.ids[kind]:
+    if not isinstance(text, str) or text not in dialect.ids[kind]:
         raise _foreign(kind, text)
     return dialect.ids[kind][text]
+
+
+def _tags(state: Mapping[str, Any]) -> tuple[int, ...]:
+    tags = state.get("tags") or []
+    if not isinstance(tags, list) or not all(isinstance(tag, Mapping) for tag in tags):
+        raise LiveStateError(f"'tags' of the live state is {_short(tags)}; expected a list of objects.")
+    return tuple(_key(TAGS, "tag", tag.get("key")) for tag in tags)
 
 
 def _fool(state: Mapping[str, Any]) -> int:
@@ -260,12 +274,12 @@ def _blind(blind: Mapping[str, Any], place: str, dialect: d.Dialect) -> Blind:
     name = blind.get("name")
     if dialect.shows_more and "key" in blind:
         number = _key(BLINDS, "blind", blind["key"])
-    elif name in d.BLIND_OF_NAME:
+    elif isinstance(name, str) and name in d.BLIND_OF_NAME:
         number = d.BLIND_OF_NAME[name]
     else:
         raise _foreign("blind", name)
     tag = _object(blind, "tag").get("name") if dialect.shows_more else blind.get("tag_name")
-    if tag and tag not in d.TAG_OF_NAME:
+    if tag and (not isinstance(tag, str) or tag not in d.TAG_OF_NAME):
         raise _foreign("tag", tag)
     return Blind(
         d.STATUS.index(status), number, _number(blind.get("score"), "score"), d.TAG_OF_NAME[tag] if tag else -1
@@ -286,7 +300,7 @@ def _cards(state: Mapping[str, Any], area: str) -> list[Any]:
 
 def _area(state: Mapping[str, Any], name: str, dialect: d.Dialect, in_deck: bool = False) -> Area:
     cards = tuple(_card(card, dialect, in_deck) for card in _cards(state, name))
-    return Area(cards, _whole(_object(state, name), "limit", len(cards)))
+    return Area(cards, _whole(_object(state, name), "limit", len(cards), _SHORT))
 
 
 def _is_hidden(card: Mapping[str, Any]) -> bool:
@@ -336,9 +350,9 @@ def _face_down(kind: str, card: Mapping[str, Any], dialect: d.Dialect, forced: b
 def _face(card: Mapping[str, Any]) -> tuple[int, int]:
     value = _object(card, "value")
     rank, suit = value.get("rank"), value.get("suit")
-    if rank not in RANK_LETTERS or str(suit) not in tuple(SUIT_LETTERS):
+    if str(rank) not in RANK_LETTERS or str(suit) not in tuple(SUIT_LETTERS):
         raise _foreign("playing card", card.get("key"))
-    return RANK_LETTERS[rank], SUIT_LETTERS.index(str(suit))
+    return RANK_LETTERS[str(rank)], SUIT_LETTERS.index(str(suit))
 
 
 # --- what two states must agree in ---

@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import random
 import zlib
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from jimbot.errors import JimbotError, SnapshotError
+from jimbot.games.balatro.compiling.kernels import announce_compilation
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.balatro.live import dialects as d
 from jimbot.games.balatro.live.calls import moves_of
@@ -204,6 +206,16 @@ class Table:
     def _stage(self, what: int, *values: int) -> int:
         padded = (*values, *(0,) * (6 - len(values)))
         return int(staging.stage(self.g, self.s, what, *padded))
+
+
+@cache
+def warm_up() -> None:
+    """Compiles, or loads, what calls need: clients wait seconds for an answer, not minutes."""
+    table = Table(luck=0)
+    announce_compilation(decisions.apply, lambda: table.begin(0, 1, 0, None))
+    table.begin(0, 1, 0, None)
+    table.gamestate()
+    table.restock()
 
 
 def _checked(body: bytes) -> np.ndarray:
