@@ -97,6 +97,19 @@ def test_a_state_by_keys_is_seen_as_the_game_sees_it(service: DecisionService) -
     assert answer.selected_action.words == game.describe_action(0, answer.selected_action.number)
 
 
+def test_a_row_of_vgc_is_a_state_by_keys() -> None:
+    service = service_of(ServedPolicy.make(game_entry("vgc"), Scripted()))
+    row = {"fields": {}, "legal": [3, 5]}
+    answer = service.decide(LearningDecisionRequest(game="vgc", game_state=by_keys(row)))
+    assert answer.selected_action.number == 5
+    assert "slot a" in answer.selected_action.words
+    for bad, sentence in (({"fields": {}}, "needs 'fields'"), ({**row, "legal": [30_000]}, "outside"),
+                          ({**row, "team": []}, "Unknown key")):  # fmt: skip
+        problem = refused(service, LearningDecisionRequest(game="vgc", game_state=by_keys(bad)))
+        assert (problem.code, sentence in str(problem)) == (Code.INVALID_ARGUMENT, True), problem
+    service.close()
+
+
 def test_a_foreign_state_is_read_by_whoever_registered_it(service: DecisionService) -> None:
     register_state_form("rows/1", GAME, lambda body, _: Sight(OBSERVATION[int(body)], LEGAL[int(body)]))
     asked = LearningDecisionRequest(game=GAME, game_state=GameState(foreign=ForeignState(form="rows/1", body=b"7")))

@@ -29,6 +29,7 @@ from jimbot.runs.arrays import read_npz
 from jimbot.services.decision.refusal import Code, RefusedError, invalid
 
 OBSERVATION, SNAPSHOT, BY_KEYS, FOREIGN = "observation", "snapshot", "by_keys", "foreign"
+_IN_WORDS = {SNAPSHOT: "snapshot", BY_KEYS: "state by keys", FOREIGN: "foreign state"}
 DEEPEST, MOST_VALUES = 32, 20_000  # of a state by keys
 
 _foreign: dict[str, tuple[str, ReadForeign]] = {}
@@ -77,12 +78,10 @@ class StateReader:
         except RefusedError:
             raise
         except JimbotError as problem:
-            raise invalid(
-                f"The {form.replace('_', ' ')} does not fit game '{self.entry.spec.id}': {problem}"
-            ) from problem
+            raise invalid(f"The {_IN_WORDS[form]} does not fit game '{self.entry.spec.id}': {problem}") from problem
         except Exception as problem:  # a reader met something it was not made for; the request is at fault, not we
             raise invalid(
-                f"The {form.replace('_', ' ')} is no state of game '{self.entry.spec.id}' "
+                f"The {_IN_WORDS[form]} is no state of game '{self.entry.spec.id}' "
                 f"({type(problem).__name__}: {str(problem)[:200]})."
             ) from problem
         check_rows(sight.observation[None], sight.legal_mask[None], self.entry.spec)
