@@ -74,9 +74,8 @@ def clicked(g: Any, cards: Sequence[int]) -> int:
 
     A second click lets go of a card. What a boss holds up stays up, and no more than five can be.
     """
-    count = int(g.hand_count)
-    flags = g.card_flags[g.hand[:count]].tolist()
-    held = [place for place in range(count) if flags[place] & CARD_FORCED]
+    flags = g["card_flags"][g["hand"][: g["hand_count"]]].tolist()
+    held = [place for place, flag in enumerate(flags) if flag & CARD_FORCED]
     up = list(held)
     for card in cards:
         if card in up and card not in held:

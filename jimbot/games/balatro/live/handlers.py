@@ -174,8 +174,9 @@ def _check_count(cards: Sequence[int], doing: str) -> None:
 
 
 def _check_places(table: Table, cards: Sequence[int]) -> None:
+    count = table.g["hand_count"]
     for card in cards:
-        if not 0 <= card < table.g.hand_count:
+        if not 0 <= card < count:
             raise bad(f"Invalid card index: {card}")
 
 

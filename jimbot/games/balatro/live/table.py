@@ -153,7 +153,7 @@ class Table:
     def move(self, method: str, params: dict[str, Any], refused: str = "") -> None:
         """Makes the engine's moves of a call; what the rules forbid all the same is refused with `refused`."""
         g = self.g
-        if g.phase == SHOP:
+        if g["phase"] == SHOP:
             self.leftover = Leftover(int(g.shop_count), int(g.voucher_count), int(g.booster_count))
         for step in moves_of(g, method, params):
             if not decisions.apply(g, self.s, *step.encoded()):
