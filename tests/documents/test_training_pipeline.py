@@ -180,6 +180,7 @@ def test_win_rate_and_average_score_are_tracked() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1000)  # more than the command gets
 def test_without_arguments_balatro_is_trained_from_an_empty_folder(tmp_path: Path) -> None:
     """A whole update of the documented size, in a process of its own."""
     import subprocess

@@ -82,11 +82,11 @@ def report(outcome: CloneOutcome, game: str, runs_dir: Path, as_json: bool) -> N
             f"Epoch {outcome.epochs}: agrees with its teacher on {agreement:.1%} of held-out decisions; validation "
             f"loss {loss:.4f}, lowest {lowest:.4f}; the value explains {explained:.0%} of the returns."
         )
-    where = outcome.run if runs_dir == Path("runs") else runs_dir / outcome.run
+    where = terminal.quoted(outcome.run if runs_dir == Path("runs") else runs_dir / outcome.run)
     console.print(f"\nRun [bold]{outcome.run}[/] ended: {outcome.reason}. What to type next:")
-    for command, meaning in (
+    learn_on = f"jimbot train {game} --init-from {where} --init-kl 0.1 --value-warmup-updates 10"
+    terminal.print_next([
         (f"jimbot evaluate {where} --games 1000", "judge it by playing"),
         (f"jimbot watch {where}", "see it play"),
-        (f"jimbot train {game} --init-from {where} --init-kl 0.1 --value-warmup-updates 10", "learn on from it"),
-    ):
-        console.print(f"  [cyan]{command}[/]  [dim]{meaning}[/]")
+        (learn_on, "learn on from it"),
+    ])  # fmt: skip

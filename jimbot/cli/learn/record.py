@@ -153,4 +153,4 @@ def _report(info: DatasetInfo, path: Path) -> None:
     stats = "".join(f", {name} {value:.2f}" for name, value in info.stats.items())
     console.print(f"Mean return {info.mean_return:.2f}, length {info.mean_length:.1f}{stats}.")
     console.print(f"{info.games / info.seconds:.1f} games/s, {info.rows / info.seconds:,.0f} decisions/s. Next:")
-    console.print(f"  [cyan]jimbot clone {terminal.quoted(path)}[/]")
+    terminal.print_next([(f"jimbot clone {terminal.quoted(path)}", "a policy that does the same")])

@@ -44,7 +44,7 @@ def record_bus(
         f"{path}: {info.games:,} games of {info.game} by {players}, {info.rows:,} decisions in "
         f"{path.stat().st_size / 1e6:.1f} MB. Mean return {info.mean_return:.2f}. Next:"
     )
-    console.print(f"  [cyan]jimbot clone {terminal.quoted(path)}[/]")
+    terminal.print_next([(f"jimbot clone {terminal.quoted(path)}", "a policy that does the same")])
 
 
 def _games(told: Any, address: str, start: int) -> Iterator[Any]:

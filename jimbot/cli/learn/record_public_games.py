@@ -59,4 +59,4 @@ def record_replays(
         f"{made.sure / info.rows:.0%} known for sure, the others as sets of orders; {made.unexplained:,} that no "
         "legal order explains were left out. Next:"
     )
-    console.print(f"  [cyan]jimbot clone {path}[/]")
+    terminal.print_next([(f"jimbot clone {terminal.quoted(path)}", "a policy that does the same")])

@@ -198,7 +198,7 @@ def report(outcome: Outcome, game: str, runs_dir: Path, as_json: bool) -> None:
         )
         return
     if outcome.evaluation:
-        console.print(outcome.evaluation)
+        console.print(outcome.evaluation.headline())
     where = terminal.quoted(outcome.run if runs_dir == RUNS else runs_dir / outcome.run)
     elsewhere = "" if runs_dir == RUNS else f" --runs-dir {terminal.quoted(runs_dir)}"
     console.print(f"\nRun [bold]{outcome.run}[/] is at step {outcome.step:,}. What to type next:")
@@ -211,6 +211,4 @@ def report(outcome: Outcome, game: str, runs_dir: Path, as_json: bool) -> None:
     ]
     if game in shipped_games():
         commands.insert(3, (f"jimbot compare {game} {where}", "against the policy that comes with JimBot"))
-    width = max(len(command) for command, _ in commands)
-    for command, meaning in commands:
-        console.print(f"  [cyan]{command:{width}}[/]  [dim]{meaning}[/]", soft_wrap=True)
+    terminal.print_next(commands)

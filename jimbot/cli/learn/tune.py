@@ -87,4 +87,5 @@ def report(outcome: TuneOutcome, game: str, as_json: bool) -> None:
     console = terminal.console()
     console.print(table)
     console.print("\nWhat to type next:")
-    console.print(f"  [cyan]jimbot train {game} --config {outcome.config}[/]  [dim]train with the best settings[/]")
+    config = terminal.quoted(outcome.config)
+    terminal.print_next([(f"jimbot train {game} --config {config}", "train with the best settings")])

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jimbot.cli.shared import terminal
+
 if TYPE_CHECKING:
     from jimbot.games import BatchGame
 
@@ -37,4 +39,4 @@ class GameFile:
         from jimbot.runs.files import write_atomically
 
         write_atomically(self.path, self._recorder.finish(total_return).to_json().encode())
-        return f"Recorded; see it again: jimbot replay {self.path}"
+        return f"Recorded; see it again: jimbot replay {terminal.quoted(self.path)}"

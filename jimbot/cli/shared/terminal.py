@@ -10,7 +10,7 @@ import math
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -88,6 +88,15 @@ def quoted(word: object) -> str:
     ('my-run', '\'it\'"\'"\'s mine\'')
     """
     return shlex.quote(str(word))
+
+
+def print_next(commands: Sequence[tuple[str, str]]) -> None:
+    """What to type next: commands that run as they stand, each with what it does."""
+    from rich.text import Text
+
+    width = max(len(command) for command, _ in commands)
+    for command, meaning in commands:
+        console().print(Text.assemble("  ", (f"{command:{width}}", "cyan"), (f"  {meaning}", "dim")), soft_wrap=True)
 
 
 def pairs(values: list[str], flag: str = "--option") -> dict[str, Any]:
