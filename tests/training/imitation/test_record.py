@@ -105,7 +105,7 @@ def test_the_file_is_plain_numpy_and_much_smaller_than_memory(tmp_path: Path) ->
 
 
 def start_recording(folder: Path) -> subprocess.Popen:
-    command = [sys.executable, "-m", "jimbot", "record", "probe", "--policy", "random", "--games", "100000000"]
+    command = [sys.executable, "-m", "jimbot", "record", "probe", "--policy", "random", "--games", "10000000"]
     child = subprocess.Popen(
         [*command, "--num-envs", "4096", "--output", "out.npz"], cwd=folder, stderr=subprocess.PIPE
     )
@@ -134,7 +134,7 @@ def test_ctrl_c_keeps_the_games_that_are_complete(tmp_path: Path) -> None:
     _, said = child.communicate(timeout=240)
     assert child.returncode == 0, said
     with Dataset.open(tmp_path / "out.npz") as dataset:
-        assert 0 < dataset.info.games < 100_000_000
+        assert 0 < dataset.info.games < 10_000_000
         assert dataset.info.stopped == "stopped by Ctrl+C"
         assert np.bincount(dataset.trajectory[dataset.usable]).max() == 8
         assert int(dataset.usable.sum()) == dataset.info.rows
