@@ -104,6 +104,9 @@ def test_games_with_every_quick_trap_at_once_are_played_to_their_end(tmp_path: P
     assert len(made["policy_hash"]) == 64
     assert made["dialect"] == "1.x"
     assert made["wire_ms"] > 0
+    assert ENTRY.verify is not None
+    (report,) = ENTRY.verify(record.path)  # every game played is a proof of the simulator
+    assert (report.entries, report.agreeing) == (2, 2), report.differences
 
 
 def test_a_live_game_is_the_game_that_the_simulator_plays() -> None:

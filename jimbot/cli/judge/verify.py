@@ -27,6 +27,8 @@ jimbot verify balatro my-recordings --differences 20
 
 jimbot verify balatro traces.jsonl --json   (one file)
 
+jimbot verify balatro live/balatro-20261117-034512.jsonl   (a game of jimbot play --live, or of any bot)
+
 Exit code 0 when everything agrees, 1 when anything differs, 2 when something cannot be read."""
 
 
@@ -42,8 +44,9 @@ def verify(
 ) -> None:
     """Check a simulator against recordings.
 
-    Files are recognised by name (pools, rng_units, seeds, scoring, traces, real_game, each with any ending); shows how
-    many entries were compared, how many agree, and the first differences with seed, step and both values.
+    Files are recognised by name (pools, rng_units, seeds, scoring, traces, real_game, each with any ending); any other
+    one given by itself is a recording of live games. Shows how many entries were compared, how many agree, and the
+    first differences with seed, step (or line) and both values.
     """
     terminal.require_positive(differences=differences)
     from jimbot.games.contract import available_games, game_entry, games_with

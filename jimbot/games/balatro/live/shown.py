@@ -399,13 +399,18 @@ def essence(state: Any, dialect: d.Dialect | None = None) -> dict[str, Any]:
     return out
 
 
+_SAME_PACK = {
+    "p_buffoon_normal_2": "p_buffoon_normal_1"
+}  # which of its pictures a run's first pack shows is not seeded
 _MARKS = ("edition", "seal", "enhancement", "eternal", "perishable", "rental", "debuffed", "forced")
 
 
 def _looks(card: Card, price: str = "") -> Any:
     if card.kind == UNSEEN:
         return "face down, forced" if card.forced else "face down"
-    out = {"key": card.named()} | {name: value for name in _MARKS if (value := getattr(card, name))}
+    out = {"key": _SAME_PACK.get(card.named(), card.named())} | {
+        name: value for name in _MARKS if (value := getattr(card, name))
+    }
     return out | {price: getattr(card, price)} if price else out
 
 

@@ -1,7 +1,8 @@
 """Finding and reading recordings: which files of a directory are checked, and by whom.
 
 The kind of a file is told by how its name begins, so that `seeds_white_2.json` or `scoring-more.json.gz` are checked
-like the files they stand beside.
+like the files they stand beside. A file of another name, given by itself, is taken for a recording of live games
+(`live_lines.py`), which bots call what they like.
 """
 
 from __future__ import annotations
@@ -34,6 +35,14 @@ class Kind:
     """A field it cannot do without."""
     lines: bool = False
     """One JSON object per line instead of one document."""
+    numbered: bool = False
+    """Its lines are checked together with their numbers."""
+
+
+def check_live(lines: list[tuple[int, Any]], report: FileReport) -> None:
+    from jimbot.games.balatro.verify import recorded_live  # it needs the game, which is put into words from this room
+
+    recorded_live.check_live(lines, report)
 
 
 KINDS = (
@@ -43,7 +52,13 @@ KINDS = (
     Kind("scoring", check_scoring, list),
     Kind("traces", check_traces, list, lines=True),
     Kind("real_game", check_real_game, dict),
+    Kind("live", check_live, list, lines=True, numbered=True),
+    Kind("balatro-", check_live, list, lines=True, numbered=True),
+    Kind("gamestates", check_live, list, lines=True, numbered=True),
+    Kind("requests", check_live, list, lines=True, numbered=True),
 )
+LIVE = Kind("", check_live, list, lines=True, numbered=True)
+_ANSWERS = ("request", "response")
 
 
 def _suffixes(kind: Kind) -> tuple[str, ...]:
@@ -56,10 +71,18 @@ def kind_of(name: str) -> Kind | None:
     return next((kind for kind in KINDS if name.startswith(kind.prefix) and name.endswith(_suffixes(kind))), None)
 
 
+def _kind_of_file(path: Path) -> Kind | None:
+    """As `kind_of`; another file of JSON is one of live games."""
+    known = kind_of(path.name)
+    return known or (LIVE if path.name.endswith((".json", ".jsonl", ".json.gz", ".jsonl.gz")) else None)
+
+
 def find_recordings(place: Path) -> list[Path]:
     """The recordings in a directory, in the order of `KINDS`; a single file may be given, too."""
     if not place.exists():
         raise UsageError(f"'{place}' does not exist; expected a directory of recordings.")
+    if place.is_file() and _kind_of_file(place) is LIVE:
+        return [place]
     files = [place] if place.is_file() else sorted(path for path in place.iterdir() if path.is_file())
     found = [path for kind in KINDS for path in files if kind_of(path.name) == kind]
     if not found:
@@ -70,14 +93,12 @@ def find_recordings(place: Path) -> list[Path]:
 
 def read_recording(path: Path) -> Any:
     """The document in a file, or its lines; what cannot be read is one sentence with the file's name."""
-    kind = kind_of(path.name)
+    kind = _kind_of_file(path)
     if kind is None:
         raise UsageError(f"'{path.name}' is no recording by its name; see the names in tests/golden/balatro/README.md.")
-    try:
-        raw = file_bytes(path, LARGEST_TEXT)
-        text = as_text(gunzipped(raw) if path.suffix == ".gz" else raw)
-    except UnreadableError as problem:
-        raise UsageError(f"'{path}' cannot be read ({problem}); expected JSON in UTF-8.") from problem
+    if kind.numbered:
+        return _numbered_lines(path)
+    text = _text(path)
     if kind.lines:
         document: Any = [_parse(path, line, number) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
         if not document:
@@ -89,6 +110,52 @@ def read_recording(path: Path) -> Any:
         part = f" with the field '{kind.part}'" if kind.part else ""
         raise UsageError(f"'{path}' does not look like a {kind.prefix} recording; expected {wanted}{part}.")
     return document
+
+
+def _text(path: Path) -> str:
+    try:
+        raw = file_bytes(path, LARGEST_TEXT)
+        return as_text(gunzipped(raw) if path.suffix == ".gz" else raw)
+    except UnreadableError as problem:
+        raise UsageError(f"'{path}' cannot be read ({problem}); expected JSON in UTF-8.") from problem
+
+
+def _numbered_lines(path: Path) -> list[tuple[int, Any]]:
+    """The lines of a live recording; requests and answers may be two files. A last line cut short ends it."""
+    lines = _lines_of(path)
+    for one, other in (_ANSWERS, _ANSWERS[::-1]):
+        beside = path.with_name(path.name.replace(one, other))
+        if one in path.name and beside.exists():
+            # Answers come after their requests: whatever is paired by id keeps the place of its request.
+            more = [(number, line) for number, line in _lines_of(beside)]
+            return [*lines, *more] if one == "request" else [*more, *lines]
+    return lines
+
+
+def _lines_of(path: Path) -> list[tuple[int, Any]]:
+    text = _text(path)
+    if path.name.endswith((".json", ".json.gz")):
+        document = _parse(path, text, None)
+        if isinstance(document, dict):
+            document = next((part for part in document.values() if isinstance(part, list)), [document])
+        return list(enumerate(document, 1)) if isinstance(document, list) else []
+    written = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not written:
+        raise UsageError(f"'{path}' is empty; expected one JSON object per line.")
+    whole = text.endswith("\n")
+    return [
+        (number, _parse(path, line, number))
+        for number, line in written
+        if whole or number != written[-1][0] or _is_json(line)
+    ]
+
+
+def _is_json(line: str) -> bool:
+    try:
+        json_value(line, constants=True)
+    except UnreadableError:
+        return False
+    return True
 
 
 def _parse(path: Path, text: str, line: int | None) -> Any:
@@ -105,9 +172,9 @@ def _parse(path: Path, text: str, line: int | None) -> Any:
 def verify_file(path: Path) -> FileReport:
     """Checks the simulator against one file."""
     document = read_recording(path)
-    kind = kind_of(path.name)
+    kind = _kind_of_file(path)
     assert kind is not None  # read_recording has refused other names
-    report = FileReport(path.name, kind.prefix)
+    report = FileReport(path.name, kind.prefix or "live")
     kind.check(document, report)
     if not report.entries:
         raise UsageError(f"'{path}' holds nothing to compare; a recording without entries proves nothing.")
