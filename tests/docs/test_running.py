@@ -37,6 +37,7 @@ NOT_RUN = {
     r"jimbot bench (?!balatro)": "minutes each even when short; tests of each part stand beside it",
     r"jimbot soak": "kills itself for minutes; tests/training/test_soak.py is its short form",
     r"jimbot host balatro": "waits for clients; tests/services/test_live_host.py is one",
+    r"jimbot verify balatro (live/|requests)": "needs a recording; tests/games/balatro/test_verify_live.py makes some",
     r"jimbot host events": "waits for mods; tests/services/test_events_in.py pushes like one",
     r"jimbot mcp": "waits for an assistant; tests/services/test_mcp.py is one",
     r"jimbot setup": "needs a network; tests/conftest.py calls what is behind it",
