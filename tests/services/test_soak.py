@@ -44,7 +44,11 @@ PATIENT = Patience(deadline=600.0, cap=5.0, attempts=1000, longest_pause=0.5, bu
 BUS = BusSettings(tries=3, first_pause=0.01, longest_pause=0.1, ack_wait=3.0, publish_seconds=60.0)
 GROWTH = 24 * 2**20  # bytes this process may grow after the first third: caches that fill, no slope
 
-pytestmark = [pytest.mark.long, pytest.mark.skipif(nats_program() is None, reason="nats-server is not installed")]
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.timeout(SECONDS + 900),
+    pytest.mark.skipif(nats_program() is None, reason="nats-server is not installed"),
+]
 
 
 class Server:
