@@ -79,6 +79,27 @@ def test_a_whole_game_is_played_through_tools_alone() -> None:
     with_client(work)
 
 
+def test_a_live_game_is_played_through_the_same_tools() -> None:
+    from jimbot.games import game_entry
+    from jimbot.services.live_host import DiskFiles, LiveHost
+
+    live = game_entry("balatro").live
+    assert live is not None
+    host = LiveHost([live.host("1.x", True, (), DiskFiles())]).start()
+    tools = Tools(live=f"http://127.0.0.1:{host.ports[0]}")
+    try:
+        table = tools.start_game("balatro", "111116DK", {"stake": "gold"}, live=True)
+        assert (table.live, table.seed, table.not_read) == (True, "111116DK", [])
+        while not table.over:
+            table = tools.act(table.handle, tools.ask_policy(table.handle).best.label).table
+        assert table.turn == 31
+        assert table.stats["blinds_cleared"] == 3
+    finally:
+        host.stop()
+    with pytest.raises(Exception, match="jimbot mcp --live URL"):
+        Tools().start_game("balatro", live=True)
+
+
 def test_moves_are_listed_filtered_and_made_by_label_or_words() -> None:
     async def work(client: Client) -> None:
         table = TableSeen(**await call(client, "start_game", game="balatro", seed="5"))

@@ -29,6 +29,9 @@ def mcp(
     host: Annotated[str, typer.Option(help="With --http: where to listen; this machine only.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="With --http.")] = 8931,
     policy: Annotated[str, typer.Option(help="Who gives advice where nobody else is named.")] = "",
+    live: Annotated[
+        str, typer.Option(metavar="URL", help="Where the bought game is, for games started with live: true.")
+    ] = "",
     runs_dir: RunsDirOption = RUNS,
 ) -> None:
     """Offer games and policies to assistants that speak the Model Context Protocol.
@@ -38,11 +41,12 @@ def mcp(
     from jimbot.errors import UsageError
     from jimbot.services.access import is_loopback
     from jimbot.services.mcp.server import serve_http, serve_stdio
+    from jimbot.services.mcp.tools import Tools
 
     if not http:
-        serve_stdio(runs_dir, policy)
+        serve_stdio(Tools(runs_dir, policy, live))
         return
     if not is_loopback(host):
         raise UsageError(f"--host {host} can be reached by other machines, and anybody could play here. Use 127.0.0.1.")
     terminal.note(f"Tools at http://{host}:{port}/mcp; Ctrl+C ends.")
-    serve_http(runs_dir, policy, host, port)
+    serve_http(Tools(runs_dir, policy, live), host, port)

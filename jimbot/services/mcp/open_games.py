@@ -22,7 +22,6 @@ class OpenGame:
     """One simulated game, from its first move to its end."""
 
     live = False
-    not_read: tuple[str, ...] = ()
 
     def __init__(self, entry: GameEntry, options: Mapping[str, Any], seed: int) -> None:
         self.entry, self.options = entry, dict(options)
@@ -32,6 +31,11 @@ class OpenGame:
         self.turn, self.total, self.over = 0, 0.0, False
         self.stats: dict[str, float] = {}
         self.outcome = ""
+
+    @property
+    def not_read(self) -> tuple[str, ...]:
+        """What had to be assumed; of a simulated game nothing."""
+        return ()
 
     def figures(self) -> dict[str, float]:
         """Where the game stands; once it is over, what its statistics say of that."""

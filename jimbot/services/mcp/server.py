@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jimbot
@@ -64,18 +63,16 @@ def build_server(tools: Tools) -> MCPServer:
     return server
 
 
-def serve_stdio(runs_dir: Path, policy: str) -> None:
+def serve_stdio(tools: Tools) -> None:
     """Answers on standard input and output, until input ends."""
-    tools = Tools(runs_dir, policy)
     try:
         build_server(tools).run("stdio")
     finally:
         tools.close()
 
 
-def serve_http(runs_dir: Path, policy: str, host: str, port: int) -> None:
+def serve_http(tools: Tools, host: str, port: int) -> None:
     """Answers at http://host:port/mcp, until it is interrupted."""
-    tools = Tools(runs_dir, policy)
     try:
         build_server(tools).run("streamable-http", host=host, port=port)
     finally:

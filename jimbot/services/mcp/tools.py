@@ -26,6 +26,7 @@ from jimbot.runs.catalogue import details, list_runs
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.shipped import shipped_games
 from jimbot.services.mcp import models
+from jimbot.services.mcp.live_games import LiveGame
 from jimbot.services.mcp.open_games import OpenGame, OpenGames
 
 MOST_MOVES = 500  # in one answer
@@ -45,9 +46,9 @@ Options = Annotated[dict[str, Any] | None, Field(description="Options by name; s
 class Tools:
     """The tools of one server."""
 
-    def __init__(self, runs_dir: Path = Path("runs"), policy: str = "") -> None:
+    def __init__(self, runs_dir: Path = Path("runs"), policy: str = "", live: str = "") -> None:
         self.tables = OpenGames()
-        self.runs_dir, self.policy = runs_dir, policy
+        self.runs_dir, self.policy, self.address = runs_dir, policy, live
         self._players: OrderedDict[tuple[str, str], Player] = OrderedDict()
         self._loading = threading.Lock()
 
@@ -62,13 +63,19 @@ class Tools:
         game: GameId,
         seed: Annotated[str, Field(description="A number, or a seed as the game writes it; nothing for luck.")] = "",
         options: Options = None,
+        live: Annotated[bool, Field(description="Play the bought game, if the server knows its address.")] = False,
     ) -> models.TableSeen:
         """Start a game. The answer has its handle, which all other tools of a game in play want.
 
         Options are those its policy was trained with, unless given.
         """
         usual = self._load(self._named("", named_game(game)), named_game(game)).options
-        return self.see_table(self.tables.start(game, seed, {**usual, **(options or {})}))
+        chosen = {**usual, **(options or {})}
+        if not live:
+            return self.see_table(self.tables.start(game, seed, chosen))
+        if not self.address:
+            raise UsageError("Nobody said where the bought game is; start the server with jimbot mcp --live URL.")
+        return self.see_table(self.tables.add(LiveGame(game_entry(named_game(game)), chosen, seed, self.address)))
 
     def list_tables(self) -> models.TablesOpen:
         """The games in play."""
