@@ -8,13 +8,19 @@ from typing import Any
 
 import pytest
 
+from jimbot.training.settings import trainer_config
+
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 TINY = {"game": "probe", "total_timesteps": 512, "n_envs": 4, "games": 4}
+SMALL_PPO = {"n_steps": 64, "batch_size": 64, "n_epochs": 2}
 
 
 @pytest.fixture(autouse=True)
 def _inside_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    ppo = trainer_config.SPECIFIC["PPO"]  # by its own defaults an update is 8,192 steps and 1,280 minibatches
+    for name, value in SMALL_PPO.items():
+        monkeypatch.setitem(ppo, name, ppo[name]._replace(default=value))
 
 
 def run(name: str, **numbers: Any) -> Any:

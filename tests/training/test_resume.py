@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jimbot.cli.main import run
 from jimbot.runs.checkpoint import load_checkpoint
 from tests.training.small import SMALL
 
@@ -22,9 +23,13 @@ UPDATES = 40
 HACKMATRIX = pytest.param("hackmatrix", marks=pytest.mark.long)
 
 
-def command(game: str, root: Path, *more: str) -> list[str]:
+def training(game: str, root: Path, *more: str) -> list[str]:
     flags = [*FLAGS, "--runs-dir", str(root), "--run-name", "run", f"--total-timesteps={UPDATES * UPDATE}", *more]
-    return [sys.executable, "-m", "jimbot", "train", game, *flags]
+    return ["train", game, *flags]
+
+
+def command(game: str, root: Path, *more: str) -> list[str]:
+    return [sys.executable, "-m", "jimbot", *training(game, root, *more)]
 
 
 def run_to_the_end(game: str, root: Path, *more: str) -> None:
@@ -56,10 +61,10 @@ def final_arrays(root: Path) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("game", ["probe", HACKMATRIX])
 def test_killed_and_resumed_equals_straight_through(game: str, stepping: str, tmp_path: Path) -> None:
     mode = ("--stepping", stepping, "--save-interval", str(UPDATE))
-    run_to_the_end(game, tmp_path / "straight", *mode)
+    assert run(training(game, tmp_path / "straight", *mode)) == 0
     reached = kill_after_a_checkpoint(game, tmp_path / "killed", *mode)
     assert reached < UPDATES * UPDATE
-    run_to_the_end(game, tmp_path / "killed", *mode)
+    assert run(training(game, tmp_path / "killed", *mode)) == 0
     straight, resumed = final_arrays(tmp_path / "straight"), final_arrays(tmp_path / "killed")
     assert straight.keys() == resumed.keys()
     for name, value in straight.items():

@@ -13,7 +13,7 @@ from jimbot.games.hackmatrix.spec import ENEMY_HP, ENEMY_NAMES, PROGRAM_NAMES, S
 from tests.games.hackmatrix.playing import LANES, programs, row, slots_of, stack
 from tests.games.hackmatrix.reference import EVERY_CELL, Luck, Reference, observation
 
-STEPS = {"training": 240, "reference": 90}
+STEPS = {"training": 150, "reference": 70}
 FRESH_AFTER = 12
 """Steps after which a lane gets a new situation, so that crowded and odd boards stay frequent."""
 
