@@ -27,6 +27,7 @@ from jimbot.games.hooks import (
     LivePlay,
     LiveProtocol,
     Milestones,
+    PlainStates,
     RareEvent,
     ReadForeign,
     RecordingForm,
@@ -145,6 +146,21 @@ def _reads(dialect: str) -> ReadForeign:
 FOREIGN_STATES = {"balatrobot/1": _reads("1.x"), "balatrobot/dev": _reads("dev")}
 
 
+def _write_state(game: BatchGame, row: int) -> dict[str, Any]:
+    from jimbot.games.balatro.plain_state import write_state
+
+    return write_state(game, row)
+
+
+def _read_state(values: Mapping[str, Any], options: Any) -> Sight:
+    from jimbot.games.balatro.plain_state import read_plain
+
+    return read_plain(values, options)
+
+
+STATES = PlainStates(_write_state, _read_state)
+
+
 def _live(name: str) -> Callable[..., Any]:
     """A function of `live.playing`, imported when it is called."""
 
@@ -248,6 +264,7 @@ GAME = GameEntry(
     figures=FIGURES,
     verify=verify,
     benchmark=benchmark,
+    states=STATES,
     foreign_states=FOREIGN_STATES,
     live=LIVE,
 )

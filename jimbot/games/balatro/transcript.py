@@ -33,6 +33,7 @@ from jimbot.games.balatro.version import VERSION
 from jimbot.games.balatro.view import describe as words
 from jimbot.games.balatro.view.move_text import Move, read_move, write_move
 from jimbot.games.balatro.view.names import find_deck, find_id, find_stake
+from jimbot.games.balatro.view.whole_state import whole_state
 from jimbot.games.contract import BatchGame
 from jimbot.reading.plain import LARGEST_TEXT, file_text, json_value
 
@@ -202,8 +203,8 @@ class RecordedRun:
         return bool(decisions.is_legal(self.g, *move.encoded()))
 
     def state(self) -> dict[str, Any]:
-        """The state as recordings write it, by the game's keys."""
-        return read_state(self.g)
+        """The whole state by the game's keys: what recordings write, and what else its player can know."""
+        return whole_state(self.g)
 
     def describe(self) -> str:
         """The situation in words."""

@@ -21,6 +21,7 @@ from jimbot.games.balatro.live.unknown import UNKNOWN
 from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules.state import SELECTING_HAND
 from jimbot.games.contract import game_entry
+from tests.games.balatro.breaking import break_state
 from tests.games.balatro.live_games import follow, journey, random_player
 from tests.games.balatro.live_tables import table_in
 
@@ -293,14 +294,6 @@ def test_a_request_may_carry_a_live_state(form: str, dialect: str) -> None:
 
 # --- states that somebody broke ---
 
-JUNK: tuple[Any, ...] = (None, [], {}, "", "x", -1, 1e400, float("nan"), 2**40, True, [1], {"a": 1}, 1.5, [[]], [None])
-
-
-def places(value: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where something lies in a state, as keys and numbers from the outside in."""
-    inside = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
-    return [*([above] if above else []), *(place for key, part in inside for place in places(part, (*above, key)))]
-
 
 @pytest.mark.parametrize("dialect", d.DIALECTS)
 def test_a_broken_state_is_read_or_refused_in_a_sentence(dialect: str) -> None:
@@ -311,11 +304,7 @@ def test_a_broken_state_is_read_or_refused_in_a_sentence(dialect: str) -> None:
     refused = 0
     for name in [*whole] * 40:
         state = json.loads(whole[name])
-        *way, last = (choices := places(state))[luck.integers(len(choices))]
-        inner = state
-        for key in way:
-            inner = inner[key]
-        inner[last] = JUNK[luck.integers(len(JUNK))]
+        break_state(state, luck)
         try:
             Follower().see(state)
         except UsageError:

@@ -201,7 +201,7 @@ def test_a_game_played_with_flat_actions_can_be_written_down():
     if ended:
         assert transcript.end["phase"] in ("game_over", "won")
     else:
-        assert transcript.play().state() == read_state(batch.games[0])
+        assert read_state(transcript.play().g) == read_state(batch.games[0])
     batch.reset()
     batch.step(np.array([int(np.flatnonzero(batch.legal_mask[0])[0])]))
     with pytest.raises(UsageError, match="actions into its game; record it from the start"):

@@ -39,6 +39,7 @@ from jimbot.games.balatro.rules.state import (
     FIRST_PACK_OFFER,
     FREE,
     IN_DECK,
+    IN_DISCARD,
     IN_HAND,
     MAX_BOOSTERS,
     MAX_CARDS,
@@ -95,6 +96,8 @@ def rebuild(shown: Shown, endless: bool = False) -> tuple[Any, set[str]]:
     _write_run(g, shown)
     _write_blinds(g, shown)
     _write_goods(g, shown)
+    for name, value in shown.told.items():
+        g[name] = value
     _settle(g, s, shown)
     return g, _assumed(g, shown)
 
@@ -107,28 +110,27 @@ def _stage(g: Any, s: Any, what: int, *values: int) -> int:
 
 
 def _place_cards(g: Any, shown: Shown) -> None:
-    """All cards that can be counted: the unseen ones in the deck, the others in the hand."""
+    """All cards that can be counted: the unseen ones in the deck, those in the hand, and those laid away."""
     unseen = list(shown.unseen)
     hand: list[tuple[Card, Card]] = []  # (as it lies there, what it is)
     for card in shown.areas["hand"].cards:
         hand.append((card, _any_unseen(unseen, shown) if card.kind == UNSEEN else card))
-    cards = sorted(
-        [(card, None) for card in unseen] + [(card, place) for place, (_, card) in enumerate(hand)], key=_age
-    )
+    lie = [(IN_DECK, unseen), (IN_HAND, [card for _, card in hand]), (IN_DISCARD, shown.laid_away)]
+    cards = sorted(((card, at, place) for at, area in lie for place, card in enumerate(area)), key=_age)
     if len(cards) > MAX_CARDS:
         raise LiveStateError(f"The deck has {len(cards)} cards; the simulator holds {MAX_CARDS}.")
     g.hand_count, g.card_count = len(hand), len(cards)
     pile = []
-    for slot, (card, place) in enumerate(cards):
-        g.card_place[slot] = IN_DECK if place is None else IN_HAND
+    for slot, (card, at, place) in enumerate(cards):
+        g.card_place[slot], g.card_extra_chips[slot] = at, card.chips
         g.card_rank[slot], g.card_suit[slot], g.card_first_suit[slot] = card.rank, card.suit, card.suit
         g.card_enhancement[slot], g.card_edition[slot], g.card_seal[slot] = card.enhancement, card.edition, card.seal
         g.card_serial[slot], g.cards[slot] = slot, slot
         g.enhancement_count[card.enhancement] += 1
-        flags = CARD_DEBUFFED * card.debuffed
-        if place is None:
+        flags = CARD_DEBUFFED * card.debuffed | card.marks
+        if at == IN_DECK:
             pile.append(slot)
-        else:
+        elif at == IN_HAND:
             g.hand[place] = slot
             lying = hand[place][0]
             flags |= CARD_FORCED * lying.forced | CARD_FACE_DOWN * (lying.kind == UNSEEN)
@@ -137,7 +139,7 @@ def _place_cards(g: Any, shown: Shown) -> None:
     g.pile[: len(pile)] = pile
 
 
-def _age(entry: tuple[Card, int | None]) -> tuple[int, ...]:
+def _age(entry: tuple[Card, int, int]) -> tuple[int, ...]:
     card = entry[0]
     return (card.serial, card.rank, card.suit, card.enhancement, card.edition, card.seal)
 
@@ -161,7 +163,7 @@ def _hold(g: Any, s: Any, shown: Shown) -> None:
     for index, card in enumerate(_jokers(shown)):
         if card.id < 0:
             raise LiveStateError("A joker lies face down and was never seen; follow the game from before that.")
-        flags = ETERNAL * card.eternal | PERISHABLE * (card.perishable > 0) | RENTAL * card.rental
+        flags = ETERNAL * card.eternal | PERISHABLE * (card.perishable > 0) | RENTAL * card.rental | card.marks
         counter = int(g.hands_played) if card.id == _LOYALTY else 0
         _stage(g, s, staging.ADD_JOKER, card.id, card.edition, flags | DEBUFFED * card.debuffed, counter)
         g.joker_perish[index], g.joker_serial[index] = min(card.perishable, 127), index
@@ -188,7 +190,9 @@ def _write_run(g: Any, shown: Shown) -> None:
     g.pack_phase = BLIND_SELECT if shown.choosing else SHOP
     g.hand_level[:], g.hand_played[:], g.hand_played_round[:] = shown.levels, shown.played, shown.played_this_round
     g.hands_played = sum(shown.played)
-    g.joker_slots, g.consumable_slots = shown.areas["jokers"].limit, shown.areas["consumables"].limit
+    for name, slots in (("jokers", "joker_slots"), ("consumables", "consumable_slots")):
+        if shown.areas[name].limit >= 0:
+            g[slots] = shown.areas[name].limit
     g.round_hand_size = -1 if _boss_now(shown) == _MANACLE else 0
     g.hand_size = shown.areas["hand"].limit - g.round_hand_size
     g.hands_left, g.discards_left = int(counters.get("hands_left", 0)), int(counters.get("discards_left", 0))
@@ -299,7 +303,7 @@ def _settle(g: Any, s: Any, shown: Shown) -> None:
         g.joker_extra_value[index] = card.sell - int(figures.jokers[index])
     for index, card in enumerate(shown.areas["consumables"].cards):
         g.consumable_extra_value[index] = card.sell - int(figures.consumables[index])
-    if g.phase == SELECTING_HAND:
+    if g.phase == SELECTING_HAND and "requirement" not in shown.told:
         g.requirement = float(figures.requirements[g.on_deck])
     if not shown.in_shop:
         return
@@ -308,7 +312,8 @@ def _settle(g: Any, s: Any, shown: Shown) -> None:
             g.offer_flags[place] |= FREE
     for index, card in enumerate(shown.areas["packs"].cards):
         g.booster_free[index] = card.buy == 0 and figures.boosters[index] > 0
-    _price_reroll(g, int(shown.counters.get("reroll_cost", 0)))
+    if "reroll_increase" not in shown.told:
+        _price_reroll(g, int(shown.counters.get("reroll_cost", 0)))
 
 
 def _price_reroll(g: Any, cost: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from jimbot.errors import UsageError
@@ -71,6 +71,10 @@ class Card(NamedTuple):
     sell: int = 0
     buy: int = 0
     serial: int = 0
+    chips: int = 0
+    """Permanent ones of a playing card; like the marks told by our own states only."""
+    marks: int = 0
+    """Further flags, as the record has them."""
 
     def named(self) -> str:
         """The card's key."""
@@ -93,6 +97,7 @@ class Area(NamedTuple):
 
     cards: tuple[Card, ...] = ()
     limit: int = 0
+    """-1 where our own state does not say."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +131,11 @@ class Shown:
     fool: int | None
     most_played: int | None
     starting_deck_size: int | None
+    # our own states only
+    laid_away: tuple[Card, ...] = ()
+    """Cards played and discarded this round."""
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """What is told as the record has it, by the record's names."""
 
     @property
     def choosing(self) -> bool:

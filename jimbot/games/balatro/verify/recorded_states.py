@@ -53,13 +53,13 @@ from jimbot.games.balatro.rules.state import (
 from jimbot.games.balatro.view.figures import read_figures
 from jimbot.games.balatro.view.names import find_deck, find_stake
 
-_BLIND_NAMES = ("Small", "Big", "Boss")
+BLIND_NAMES = ("Small", "Big", "Boss")
 JOKER_VALUES = ("mult", "x_mult", "chips", "dollars", "h_size", "uses")  # names of `joker_value`, by joker
 JOKER_COUNTERS = ("yorick_discards", "invis_rounds")  # names of `joker_counter`, by joker
-_OTHER_NAMES = {"caino_xmult": "x_mult"}  # the game's own name for what recordings call otherwise
-_LOYALTY_CARD, _TO_DO_LIST = JOKERS.id("j_loyalty_card"), JOKERS.id("j_todo_list")
-_STICKERS = {"eternal": ETERNAL, "perishable": PERISHABLE, "rental": RENTAL}
-_PAYOUT_PARTS = ("blind", "hands", "jokers", "tags", "interest")
+OTHER_NAMES = {"caino_xmult": "x_mult"}  # the game's own name for what recordings call otherwise
+LOYALTY_CARD, TO_DO_LIST = JOKERS.id("j_loyalty_card"), JOKERS.id("j_todo_list")
+STICKERS = {"eternal": ETERNAL, "perishable": PERISHABLE, "rental": RENTAL}
+PAYOUT_PARTS = ("blind", "hands", "jokers", "tags", "interest")
 
 
 def _edition(identifier: int) -> str:
@@ -77,7 +77,8 @@ def _extras(enhancement: int, edition: int, seal: int) -> dict[str, Any]:
     return out
 
 
-def _hand_card(g: Any, slot: int) -> dict[str, Any]:
+def written_card(g: Any, slot: int) -> dict[str, Any]:
+    """A playing card the player owns."""
     out: dict[str, Any] = {"c": card_code(int(g.card_rank[slot]), int(g.card_suit[slot]))}
     out |= _extras(int(g.card_enhancement[slot]), int(g.card_edition[slot]), int(g.card_seal[slot]))
     if g.card_extra_chips[slot]:
@@ -92,7 +93,7 @@ def _joker(g: Any, index: int, sell_value: int) -> dict[str, Any]:
     out = {"key": row["key"], "sell": sell_value}
     if g.joker_edition[index]:
         out["ed"] = _edition(int(g.joker_edition[index]))
-    out |= {name: 1 for name, flag in _STICKERS.items() if g.joker_flags[index] & flag}
+    out |= {name: 1 for name, flag in STICKERS.items() if g.joker_flags[index] & flag}
     if g.joker_flags[index] & DEBUFFED:
         out["debuff"] = 1
     if g.joker_flags[index] & PERISHABLE:
@@ -105,14 +106,14 @@ def joker_state(g: Any, index: int) -> dict[str, Any]:
     joker = int(g.joker_id[index])
     out: dict[str, Any] = {}
     for name in JOKERS.rows[joker].get("start", {}):
-        name = _OTHER_NAMES.get(name, name)
+        name = OTHER_NAMES.get(name, name)
         if name in JOKER_VALUES:
             out[name] = round(float(g.joker_value[index]), 9)
         elif name in JOKER_COUNTERS:
             out[name] = int(g.joker_counter[index])
-    if joker == _TO_DO_LIST:
+    if joker == TO_DO_LIST:
         out["hand"] = HANDS.key(int(g.joker_counter[index])) if g.joker_counter[index] >= 0 else ""
-    elif joker == _LOYALTY_CARD:
+    elif joker == LOYALTY_CARD:
         out["hands_since_bought"] = int(g.hands_played - g.joker_counter[index])
     return out
 
@@ -130,7 +131,7 @@ def _offer(g: Any, place: int) -> dict[str, Any]:
     if kind == OFFER_CARD:
         return {"c": card_code(identifier, int(g.offer_suit[place]))} | extras
     out = {"key": (JOKERS if kind == OFFER_JOKER else CONSUMABLES).key(identifier)} | extras
-    return out | {name: 1 for name, flag in _STICKERS.items() if g.offer_flags[place] & flag}
+    return out | {name: 1 for name, flag in STICKERS.items() if g.offer_flags[place] & flag}
 
 
 def _shop(g: Any, figures: Any) -> dict[str, Any]:
@@ -151,7 +152,7 @@ def read_state(g: Any) -> dict[str, Any]:
         "ante": int(g.ante),
         "round": int(g.rounds),
         "money": int(g.money),
-        "on_deck": _BLIND_NAMES[g.on_deck],
+        "on_deck": BLIND_NAMES[g.on_deck],
         "boss": BLINDS.key(int(g.boss)),
         "tags": [TAGS.key(int(tag)) for tag in g.skip_tag],
         "held_tags": [TAGS.key(int(tag)) for tag in g.tag_id[: g.tag_count]],
@@ -161,7 +162,7 @@ def read_state(g: Any) -> dict[str, Any]:
         "deck_left": int(g.pile_count),
         "deck_total": int(g.card_count),
         "hand_size": int(figures.hand_limit),
-        "hand": [_hand_card(g, int(slot)) for slot in g.hand[: g.hand_count]],
+        "hand": [written_card(g, int(slot)) for slot in g.hand[: g.hand_count]],
         "jokers": [_joker(g, index, int(figures.jokers[index])) for index in range(g.joker_count)],
         "consumables": [_consumable(g, i, int(figures.consumables[i])) for i in range(g.consumable_count)],
         "levels": {HANDS.key(i): int(level) for i, level in enumerate(g.hand_level) if level != 1},
@@ -176,7 +177,7 @@ def read_state(g: Any) -> dict[str, Any]:
         out["blind"] = [BLINDS.key(int(g.blind)), float(g.requirement)]
         out["blind_disabled"] = bool(g.blind_disabled)
     if g.phase in (ROUND_EVAL, WON):
-        out["earnings"] = dict(zip(_PAYOUT_PARTS, map(int, g.payout_part), strict=True))
+        out["earnings"] = dict(zip(PAYOUT_PARTS, map(int, g.payout_part), strict=True))
     if g.phase == SHOP or (g.phase == PACK and g.pack_phase == SHOP):
         out["shop"] = _shop(g, figures)
     if g.phase == PACK:
