@@ -84,7 +84,7 @@ def play_live(
         if visit.as_json:
             terminal.print_json({**judged.to_dict(), "record": path, "live": [_plain(one) for one in played]})
         else:
-            terminal.console().print(judged)
+            terminal.console().print(judged.headline())
     return 0 if all(one.finished for one in played) else 1
 
 
