@@ -1,7 +1,7 @@
 """Single key presses from a terminal, and the terminal always put back as it was.
 
-In cbreak mode every key arrives at once and unechoed while Ctrl+C still interrupts. Off a terminal (a pipe, a test)
-there are no keys: `Keyboard.active` is False and `read` only waits.
+In cbreak mode every key arrives at once and unechoed while Ctrl+C still interrupts. Off a terminal (a pipe, a test) and
+where terminals know no such mode (Windows) there are no keys: `Keyboard.active` is False and `read` only waits.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import select
 import sys
 import time
+from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Self
 
@@ -26,7 +27,7 @@ class Keyboard:
 
     def __init__(self, wanted: bool = True) -> None:
         self.active = False
-        self._wanted = wanted and sys.stdin.isatty()
+        self._wanted = wanted and sys.stdin.isatty() and find_spec("termios") is not None
         self._descriptor = -1
         self._settings: list[Any] = []
 
