@@ -52,7 +52,7 @@ train: $(CORE)
 # What is large is compiled once, before the workers start. One file stays in one worker; workers share .jimbot-cache (tests/conftest.py).
 test: $(EVERYTHING)
 	@$(RUN) tests.compile_first
-	@$(RUN) pytest -n 2 --dist loadfile $(TESTS)
+	@$(RUN) pytest -n 2 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 test-long: $(EVERYTHING)
 	@$(RUN) pytest -n 2 --dist loadfile -m long $(TESTS)

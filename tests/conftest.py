@@ -50,6 +50,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         simulator.install()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files about training first: they take longest, and no worker should be left alone with one of them at the end."""
+    training = REPOSITORY / "tests" / "training"
+    items.sort(key=lambda item: not item.path.is_relative_to(training))
+
+
 WORKER_MEMORY = 2**30  # bytes from which a worker gives back what it compiled
 
 

@@ -32,11 +32,6 @@ def command(game: str, root: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "jimbot", *training(game, root, *more)]
 
 
-def run_to_the_end(game: str, root: Path, *more: str) -> None:
-    done = subprocess.run(command(game, root, *more), capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-
-
 def kill_after_a_checkpoint(game: str, root: Path, *more: str) -> int:
     """Starts training, waits until some checkpoints exist, kills without warning; returns the step reached."""
     child = subprocess.Popen(command(game, root, *more), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.training.test_resume import UPDATE, UPDATES, final_arrays, kill_after_a_checkpoint, run_to_the_end
+from jimbot.cli.main import run
+from tests.training.test_resume import UPDATE, UPDATES, final_arrays, kill_after_a_checkpoint, training
 
 SMALL_REPLAY = ("--learning-starts=1024", "--buffer-size=8192", "--target-update-interval=512", "--train-freq=32")
 ASKED = {
@@ -22,10 +23,10 @@ ASKED = {
 @pytest.mark.parametrize("algorithm", ["PPO", pytest.param("DQN", marks=pytest.mark.long)])
 def test_killed_and_resumed_equals_straight_through(algorithm: str, tmp_path: Path) -> None:
     asked = ("--learner=sb3", f"--algorithm={algorithm}", *ASKED[algorithm], f"--save-interval={2 * UPDATE}")
-    run_to_the_end("probe", tmp_path / "straight", *asked)
+    assert run(training("probe", tmp_path / "straight", *asked)) == 0
     reached = kill_after_a_checkpoint("probe", tmp_path / "killed", *asked)
     assert reached < UPDATES * UPDATE
-    run_to_the_end("probe", tmp_path / "killed", *asked)
+    assert run(training("probe", tmp_path / "killed", *asked)) == 0
     straight, resumed = final_arrays(tmp_path / "straight"), final_arrays(tmp_path / "killed")
     assert straight.keys() == resumed.keys()
     stored = {"PPO": ("luck/torch", "observed/mean", "counters"), "DQN": ("replay/observation", "dqn", "target/")}

@@ -165,6 +165,7 @@ def _arrays(tree: Any) -> list[np.ndarray]:
 
 
 @pytest.mark.usefixtures("cluster")
+@pytest.mark.long
 def test_dqn_learns_from_prioritised_replay(rows: Any) -> None:
     trainer, found = rows(**{**DQN, "log_interval": 8}, total_timesteps=4096, exploration_fraction=0.5)
     learned = [row for row in found if "train/loss" in row]
