@@ -14,6 +14,7 @@ from jimbot.games.hooks import (
     Figure,
     Glossary,
     Installation,
+    Knowledge,
     LiveProtocol,
     Milestones,
     Online,
@@ -79,6 +80,8 @@ class GameEntry:
     """What seeds hold, without playing them."""
     glossary: Glossary | None = None
     """What its things do."""
+    knowledge: Knowledge | None = None
+    """What its builds are made of, and what works together."""
 
     # --- for learning ---
     milestones: Milestones | None = None

@@ -17,13 +17,14 @@ for its name, so a new game gets whatever it brings along.
 | `Glossary` | `jimbot mcp`: what a thing of the game does |
 | `SeedPages` | `jimbot mcp`: what seeds hold, without playing them |
 | `ReadForeign` | `jimbot serve`: the same in the words of another program |
+| `Knowledge` | `jimbot graph`: what a build is made of, and what works together as the rules measure it |
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -242,6 +243,66 @@ class Glossary:
     explain: Callable[[str, str], list[Explanation]]
     """(name or key, one of the kinds or nothing) → all it may mean; an UnknownNameError with the nearest where it
     means none."""
+
+
+# --- what works together ---
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something a build is made of or meets."""
+
+    kind: str
+    """joker, consumable, voucher, hand, boss, deck: one of a few words of the game."""
+    key: str
+    """The game's own key."""
+    name: str
+    words: str
+    """What it does."""
+    features: tuple[float, ...] = ()
+    """What a small network may know of it; as many numbers for all parts of a kind."""
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """One thing that was measured about two or more parts."""
+
+    relation: str
+    """synergizes, counters or favours."""
+    a: str
+    b: str
+    """Keys. Of two that synergize, a comes first in the alphabet."""
+    channel: str
+    """Through what they act on each other, as the game calls it: score, money, growth, …"""
+    strength: float
+    """In the channel's unit; positive where they help each other."""
+    low: float
+    high: float
+    """Ends of its interval of 95 %."""
+    samples: int
+    order: str = ""
+    """"a_left" or "b_left" where it matters which of them lies left of the other."""
+    others: tuple[str, ...] = ()
+    """The third and further parts of a group."""
+    details: Mapping[str, float] = field(default_factory=dict)
+    """What else the measurement found, by name."""
+
+
+Measure = Callable[..., Iterator[Interaction]]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What there is to know about a game, as far as its rules can tell."""
+
+    parts: Callable[[], tuple[Part, ...]]
+    read_state: Callable[[BatchGame, int], dict[str, Any]]
+    """(game, row) → which parts it has, by key, ready for JSON."""
+    measure: Measure | None = None
+    """(pairs=None, seed=0, effort=1.0, channels=None, progress=None) → what the simulator says about pairs, as it is
+    found. `pairs`: keys, or None for all; `progress`: told (done, of) now and then."""
+    measure_group: Callable[..., Interaction] | None = None
+    """(keys, seed=0, effort=1.0) → what three or more do together beyond their pairs."""
 
 
 # --- what lies outside Python ---

@@ -24,9 +24,11 @@ from jimbot.games.hooks import (
     Glossary,
     HostedGame,
     HostFiles,
+    Knowledge,
     LivePlay,
     LiveProtocol,
     Milestones,
+    Part,
     PlainStates,
     RareEvent,
     ReadForeign,
@@ -197,6 +199,19 @@ def _explain(name: str, kind: str) -> list[Explanation]:
     return explain(name, kind)
 
 
+def _parts() -> tuple[Part, ...]:
+    from jimbot.games.balatro.synergy.parts import parts
+
+    return parts()
+
+
+def _read_holdings(game: BatchGame, row: int) -> dict[str, Any]:
+    from jimbot.games.balatro.synergy.parts import read_state
+
+    return read_state(game, row)
+
+
+KNOWLEDGE = Knowledge(_parts, _read_holdings)
 SEED_PAGES = SeedPages(
     'Conditions such as voucher:v_telescope@1, joker:j_blueprint+negative@<=2, not boss:"The Needle"@<=3: boss, '
     "voucher, tag, joker, tarot, planet, spectral, card or pack, a colon, a key or a name, for jokers an edition, and "
@@ -259,6 +274,7 @@ GAME = GameEntry(
     seed_form=SEED_FORM,
     seed_pages=SEED_PAGES,
     glossary=GLOSSARY,
+    knowledge=KNOWLEDGE,
     milestones=MILESTONES,
     rare_events=rare_events,
     figures=FIGURES,

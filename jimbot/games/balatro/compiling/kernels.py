@@ -11,9 +11,9 @@ small functions as reads well. This uses three inner classes of Numba (its versi
 table or in the options; all of these end up inside the machine code here. So the cache lives in a directory named by a
 hash of every table, every option and every source that can reach machine code (all but `PLAIN` and `APART`): any change
 means a new directory, and old ones are swept away when nobody has used them for a month. Where the package lies does
-not matter (`cache_place.py`): clones and worktrees of the same sources share the machine code. The scripted player
-(`APART`) compiles by itself: its machine code lies in a directory below, named by a hash of its own sources, so a
-change of it leaves the code of the rules in use.
+not matter (`cache_place.py`): clones and worktrees of the same sources share the machine code. The scripted player and
+the measuring of synergies (`APART`) compile by themselves: their machine code lies in directories below, each named by
+a hash of its own sources, so a change of one leaves the code of the rules in use.
 
 Environment:
 - `NUMBA_DISABLE_JIT=1` runs the same functions as plain Python (debugger, tests).
@@ -53,8 +53,8 @@ PACKAGE = Path(__file__).resolve().parents[1]
 PLAIN = ("view", "verify", "live", "entry", "transcript", "benchmarks")
 """Modules and folders no compiled module imports from: words, pictures and protocols, which may change without a new
 compile."""
-APART = "heuristic"
-"""A folder of kernels that the rules do not call."""
+APART = ("heuristic", "synergy")
+"""Folders of kernels that the rules do not call."""
 _UNUSED_AFTER_SECONDS = 30 * 24 * 3600
 
 JIT_DISABLED = bool(_numba_settings.DISABLE_JIT)
@@ -77,7 +77,7 @@ def source_fingerprint(package: Path = PACKAGE, options: dict[str, Any] = OPTION
     digest = hashlib.sha256()
     for path in sorted([*package.rglob("*.py"), *package.rglob("*.json")]):
         name = path.relative_to(package)
-        if name.with_suffix("").parts[0] in (*PLAIN, APART):
+        if name.with_suffix("").parts[0] in (*PLAIN, *APART):
             continue
         digest.update(str(name).encode() + b"\0")
         digest.update(path.read_bytes())
@@ -129,9 +129,10 @@ CACHE_DIRECTORY = None if JIT_DISABLED else prepare_cache()
 @functools.cache
 def _directory_of(module: str) -> Path | None:
     """Where the machine code of a module's kernels is kept."""
-    if CACHE_DIRECTORY is None or f".{APART}" not in module:
+    apart = next((folder for folder in APART if f".{folder}." in f"{module}."), None)
+    if CACHE_DIRECTORY is None or apart is None:
         return CACHE_DIRECTORY
-    return CACHE_DIRECTORY / f"{APART}-{source_fingerprint(PACKAGE / APART)}"
+    return CACHE_DIRECTORY / f"{apart}-{source_fingerprint(PACKAGE / apart)}"
 
 
 def _cached_njit(function: Callable[..., Any], **options: Any) -> Any:

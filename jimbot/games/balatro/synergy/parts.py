@@ -1,0 +1,107 @@
+"""The things a build is made of or meets, from the tables the rules are made of, and which of them a game has."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+
+from jimbot.games.balatro.game import BalatroGame
+from jimbot.games.balatro.rules.content import (
+    BLINDS,
+    CONSUMABLES,
+    DECKS,
+    HANDS,
+    JOKERS,
+    VOUCHERS,
+    Table,
+)
+from jimbot.games.balatro.rules.state import PHASE_NAMES
+from jimbot.games.batch_game import BatchGame
+from jimbot.games.hooks import Part
+
+TABLES: dict[str, Table] = {
+    "joker": JOKERS, "consumable": CONSUMABLES, "voucher": VOUCHERS, "hand": HANDS, "boss": BLINDS, "deck": DECKS,
+}  # fmt: skip
+_RARITIES = (1, 2, 3, 4)
+_SUBJECTS = (
+    "chips", "mult", "multiplies", "earns", "money", "sell", "sold", "interest", "shop", "reroll", "pack", "boosters",
+    "scored", "scoring", "held", "played", "discard", "discarded", "discards", "hands", "size", "round", "blind",
+    "boss", "deck", "destroyed", "destroys", "creates", "copy", "trigger", "extra", "chance", "random", "gains",
+    "resets", "loses", "permanently", "face", "rank", "suit", "spades", "hearts", "clubs", "diamonds", "ace", "kings",
+    "queen", "jacks", "pair", "three", "four", "straight", "flush", "stone", "steel", "glass", "gold", "lucky", "wild",
+    "tarot", "planet", "spectral", "consumable", "joker", "jokers", "uncommon", "slot", "first", "last", "level",
+)  # fmt: skip
+"""What the sentences about jokers are about."""
+_PHASES = tuple(sorted({phase for row in JOKERS for phase in row["phases"]}))
+
+
+@cache
+def parts() -> tuple[Part, ...]:
+    """Jokers, consumables, vouchers, poker hands, bosses and decks, each kind in the game's own order."""
+    return tuple(_part(kind, table, row) for kind, table in TABLES.items() for row in table if _belongs(kind, row))
+
+
+def _belongs(kind: str, row: dict[str, Any]) -> bool:
+    """Small and Big Blind ask for nothing but points."""
+    return kind != "boss" or row["type"] == "boss"
+
+
+def _part(kind: str, table: Table, row: dict[str, Any]) -> Part:
+    key = row["name"] if kind == "hand" else row["key"]
+    words = row["effect"] if "effect" in row else _hand_words(row)
+    return Part(kind, key, table.name(table.id(key)), words, _features(row) if kind == "joker" else ())
+
+
+def _hand_words(row: dict[str, Any]) -> str:
+    start = f"{row['base_chips']} chips and {row['base_mult']} Mult at level 1"
+    return f"{start}, {row['level_chips']} chips and {row['level_mult']} Mult more with every level."
+
+
+def _features(row: dict[str, Any]) -> tuple[float, ...]:
+    """A joker's row as numbers: rarity, price, what it may be, when it acts, its largest number, what it is about."""
+    words = set(re.findall(r"[a-z]+", row["effect"].lower()))
+    largest = max((abs(number) for number in _numbers(row.get("config", {}))), default=0.0)
+    return (
+        *(float(row["rarity"] == rarity) for rarity in _RARITIES),
+        row["cost"] / 10,
+        float(row["copyable"]),
+        float(bool(row.get("start"))),
+        math.log1p(largest) / 5,
+        *(float(phase in row["phases"]) for phase in _PHASES),
+        *(float(subject in words) for subject in _SUBJECTS),
+    )
+
+
+def _numbers(config: dict[str, Any]) -> list[float]:
+    found: list[float] = []
+    for value in config.values():
+        if isinstance(value, dict):
+            found += _numbers(value)
+        elif isinstance(value, int | float):
+            found.append(float(value))
+    return found
+
+
+def read_state(game: BatchGame, row: int) -> dict[str, Any]:
+    """Which of the parts a game has, by key, and the few figures that say how far it is."""
+    g = cast(BalatroGame, game).games[row]
+    return {
+        "jokers": [JOKERS.key(int(joker)) for joker in g.joker_id[: g.joker_count]],
+        "consumables": [CONSUMABLES.key(int(card)) for card in g.consumable_id[: g.consumable_count]],
+        "vouchers": [VOUCHERS.key(int(number)) for number in np.flatnonzero(g.voucher_owned)],
+        "boss": BLINDS.key(int(g.boss)),
+        "deck": DECKS.key(int(g.deck)),
+        "levels": {HANDS.key(hand): int(level) for hand, level in enumerate(g.hand_level) if level != 1},
+        "played": {HANDS.key(hand): int(count) for hand, count in enumerate(g.hand_played) if count},
+        "phase": PHASE_NAMES[g.phase],
+        "ante": int(g.ante),
+        "round": int(g.rounds),
+        "money": int(g.money),
+        "joker_slots": int(g.joker_slots),
+        "cards": int(g.card_count),
+        "won": bool(g.won),
+    }
