@@ -87,6 +87,10 @@ class BusError(JimbotError):
     """The event bus did not take an event, or nobody answered over it."""
 
 
+class KnowledgeError(UsageError):
+    """The knowledge graph is missing, damaged, locked or of another version, or was asked what it does not answer."""
+
+
 class MissingExtraError(UsageError):
     """An optional part is not installed; the message carries the install command."""
 

@@ -86,6 +86,10 @@ LIBRARIES = (
     ("training/ray/tune_trials.py", {"ray"}, set()),
     ("training/population/ray_pbt.py", {"ray"}, set()),
     ("training/ray/search.py", {"ray", "optuna"}, set()),
+    # knowledge: an engine's library is imported when a graph is opened there
+    ("knowledge/*", {"pydantic"}, set()),
+    ("knowledge/ladybug_store.py", set(), {"ladybug"}),
+    ("knowledge/bolt_store.py", set(), {"neo4j"}),
     # proto, clients, services: what other programs talk to; messages are protobuf, everything else is an extra
     ("proto/*_pb2.py", {"google"}, set()),
     ("proto/*_pb2_grpc.py", {"grpc"}, set()),
@@ -112,6 +116,8 @@ EXTRAS = (
     "sb3_contrib",
     "pettingzoo",
     "neo4j",
+    "ladybug",
+    "strawberry",
     "anthropic",
     "poke_env",
     "grpc_health",
@@ -144,7 +150,7 @@ OWN_EXTRA = (
 GENERATED = ("jimbot.proto.*_pb2_grpc",)
 WITHOUT_JAX = ("jimbot.errors", "jimbot.reading", "jimbot.games.contract", "jimbot.games.checker",
                "jimbot.games.balatro", "jimbot.policies", "jimbot.runs", "jimbot.evaluation", "jimbot.envs",
-               "jimbot.cli", "jimbot.proto", "jimbot.clients", "jimbot.services")  # fmt: skip
+               "jimbot.cli", "jimbot.proto", "jimbot.clients", "jimbot.services", "jimbot.knowledge")  # fmt: skip
 WITHOUT_JAX_EXCEPT = "jimbot.policies.jax"  # prefix of modules that are jax's own
 
 

@@ -1,0 +1,154 @@
+"""`KnowledgeGraphClient`: what programs ask the graph, wherever it is.
+
+    client = KnowledgeGraphClient()                       # the user's file; "bolt://HOST:PORT" for a server
+    await client.get_joker_synergies(["Blueprint", "Brainstorm"])
+    client.hints({"jokers": ["j_blueprint"], "boss": "bl_wall"})
+
+Names may be keys or names as the game shows them; an unknown one is answered with the nearest. Questions of programs
+that decide go through `hints`, which has a deadline, rests after failures and never raises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from jimbot.knowledge import queries
+from jimbot.knowledge.addresses import graph_address, open_store
+from jimbot.knowledge.first_use import graph_game, make_first_graph
+from jimbot.knowledge.guard import Guard
+from jimbot.knowledge.names import Names
+from jimbot.knowledge.records import Hints
+from jimbot.knowledge.store import GraphStore, Limits, Rows
+
+DEADLINE = 0.05
+"""Seconds a decision waits for its hint."""
+FAILURES, REST = 5, 5.0
+MOST_HINTS = 8
+
+T = TypeVar("T")
+
+
+class KnowledgeGraphClient:
+    """One graph, opened when it is first asked."""
+
+    def __init__(
+        self, address: str | None = None, game: str | None = None, *, deadline: float = DEADLINE,
+        failures: int = FAILURES, rest: float = REST,
+    ) -> None:  # fmt: skip
+        """`address`: a file or bolt://…; None: `$JIMBOT_GRAPH`, else the user's file, made when it is missing."""
+        self.game = game or graph_game()
+        self._made_if_missing = address is None
+        self.store: GraphStore = open_store(graph_address(address, self.game), self.game)
+        self._guard = Guard(deadline, failures, rest)
+        self._known: tuple[Names, list[queries.Claim]] | None = None
+        self._lock = threading.Lock()
+
+    # --- as users know it ---
+
+    async def get_joker_synergies(self, jokers: Sequence[str]) -> dict[str, Any]:
+        """`{"jokers": keys, "synergies": [...]}`: what is known between any two of these jokers, strongest first."""
+        return await asyncio.to_thread(self.joker_synergies, jokers)
+
+    async def query(self, query: str, limits: Limits = Limits(), **parameters: Any) -> list[dict[str, Any]]:
+        """Free Cypher that reads: its rows by column."""
+        return (await asyncio.to_thread(self.ask, query, parameters, limits)).dicts()
+
+    # --- the same and more for those without an event loop ---
+
+    def joker_synergies(self, jokers: Sequence[str]) -> dict[str, Any]:
+        keys = self.names.keys(jokers, "Joker")
+        return {"jokers": keys, "synergies": queries.synergies_among(self.store, keys)}
+
+    def ask(self, query: str, parameters: Mapping[str, Any] | None = None, limits: Limits = Limits()) -> Rows:
+        self._prepare()
+        return self.store.ask(query, parameters, limits)
+
+    def neighbours(self, joker: str, channel: str | None = None, most: int | None = None) -> list[queries.Claim]:
+        """The synergies of one joker, strongest first."""
+        found = queries.partners(self.store, self.names.key(joker, "Joker"))
+        return [claim for claim in found if channel in (None, claim["channel"])][:most]
+
+    def counters(self, boss: str) -> list[queries.Claim]:
+        """Jokers and hand types against a boss: what helps first, what suffers last."""
+        return queries.counters_to(self.store, self.names.key(boss, "Boss"))
+
+    def explain(self, one: str, other: str) -> list[queries.Claim]:
+        """The shortest chain of certain synergies between two jokers."""
+        start, end = self.names.keys([one, other], "Joker")
+        return queries.explanation(self.store, start, end)
+
+    def strategies(self, state: Mapping[str, Any] | None = None) -> list[queries.Claim]:
+        """Every strategy; with a state those that share anything with it, nearest first."""
+        names, known = self._everything()
+        return list(known) if state is None else queries.nearest_strategies(known, _parts(names, state))
+
+    # --- for decisions ---
+
+    def hints(self, state: Mapping[str, Any]) -> Hints:
+        """What is known about a state: `jokers`, `boss`, `deck`, `vouchers`, `hands` (levels), as keys or names."""
+        return self._guard.ask(lambda: self._hints(state)) or Hints()
+
+    def figures(self) -> dict[str, int]:
+        """Hints by outcome: answered, late, failed, resting."""
+        return self._guard.figures()
+
+    def forget(self) -> None:
+        """Names and strategies are read anew at the next question: the graph was changed."""
+        self._known = None
+
+    def close(self) -> None:
+        self._guard.close()
+        self.store.close()
+
+    @property
+    def names(self) -> Names:
+        return self._everything()[0]
+
+    def _hints(self, state: Mapping[str, Any]) -> Hints:
+        names, known = self._everything()
+        jokers = _keys(names, state.get("jokers"), "Joker")
+        boss = next(iter(_keys(names, state.get("boss"), "Boss")), None)
+        synergies = queries.synergies_among(self.store, jokers) if len(jokers) > 1 else []
+        counters = queries.counters_to(self.store, boss) if boss else []
+        relevant = [claim for claim in counters if claim["a"] in jokers]
+        nearest = next(iter(queries.nearest_strategies(known, _parts(names, state))), None)
+        return Hints(
+            tuple(synergies[:MOST_HINTS]), tuple((relevant or counters)[:MOST_HINTS]),
+            nearest["name"] if nearest else "", nearest, True,
+        )  # fmt: skip
+
+    def _everything(self) -> tuple[Names, list[queries.Claim]]:
+        with self._lock:
+            if self._known is None:
+                self._prepare()
+                self._known = Names.of(self.store), queries.strategies(self.store)
+            return self._known
+
+    def _prepare(self) -> None:
+        if self._made_if_missing and not self.store.exists():
+            make_first_graph(self.store, self.game)
+
+
+def _keys(names: Names, given: Any, *labels: str) -> list[str]:
+    """The keys of what a state names: one text, several, or a mapping whose keys they are."""
+    texts: Iterable[Any] = [given] if isinstance(given, str) else given if isinstance(given, Iterable) else []
+    found = (names.find(text, *labels) for text in texts if isinstance(text, str))
+    return [key for key in found if key is not None]
+
+
+def _parts(names: Names, state: Mapping[str, Any]) -> list[str]:
+    """Everything of a state that a strategy may use: jokers, deck, vouchers and the hand type it plays."""
+    hands = state.get("hands")
+    levels = {hand: level for hand, level in hands.items() if isinstance(level, int | float)} if isinstance(
+        hands, Mapping) else {}  # fmt: skip
+    best = max(levels, key=levels.__getitem__, default=None)
+    main = [best] if best is not None and levels[best] > 1 else []
+    return [
+        *_keys(names, state.get("jokers"), "Joker"),
+        *_keys(names, state.get("deck"), "Deck"),
+        *_keys(names, state.get("vouchers"), "Voucher"),
+        *_keys(names, main, "HandType"),
+    ]

@@ -1,0 +1,148 @@
+"""What a graph holds, as plain values: things (`Node`), what is known between two of them (`Edge`), and all of it
+together (`Graph`). Every engine stores these and nothing else, and everything that measures, plays or discovers hands
+them over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jimbot.errors import UsageError
+
+Values = str | int | float | bool
+
+MEASURED, PLAYED, ADVISED, PREDICTED = "measured", "played", "advised", "predicted"
+EVIDENCE = (MEASURED, PLAYED, ADVISED, PREDICTED)
+"""Where a claim comes from: the simulator, recorded games, an adviser, or a network that has seen similar ones."""
+
+SYNERGY, COUNTER, FAVOUR, USE, WIN = "SYNERGIZES_WITH", "COUNTERS", "FAVOURS", "USES", "WON_WITH"
+
+
+@dataclass(frozen=True)
+class Node:
+    """Something a build is made of or meets, a strategy, or a run."""
+
+    label: str  # one of schema.NODES
+    key: str  # the game's own key, unique in the graph
+    name: str
+    words: str = ""
+    features: tuple[float, ...] = ()
+    values: Mapping[str, Values] = field(default_factory=dict)
+    """Columns that only this label has, by name (schema.NODES)."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """Whatever else is known, ready for JSON."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One claim about two things, with the interval it is known to and how to check it."""
+
+    type: str  # one of schema.EDGES
+    a: str
+    b: str
+    strength: float
+    low: float
+    high: float
+    channel: str = ""
+    evidence: str = MEASURED
+    samples: int = 0
+    order: str = ""
+    """`a_left` or `b_left` where it only holds with that one on the left."""
+    others: tuple[str, ...] = ()
+    """The third and further parts of a group: what all of them do beyond their pairs."""
+    command: str = ""
+    """Measures it again."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> tuple[str, str, str, str, str, str, tuple[str, ...]]:
+        """Two edges of one identity are two measurements of the same: the newer one counts."""
+        return self.type, self.a, self.b, self.channel, self.evidence, self.order, self.others
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Everything that is known about one game."""
+
+    game: str
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+
+    def with_more(self, nodes: Iterable[Node] = (), edges: Iterable[Edge] = ()) -> Graph:
+        """The same with these added; what was known of the same thing before gives way."""
+        merged_nodes = {node.key: node for node in (*self.nodes, *nodes)}
+        merged_edges = {edge.identity: edge for edge in (*self.edges, *edges)}
+        unknown = {key for edge in merged_edges.values() for key in (edge.a, edge.b)} - merged_nodes.keys()
+        if unknown:
+            raise UsageError(f"Edges name {len(unknown)} keys that no node has, for instance '{min(unknown)}'.")
+        return Graph(self.game, tuple(merged_nodes.values()), tuple(merged_edges.values()))
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The label of every node by its key."""
+        return {node.key: node.label for node in self.nodes}
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A way to win with a name: the parts it uses and how often it was seen to win."""
+
+    key: str
+    name: str
+    words: str
+    uses: Mapping[str, float]
+    """Keys of parts (jokers, hand type, deck, …) by how much they belong to it, up to 1."""
+    evidence: str = PLAYED
+    games: int = 0
+    share: float = 0.0
+    """Of games won, with its interval."""
+    low: float = 0.0
+    high: float = 1.0
+    verdict: str = ""
+    """Of one that was proposed and then tried: what came out."""
+    command: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """main_hand, economy, deck_shape, examples (seeds), …"""
+
+    def node(self) -> Node:
+        values = {name: getattr(self, name) for name in STRATEGY_VALUES}
+        return Node("Strategy", self.key, self.name, self.words, values=values, details=self.details)
+
+    def edges(self) -> tuple[Edge, ...]:
+        return tuple(
+            Edge(USE, self.key, part, weight, weight, weight, evidence=self.evidence, samples=self.games,
+                 command=self.command)
+            for part, weight in self.uses.items()
+        )  # fmt: skip
+
+    @classmethod
+    def of(cls, node: Node, edges: Iterable[Edge]) -> Strategy:
+        """The strategy of a node and the USES edges that begin there."""
+        uses = {edge.b: edge.strength for edge in edges if edge.type == USE and edge.a == node.key}
+        values: Any = {name: node.values[name] for name in STRATEGY_VALUES if name in node.values}
+        return cls(node.key, node.name, node.words, uses, details=node.details, **values)
+
+
+STRATEGY_VALUES = ("evidence", "games", "share", "low", "high", "verdict", "command")
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What the graph knows about one state; empty where it knows nothing or did not answer in time."""
+
+    synergies: tuple[dict[str, Any], ...] = ()
+    """Of the jokers held, strongest first."""
+    counters: tuple[dict[str, Any], ...] = ()
+    """What helps or suffers against the boss."""
+    strategy_name: str = ""
+    strategy: dict[str, Any] | None = None
+    """The nearest known strategy with `similarity`."""
+    answered: bool = False
+    """False: the graph was away, too slow, or resting after failures."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "synergies": list(self.synergies), "counters": list(self.counters), "strategy_name": self.strategy_name,
+            "strategy": self.strategy, "answered": self.answered,
+        }  # fmt: skip
