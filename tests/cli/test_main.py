@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,16 @@ def test_every_command_has_help_with_examples(jimbot, command: str) -> None:
     code, out, _ = jimbot(command, "--help")
     assert code == 0
     assert f"jimbot {command}" in out.split("Examples", 1)[1]
+    usage = out.split("Usage: ", 1)[1].splitlines()[0]
+    assert not {"[]", "[[", "{}"} & {usage[at : at + 2] for at in range(len(usage))}, usage
+
+
+def test_help_is_broken_where_the_terminal_ends(jimbot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    told = jimbot("evaluate", "--help")[1].split("╭")[0].splitlines()
+    paragraph = [line.strip() for line in told if line.strip()][2:]
+    assert len(paragraph) >= 3
+    assert all(len(line) + len(after.split()[0]) >= 78 for line, after in pairwise(paragraph))
 
 
 def test_version(jimbot) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from jimbot.cli.shared import terminal
 from tests.cli.conftest import Jimbot
 from tests.training.small import SMALL
 
@@ -67,3 +68,19 @@ def test_after_games_that_were_recorded(jimbot: Jimbot) -> None:
 def test_of_a_run_that_is_shown(jimbot: Jimbot) -> None:
     assert jimbot("runs", "rename", "perfect", "my perfect run")[0] == 0
     assert follow(jimbot, "runs", "show", "my perfect run", least=2) == ["watch", "analyze"]
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_narrow_terminals_break_the_meanings_by_words_and_never_the_commands(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    command, meaning = (
+        "jimbot analyze my-run-of-today",
+        "a page about it: curves, what it buys and plays, where it dies",
+    )
+    terminal.print_next([(command, meaning)])
+    lines = capsys.readouterr().out.splitlines()
+    assert command in lines[0]
+    assert all(len(line) <= columns for line in lines)
+    assert " ".join(lines).split() == [*command.split(), *meaning.split()]

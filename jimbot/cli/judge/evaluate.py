@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     policy: PolicyArgument,
-    second: Annotated[str | None, typer.Argument(metavar="", help="The policy, if a game was named first.")] = None,
+    second: Annotated[str | None, typer.Argument(metavar="policy", help="The policy, if a game came first.")] = None,
     game: GameOption = None,
     opponent: OpponentOption = None,
     against: AgainstOption = None,

@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 def verify(
     game: Annotated[str, typer.Argument(help="The game, for instance balatro.")],
-    recordings: Annotated[Path, typer.Argument(help="A directory of recordings, or one file.", metavar="DIR")],
+    recordings: Annotated[Path, typer.Argument(help="A directory of recordings, or one file.")],
     differences: Annotated[int, typer.Option(help="Differences shown per file.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:

@@ -62,7 +62,7 @@ def watch(
             f"with it. Without one: {DEFAULT_GAME}.",
         ),
     ] = None,
-    second: Annotated[str | None, typer.Argument(metavar="", help="The policy, if a game was named first.")] = None,
+    second: Annotated[str | None, typer.Argument(metavar="policy", help="The policy, if a game came first.")] = None,
     game: Annotated[str | None, typer.Option(help="The game, for scripted policies.")] = None,
     opponent: Annotated[
         str | None,

@@ -35,7 +35,7 @@ train, evaluate, watch and serve publish with --bus. Here, without it: JIMBOT_BU
 BusAddressOption = Annotated[
     str | None, typer.Option("--bus", metavar="ADDRESS", help="embedded, embedded:FILE or nats://HOST:PORT.")
 ]
-TopicsArgument = Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]…", help="game.result, game.*, …; all.")]
+TopicsArgument = Annotated[list[str] | None, typer.Argument(metavar="topic", help="game.result, game.*, …; none: all.")]
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 

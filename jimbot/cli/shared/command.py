@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from difflib import get_close_matches
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -39,9 +40,9 @@ class Command(TyperCommand):
         return super().parse_args(ctx, list(self._understood(args)))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        if GAME_OPTION in self._flags():
-            self = self._with_options(_game_of(given(ctx)))
-        super().format_help(ctx, formatter)
+        shown = self._with_options(_game_of(given(ctx))) if GAME_OPTION in self._flags() else copy(self)
+        shown.help = in_paragraphs(shown.help or "")
+        TyperCommand.format_help(shown, ctx, formatter)
 
     def _flags(self) -> set[str]:
         return {flag for param in self.params for flag in (*param.opts, *param.secondary_opts) if flag.startswith("-")}
@@ -64,9 +65,9 @@ class Command(TyperCommand):
 
     def _with_options(self, game: str | None) -> Command:
         """The command as its help has it: the options of a game stand beside its own flags."""
-        if game is None:
-            return self
         shown = copy(self)
+        if game is None:
+            return shown
         place = next(number for number, param in enumerate(self.params) if GAME_OPTION in param.opts)
         options = [_flag_of(one, self.params[place], game) for one in options_of(game) if self._free(one)]
         shown.params = [*self.params[: place + 1], *options, *self.params[place + 1 :]]
@@ -74,6 +75,15 @@ class Command(TyperCommand):
 
     def _free(self, option: GameOption) -> bool:
         return not option.internal and f"--{option.flag}" not in self._flags()
+
+
+def in_paragraphs(text: str) -> str:
+    """A docstring without the line breaks of its source, so that every terminal breaks it where it ends.
+
+    >>> in_paragraphs("Judge a policy.\\n\\nShows the win rate\\nand more.")
+    'Judge a policy.\\n\\nShows the win rate and more.'
+    """
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in cleandoc(text).split("\n\n"))
 
 
 def _flag_of(option: GameOption, pattern: Any, game: str) -> Any:

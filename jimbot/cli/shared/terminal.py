@@ -91,12 +91,21 @@ def quoted(word: object) -> str:
 
 
 def print_next(commands: Sequence[tuple[str, str]]) -> None:
-    """What to type next: commands that run as they stand, each with what it does."""
+    """What to type next: commands that run as they stand and are never broken, each with what it does."""
+    from textwrap import wrap
+
     from rich.text import Text
 
     width = max(len(command) for command, _ in commands)
+    out = console()
+    room = out.width - width - 4
+    beside = room >= 20  # else the meaning goes below its command
+    margin = " " * (width + 4 if beside else 6)
     for command, meaning in commands:
-        console().print(Text.assemble("  ", (f"{command:{width}}", "cyan"), (f"  {meaning}", "dim")), soft_wrap=True)
+        first, *more = wrap(meaning, room if beside else max(20, out.width - 6))
+        gap = " " * (width + 2 - len(command)) if beside else f"\n{margin}"
+        told = f"\n{margin}".join([first, *more])
+        out.print(Text.assemble("  ", (command, "cyan"), gap, (told, "dim")), soft_wrap=True)
 
 
 def pairs(values: list[str], flag: str = "--option") -> dict[str, Any]:
