@@ -5,6 +5,7 @@
 #   make test  | make test-long fast tests | the long ones only (minutes)
 #   make lint  | make bench     style and types | the speed of this machine
 #   make proto                  the generated messages, after a change of jimbot/proto/*.proto
+#   make web                    the page of jimbot ui, after a change of web/ (needs Node 20 or newer)
 #   make setup | make clean     only .venv | remove .venv and all caches (never runs/)
 
 PYTHON ?= python3
@@ -23,7 +24,7 @@ INSTALL := $(RUN) pip install --quiet --disable-pip-version-check --constraint c
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-long bench lint proto lock clean
+.PHONY: help setup train test test-long bench lint proto web lock clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -64,13 +65,17 @@ lint: $(EVERYTHING)
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
 	@$(RUN) ty check jimbot tests examples
-	@if [ -x $(VENV)/bin/oxlint ]; then $(VENV)/bin/oxlint --deny-warnings jimbot tests; \
-	  else echo "oxlint has no build for this kind of machine: the JavaScript of VGC was not checked."; fi
+	@if [ -x $(VENV)/bin/oxlint ]; then $(VENV)/bin/oxlint --deny-warnings jimbot tests web; \
+	  else echo "oxlint has no build for this kind of machine: JavaScript and TypeScript were not checked."; fi
 
 # Messages and stubs from the schemas; committed, so that nobody needs the generator to use them.
 proto: $(EVERYTHING)
 	@$(RUN) grpc_tools.protoc -I. --python_out=. --pyi_out=. --grpc_python_out=. jimbot/proto/events.proto jimbot/proto/decisions.proto
 	@rm -f jimbot/proto/events_pb2_grpc.py
+
+# The page, committed as it is built, so that nobody needs Node to look at it.
+web:
+	@cd web && npm ci --no-audit --no-fund && npm run build
 
 # After a change of versions: what is installed now becomes what everybody gets.
 lock: $(EVERYTHING)

@@ -24,7 +24,7 @@ from jimbot.errors import JimbotError
 GROUPS: dict[str, tuple[str, ...]] = {
     "Learn": ("train", "resume", "tune", "experiment", "record", "clone"),
     "Judge": ("evaluate", "compare", "analyze", "verify"),
-    "Look": ("watch", "play", "replay", "seed"),
+    "Look": ("ui", "watch", "play", "replay", "seed"),
     "Serve": ("export", "serve", "ask", "mcp", "bus", "host"),
     "Operate": ("runs", "doctor", "setup", "bench", "soak", "help"),
 }

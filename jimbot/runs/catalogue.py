@@ -15,15 +15,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
+
 from jimbot.errors import CheckpointError, SettingsError, UsageError
 from jimbot.runs.checkpoint import run_names
 from jimbot.runs.directory import RunDirectory
-from jimbot.runs.files import read_json, remove_directory, storing, sync_directory, write_atomically
+from jimbot.runs.files import read_json, read_text, remove_directory, storing, sync_directory, write_atomically
 from jimbot.runs.locking import read_holder, try_lock
 from jimbot.runs.manifest import parse_manifest
 from jimbot.runs.sinks.jsonl import last_row, read_rows
 
-EVALUATION, TAGS = "evaluation.json", "tags.json"
+EVALUATION, TAGS, NOTES = "evaluation.json", "tags.json", "notes.txt"
+LONGEST_NOTE = 10_000
 RETURN = "train/mean_episode_return"
 _TAG = re.compile(r"[\w.:+-]{1,40}")
 
@@ -81,6 +84,7 @@ class RunDetails:
     latest: Mapping[str, Any] = field(default_factory=dict)
     """The newest log row."""
     events: tuple[str, ...] = ()
+    note: str = ""
 
 
 def list_runs(root: str | Path = "runs") -> list[RunSummary]:
@@ -119,6 +123,7 @@ def details(root: str | Path, name: str, events: int = 8) -> RunDetails:
         read_json(run.path / EVALUATION),
         last_row(run.metrics_path) or {},
         tuple(lines[-events:]),
+        note_of(run),
     )
 
 
@@ -132,16 +137,20 @@ def find_run(root: str | Path, name: str) -> RunDirectory:
 
 
 def holder(run: RunDirectory) -> int | None:
-    """The process that writes a run now, or None. 0 where somebody does but it is not known who."""
+    """The process that writes a run now, or None.
+
+    The lock is tried only where the process it names is alive: whoever looks at runs all day must not hold the lock for
+    the instant in which a trainer that was killed starts again.
+    """
     try:
         descriptor = os.open(run.path / "lock", os.O_RDONLY)
     except OSError:
         return None
     try:
-        if try_lock(descriptor):
-            return None
         text = read_holder(descriptor)
-        return int(text) if text.isdigit() else 0
+        if not text.isdigit() or not psutil.pid_exists(int(text)) or try_lock(descriptor):
+            return None
+        return int(text)
     finally:
         os.close(descriptor)
 
@@ -199,6 +208,22 @@ def tag_run(root: str | Path, name: str, add: tuple[str, ...] = (), remove: tupl
     tags = [tag for tag in dict.fromkeys([*(read_json(run.path / TAGS) or ()), *add]) if tag not in remove]
     write_atomically(run.path / TAGS, json.dumps(tags).encode())
     return tuple(tags)
+
+
+def note_of(run: RunDirectory) -> str:
+    """What somebody wrote down about a run."""
+    return (read_text(run.path / NOTES) or "")[:LONGEST_NOTE].strip()
+
+
+def note_run(root: str | Path, name: str, text: str) -> None:
+    """Writes down what is to be remembered about a run; nothing takes the note away."""
+    if len(text) > LONGEST_NOTE:
+        raise UsageError(f"The note has {len(text):,} characters; expected at most {LONGEST_NOTE:,}.")
+    path = find_run(root, name).path / NOTES
+    if text.strip():
+        write_atomically(path, text.strip().encode() + b"\n")
+    else:
+        path.unlink(missing_ok=True)
 
 
 def prune_run(root: str | Path, name: str, keep: int = 1) -> tuple[list[Path], int]:
@@ -263,5 +288,5 @@ def _size(path: Path) -> int:
 
 __all__ = [
     "Figure", "RunDetails", "RunSummary", "best_figure", "delete_run", "details", "find_run", "headline",
-    "holder", "list_runs", "prune_run", "rename_run", "store_evaluation", "summary", "tag_run",
+    "holder", "list_runs", "note_of", "note_run", "prune_run", "rename_run", "store_evaluation", "summary", "tag_run",
 ]  # fmt: skip

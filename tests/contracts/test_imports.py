@@ -100,6 +100,8 @@ LIBRARIES = (
     ("services/mcp/*", {"pydantic"}, set()),  # answers are typed records
     ("services/mcp/server.py", {"mcp"}, set()),
     ("services/events_in/server.py", {"starlette", "uvicorn"}, set()),
+    # viewer: what is shown is gathered without a server; only http/ knows of one
+    ("viewer/http/*", {"fastapi", "pydantic", "sse_starlette", "uvicorn"}, set()),
     # cli: `jimbot --help` must answer at once
     ("cli/serve/bus.py", set(), {"google"}),  # messages as JSON
     ("cli/*", {"typer"}, {"packaging", "rich", "yaml", "psutil", "jax", "onnx", "onnxruntime", "matplotlib"}),
@@ -128,6 +130,8 @@ EXTRAS = (
     "mcp",
     "starlette",
     "uvicorn",
+    "fastapi",
+    "sse_starlette",
     "websockets",
 )
 # Modules that are nothing without their extra: importing one is using it, and says which extra to install.
@@ -145,12 +149,14 @@ OWN_EXTRA = (
     "jimbot.services.grpc*",
     "jimbot.services.mcp.server",
     "jimbot.services.events_in.server",
+    "jimbot.viewer.http*",
 )
 # Generated, so they name the missing library in Python's own words; the rooms that use them say which extra it is.
 GENERATED = ("jimbot.proto.*_pb2_grpc",)
 WITHOUT_JAX = ("jimbot.errors", "jimbot.reading", "jimbot.games.contract", "jimbot.games.checker",
                "jimbot.games.balatro", "jimbot.policies", "jimbot.runs", "jimbot.evaluation", "jimbot.envs",
-               "jimbot.cli", "jimbot.proto", "jimbot.clients", "jimbot.services", "jimbot.knowledge")  # fmt: skip
+               "jimbot.cli", "jimbot.proto", "jimbot.clients", "jimbot.services", "jimbot.knowledge",
+               "jimbot.viewer")  # fmt: skip
 WITHOUT_JAX_EXCEPT = "jimbot.policies.jax"  # prefix of modules that are jax's own
 
 

@@ -39,6 +39,7 @@ NOT_RUN = {
     r"jimbot host balatro": "waits for clients; tests/services/test_live_host.py is one",
     r"jimbot verify balatro (live/|requests)": "needs a recording; tests/games/balatro/test_verify_live.py makes some",
     r"jimbot host events": "waits for mods; tests/services/test_events_in.py pushes like one",
+    r"jimbot ui": "waits for a browser; tests/viewer/ has one",
     r"jimbot mcp": "waits for an assistant; tests/services/test_mcp.py is one",
     r"jimbot setup": "needs a network; tests/conftest.py calls what is behind it",
 }

@@ -32,6 +32,8 @@ jimbot runs prune my-run --keep-last 1   (the newest checkpoint and the best one
 jimbot runs delete old-run --yes"""
 
 RunArgument = Annotated[str, typer.Argument(help="Name of the run.", autocompletion=complete_run)]
+GameFilter = Annotated[str | None, typer.Option("--game", help="Only runs of this game.")]
+TagFilter = Annotated[str | None, typer.Option("--tag", help="Only runs with this tag.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 SHOWN_SETTINGS = ("num_envs", "num_steps", "total_timesteps", "lr", "gamma", "network", "seed", "init_from")
 
@@ -43,21 +45,28 @@ def register(app: typer.Typer) -> None:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     runs_app.callback(epilog=EPILOG)(runs)
-    for command in (show, rename, delete, tag, prune):
+    for command in (show, rename, delete, tag, note, prune):
         runs_app.command()(command)
+    runs_app.command("list")(list_all)
     app.add_typer(runs_app, name="runs")
 
 
 def runs(
     ctx: typer.Context,
-    game: Annotated[str | None, typer.Option(help="Only runs of this game.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Only runs with this tag.")] = None,
+    game: GameFilter = None,
+    tag: TagFilter = None,
     runs_dir: RunsDirOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
-    """List the runs, or show, rename, delete, tag or prune one of them."""
-    if ctx.invoked_subcommand is not None:
-        return
+    """List the runs, or show, rename, delete, tag, note or prune one of them."""
+    if ctx.invoked_subcommand is None:
+        list_all(game, tag, runs_dir, as_json)
+
+
+def list_all(
+    game: GameFilter = None, tag: TagFilter = None, runs_dir: RunsDirOption = RUNS, as_json: JsonOption = False
+) -> None:
+    """List the runs, as `jimbot runs` alone does."""
     from jimbot.runs.catalogue import list_runs
 
     found = [one for one in list_runs(runs_dir) if game in (None, one.game) and (tag is None or tag in one.tags)]
@@ -117,6 +126,18 @@ def tag(
     typer.echo(f"Tags of '{run}': {', '.join(left) or 'none'}.")
 
 
+def note(
+    run: RunArgument,
+    text: Annotated[str, typer.Argument(help="What to remember; '' takes the note away.")],
+    runs_dir: RunsDirOption = RUNS,
+) -> None:
+    """Write down what is to be remembered about a run."""
+    from jimbot.runs.catalogue import note_run
+
+    note_run(runs_dir, run, text)
+    typer.echo(f"Note of '{run}' {'kept' if text.strip() else 'taken away'}.")
+
+
 def prune(
     run: RunArgument,
     keep_last: Annotated[int, typer.Option(help="Newest checkpoints that stay; the best one always does.")] = 1,
@@ -172,6 +193,7 @@ def _page(found: RunDetails, runs_dir: Path) -> RenderableType:
         "state": state,
         "size": f"{size(one.size)}, {len(found.checkpoints)} checkpoints",
         "tags": ", ".join(one.tags),
+        "note": found.note,
         "newest": found.checkpoints[-1] if found.checkpoints else "",
         "best so far": found.best_checkpoint or "",
         "settings": ", ".join(f"{name} {found.config[name]}" for name in SHOWN_SETTINGS if found.config.get(name)),

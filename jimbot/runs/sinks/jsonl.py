@@ -24,7 +24,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
         lines = path.read_bytes().splitlines()
     except FileNotFoundError:
         return []
-    return [row for row in map(_parse, lines) if row is not None]
+    return [row for row in map(parse_row, lines) if row is not None]
 
 
 def last_row(path: Path) -> dict[str, Any] | None:
@@ -35,7 +35,7 @@ def last_row(path: Path) -> dict[str, Any] | None:
             lines = file.read().splitlines()
     except FileNotFoundError:
         return None
-    return next((row for line in reversed(lines) if (row := _parse(line)) is not None), None)
+    return next((row for line in reversed(lines) if (row := parse_row(line)) is not None), None)
 
 
 class JsonlSink(Sink):
@@ -73,7 +73,7 @@ class JsonlSink(Sink):
         if not self.path.exists():
             return
         lines = self.path.read_bytes().splitlines()
-        kept = [line for line in lines if (row := _parse(line)) is not None and keep(row)]
+        kept = [line for line in lines if (row := parse_row(line)) is not None and keep(row)]
         write_atomically(self.path, b"".join(line + b"\n" for line in kept))
 
 
@@ -91,7 +91,8 @@ class EventLogSink(Sink):
             file.write(f"{stamp} step {step}: {' '.join(text.split())}\n")
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
+def parse_row(line: bytes) -> dict[str, Any] | None:
+    """One row: its step, and everything else in it that is a number; None where it is none."""
     try:
         row = json_value(line)
     except UnreadableError:

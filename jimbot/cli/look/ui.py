@@ -1,0 +1,75 @@
+"""`jimbot ui`: the page in the browser: runs live, games move by move, seeds, comparisons."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jimbot.cli.shared import terminal
+from jimbot.cli.shared.options import RUNS
+from jimbot.errors import UsageError
+
+EPILOG = """Examples:
+
+jimbot ui
+
+jimbot ui --runs runs --runs /data/old-runs --port 8601
+
+jimbot ui --host 0.0.0.0 --token-file tokens.txt   (for other machines; a line of the file is the token)"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=EPILOG)(ui)
+
+
+def ui(
+    port: Annotated[int, typer.Option(help="0: any free one.")] = 8600,
+    runs: Annotated[list[Path] | None, typer.Option("--runs", help="Where runs live; may be given several times.")] = (
+        None
+    ),
+    host: Annotated[str, typer.Option(help="Address to listen on; others than this machine's need a token.")] = (
+        "127.0.0.1"
+    ),
+    token_file: Annotated[Path | None, typer.Option(help="Tokens, one per line; whoever looks shows one.")] = None,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Show the page in the browser.")] = False,
+) -> None:
+    """Show runs, games, seeds and comparisons in the browser.
+
+    Everything is live: runs that train, policies that play. Files are only read, unless somebody renames, deletes, tags
+    or notes a run on the page.
+    """
+    from jimbot.services.access import Tokens, is_loopback
+    from jimbot.viewer.http.server import Page, page_app, page_server
+
+    if not 0 <= port < 2**16:
+        raise UsageError(f"--port is {port}; expected 0 (any free one) to 65535.")
+    if token_file is None and not is_loopback(host):
+        raise UsageError(f"--host {host} can be reached by other machines; add --token-file, or use 127.0.0.1.")
+    tokens = Tokens(token_file) if token_file is not None else None
+    place = _listener(host, port)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{place.getsockname()[1]}/"
+    page = Page(runs or [RUNS])
+    terminal.console().print(f"JimBot is at {address}  (Ctrl+C ends it)", soft_wrap=True, markup=False)
+    if browser:
+        import webbrowser
+
+        webbrowser.open(address)
+    page_server(page_app(page, tokens), host, port).run(sockets=[place])
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    """An open door; a sentence where it is taken."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        place = socket.socket(found[0], socket.SOCK_STREAM)
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind(found[4])
+    except OSError as problem:
+        raise UsageError(
+            f"Nobody can listen at {host}:{port}: {problem.strerror or problem}. Another page may be there already; "
+            "choose another --port (0: any free one)."
+        ) from problem
+    return place

@@ -1,0 +1,119 @@
+"""The page's server, put together: `page_app` is everything that is answered, `page_server` listens."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+
+import jimbot
+from jimbot.errors import CheckpointError, JimbotError, NotWritableError
+from jimbot.services.access import LOOK, Tokens
+from jimbot.viewer.curves import MetricLogs
+from jimbot.viewer.guard import COOKIE, LOGIN, Guard, Sessions
+from jimbot.viewer.http import runs
+from jimbot.viewer.run_index import RunIndex
+
+STATIC = Path(__file__).resolve().parents[1] / "static"
+KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+PAGES = ("", "run", "watch", "seeds", "compare", "services", "knowledge")
+"""First words of the addresses at which the page itself is served; its script shows the right part."""
+
+
+class Page:
+    """Everything the answers are made from."""
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self.index = RunIndex(roots)
+        self.logs = MetricLogs()
+
+    def start(self) -> None:
+        self.index.start()
+
+    def close(self) -> None:
+        self.index.close()
+
+
+def page_app(page: Page, tokens: Tokens | None = None) -> Any:
+    """Everything that is answered, behind its guard."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        page.start()
+        yield
+        page.close()
+
+    app = FastAPI(title="JimBot", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    sessions = Sessions(tokens)
+    _static(app)
+    _hello(app, sessions)
+    for part in (runs,):
+        app.include_router(part.routes(page), prefix="/api")
+    app.add_exception_handler(JimbotError, _sentence)
+    app.add_exception_handler(RequestValidationError, _wrong_request)
+    return Guard(app, sessions)
+
+
+def page_server(app: Any, host: str, port: int) -> uvicorn.Server:
+    """The server, ready to `run`; it ends in order on SIGTERM and Ctrl+C, streams included."""
+    settings: dict[str, Any] = {"log_level": "warning", "timeout_graceful_shutdown": 1, "server_header": False}
+    return uvicorn.Server(uvicorn.Config(app, host=host, port=port, **settings))
+
+
+def _static(app: FastAPI) -> None:
+    files = {path.name: path.read_bytes() for path in STATIC.iterdir() if path.suffix in KINDS}
+
+    def answer(name: str, request: Request) -> Response:
+        data = files[name]
+        stamp = f'"{hashlib.sha256(data).hexdigest()[:16]}"'
+        headers = {"etag": stamp, "cache-control": "no-cache"}
+        if request.headers.get("if-none-match") == stamp:
+            return Response(status_code=304, headers=headers)
+        return Response(data, media_type=KINDS[Path(name).suffix], headers=headers)
+
+    @app.get("/assets/{name}")
+    def asset(name: str, request: Request) -> Response:
+        return answer(name, request) if name in files else Response(status_code=404)
+
+    def shown(request: Request) -> Response:
+        return answer("index.html", request)
+
+    for word in PAGES:
+        app.add_api_route(f"/{word}", shown, methods=["GET"])
+    app.add_api_route("/run/{rest:path}", shown, methods=["GET"])
+
+
+def _hello(app: FastAPI, sessions: Sessions) -> None:
+    @app.get("/api/hello")
+    def hello(request: Request) -> dict[str, Any]:
+        known = sessions.allows(dict(request.headers), LOOK)
+        return {"version": jimbot.__version__, "token_needed": not known, "with_token": sessions.tokens is not None}
+
+    @app.post(LOGIN)
+    def login(token: dict[str, str], request: Request) -> Response:
+        name = sessions.open(token.get("token", ""))
+        if name is None:
+            return JSONResponse({"error": "This token is not known; it must be one line of the token file."}, 401)
+        answer = JSONResponse({"ok": True})
+        secure = request.url.scheme == "https"
+        answer.set_cookie(COOKIE, name, httponly=True, samesite="strict", secure=secure, path="/")
+        return answer
+
+
+def _sentence(request: Request, problem: Exception) -> Response:
+    gone = isinstance(problem, CheckpointError)
+    busy = isinstance(problem, NotWritableError)
+    return JSONResponse({"error": str(problem)}, 404 if gone else 409 if busy else 400)
+
+
+def _wrong_request(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, RequestValidationError)
+    told = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in problem.errors()[:5])
+    return JSONResponse({"error": f"The request cannot be understood ({told})."}, 400)

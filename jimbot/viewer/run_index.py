@@ -1,0 +1,272 @@
+"""All runs under some folders, kept up to date in the background: what the table of runs shows.
+
+A pass looks at dates and sizes only and reads what changed, so that ten thousand runs cost a fraction of a second each
+time. Whoever waits for news compares `version`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jimbot.errors import CheckpointError, JimbotError
+from jimbot.runs.catalogue import EVALUATION, NOTES, TAGS, Figure, find_run, headline, holder, note_of
+from jimbot.runs.checkpoint import CHECKPOINTS
+from jimbot.runs.directory import RunDirectory, is_plain_name
+from jimbot.runs.files import read_json, read_text
+from jimbot.viewer.glance import Glance
+
+REST = 1.0  # seconds between two passes, at least
+SHARE = 5  # a pass may take one part in so many of the time
+PUBLISH = 0.4  # seconds after which a long first pass shows what it has
+SPEED = "speed/steps_per_second"
+WATCHED = ("config.yaml", "metrics.jsonl", EVALUATION, TAGS, NOTES, CHECKPOINTS, "lock")
+LIVE, FINISHED, STOPPED = "live", "finished", "stopped"
+MOST_NAMED = 100
+"""Changed runs that are told by name; if there are more, somebody who shows one looks for himself."""
+
+
+class Key(NamedTuple):
+    """Which run: the number of its folder, its name."""
+
+    root: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.root}/{self.name}"
+
+
+@dataclass
+class Row:
+    """A run in the table."""
+
+    key: Key
+    game: str = "?"
+    learner: str = "?"
+    algorithm: str = "?"
+    status: str = STOPPED
+    step: int = 0
+    speed: float | None = None
+    best: Figure | None = None
+    spark: list[float] = field(default_factory=list)
+    changed: float = 0.0
+    tags: tuple[str, ...] = ()
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        best = None if self.best is None else {**self.best._asdict(), "words": str(self.best)}
+        return {**self.__dict__, "root": self.key.root, "name": self.key.name, "key": str(self.key), "best": best}
+
+    def words(self) -> str:
+        """Everything a filter looks at."""
+        parts = [self.key.name, self.game, self.learner, self.algorithm, self.status, self.note]
+        return " ".join([*parts, *(f"#{tag}" for tag in self.tags)]).lower()
+
+
+SORTS: dict[str, Any] = {
+    "name": lambda row: row.key.name.lower(),
+    "game": lambda row: (row.game, -row.changed),
+    "learner": lambda row: (row.learner, row.algorithm),
+    "status": lambda row: ((LIVE, FINISHED, STOPPED).index(row.status), -row.changed),
+    "step": lambda row: -row.step,
+    "speed": lambda row: -(row.speed or 0.0),
+    "best": lambda row: (row.best is None, row.best.name if row.best else "", -(row.best.mean if row.best else 0.0)),
+    "age": lambda row: -row.changed,
+}
+"""Each the way one wants to see it first."""
+
+
+class RunIndex:
+    """The table, and the thread that keeps it."""
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self.roots = tuple(roots)
+        self.version = 0
+        self.complete = False
+        """Whether a first pass has seen everything."""
+        self._rows: dict[Key, Row] = {}
+        self._seen: dict[Key, tuple[Any, ...]] = {}
+        self._glances: dict[Key, Glance] = {}
+        self._news: list[tuple[int, frozenset[str]]] = []
+        self._lock = threading.Lock()
+        self._one_pass = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="run-index", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(5.0)
+
+    # --- asking ---
+
+    def rows(self, text: str = "", sort: str = "age", reverse: bool = False) -> list[Row]:
+        """The runs whose words hold every word of `text`."""
+        wanted = text.lower().split()
+        with self._lock:
+            found = list(self._rows.values())
+        if wanted:
+            found = [row for row in found if all(word in row.words() for word in wanted)]
+        return sorted(found, key=SORTS.get(sort, SORTS["age"]), reverse=reverse)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def run(self, root: int, name: str) -> RunDirectory:
+        """A run that is there."""
+        if not 0 <= root < len(self.roots):
+            raise CheckpointError(f"There is no folder number {root}; this page shows {len(self.roots)}.")
+        try:
+            return find_run(self.roots[root], name)
+        except CheckpointError:  # without the names of ten thousand others
+            raise CheckpointError(f"There is no run '{name}' in {self.roots[root]} (any more).") from None
+
+    def news(self, since: int) -> tuple[int, list[str] | None]:
+        """(version now, the runs that changed after `since`; None where that is not known any more)."""
+        with self._lock:
+            version, news = self.version, list(self._news)
+        if not news or news[0][0] > since + 1:
+            return version, [] if version == since else None
+        changed = frozenset().union(*(names for number, names in news if number > since))
+        return version, None if len(changed) > MOST_NAMED else sorted(changed)
+
+    # --- looking ---
+
+    def look(self) -> None:
+        """One pass over everything."""
+        with self._one_pass:
+            changed: set[str] = set()
+            published = time.monotonic()
+            places = dict(_places(self.roots))
+            for key, path in places.items():
+                stamp = _stamp(path)
+                if self._seen.get(key) != stamp:
+                    row = self._read(key, path)
+                    with self._lock:
+                        self._rows[key], self._seen[key] = row, stamp
+                    changed.add(str(key))
+                elif self._refreshed(key, path):
+                    changed.add(str(key))
+                if changed and time.monotonic() - published > PUBLISH:
+                    self._publish(changed)
+                    changed, published = set(), time.monotonic()
+                if self._stop.is_set():
+                    return
+            for key in set(self._rows) - set(places):
+                with self._lock:
+                    del self._rows[key]
+                self._seen.pop(key, None)
+                self._glances.pop(key, None)
+                changed.add(str(key))
+            news = bool(changed) or not self.complete
+            self.complete = True
+            if news:
+                self._publish(changed)
+
+    def _publish(self, changed: Iterable[str]) -> None:
+        with self._lock:
+            self.version += 1
+            self._news = [*self._news[-50:], (self.version, frozenset(changed))]
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            began = time.monotonic()
+            self.look()
+            self._stop.wait(max(REST, SHARE * (time.monotonic() - began)))
+
+    def _refreshed(self, key: Key, path: Path) -> bool:
+        """A live run ends without touching a file."""
+        row = self._rows[key]
+        if row.status != LIVE or holder(RunDirectory(path.parent, path.name)) is not None:
+            return False
+        row.status = FINISHED if (path / EVALUATION).exists() else STOPPED
+        return True
+
+    def _read(self, key: Key, path: Path) -> Row:
+        """What there is to know; what is damaged is left out."""
+        run, row = RunDirectory(path.parent, path.name), Row(key)
+        glance = self._glances.setdefault(key, Glance(run.metrics_path))
+        glance.look()
+        about = _about(run)
+        row.game, row.learner, row.algorithm = (
+            str(about.get(name) or "?") for name in ("game", "learner", "algorithm")
+        )
+        row.step = max(_whole(about.get("step")), _whole(glance.last.get("step")))
+        speed = glance.last.get(SPEED)
+        row.speed = float(speed) if isinstance(speed, int | float) else None
+        judged = read_json(path / EVALUATION)
+        row.best = _judged(judged) or (None if glance.best is None else Figure("return", glance.best))
+        row.spark = glance.spark
+        row.changed = _changed(path)
+        live = holder(run) is not None
+        row.status = LIVE if live else FINISHED if isinstance(judged, dict) else STOPPED
+        tags = read_json(path / TAGS)
+        row.tags = tuple(str(tag) for tag in tags) if isinstance(tags, list) else ()
+        row.note = note_of(run)
+        return row
+
+
+def _places(roots: Sequence[Path]) -> Iterable[tuple[Key, Path]]:
+    """Every run, those that wrote last first."""
+    found = []
+    for number, root in enumerate(roots):
+        try:
+            with os.scandir(root) as entries:
+                for entry in entries:
+                    if is_plain_name(entry.name) and os.path.isdir(os.path.join(entry.path, CHECKPOINTS)):
+                        found.append((entry.stat().st_mtime, Key(number, entry.name), Path(entry.path)))
+        except OSError:  # not there yet, or not any more
+            continue
+    return [(key, path) for _, key, path in sorted(found, reverse=True)]
+
+
+def _stamp(path: Path) -> tuple[Any, ...]:
+    stamp = []
+    for name in WATCHED:
+        try:
+            about = os.stat(path / name)
+            stamp.append((about.st_mtime_ns, about.st_size))
+        except OSError:
+            stamp.append(None)
+    return tuple(stamp)
+
+
+def _about(run: RunDirectory) -> dict[str, Any]:
+    """Game, learner, algorithm and step: of the newest checkpoint, else as the settings say."""
+    latest = (read_text(run.checkpoints_path / "latest") or "").strip()
+    manifest = read_json(run.checkpoints_path / latest / "manifest.json") if is_plain_name(latest) else None
+    if isinstance(manifest, dict):
+        return manifest
+    try:
+        return run.read_config() or {}
+    except JimbotError:
+        return {}
+
+
+def _judged(judged: Any) -> Figure | None:
+    try:
+        return headline(judged) if isinstance(judged, dict) else None
+    except (KeyError, TypeError, AttributeError):  # written by something else
+        return None
+
+
+def _changed(path: Path) -> float:
+    dates = []
+    for name in ("metrics.jsonl", CHECKPOINTS):  # not the folder itself: a tag is no news of the training
+        try:
+            dates.append(os.stat(path / name).st_mtime)
+        except OSError:
+            continue
+    return max(dates, default=0.0)
+
+
+def _whole(value: Any) -> int:
+    return int(value) if isinstance(value, int | float) and value == value and abs(value) < 1e18 else 0

@@ -1,0 +1,158 @@
+"""The page, used as a person would: every part opened in a real browser, nothing complained about in its console."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.viewer.conftest import OpenTab, Served, serving
+from tests.viewer.making import make_run, row
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
+    root = tmp_path_factory.mktemp("runs")
+    make_run(root, "first", rows=60, judged=True, age=60)
+    make_run(root, "second", rows=40, age=4000, lr=0.0005)
+    make_run(root, "third", rows=5, game="hackmatrix", age=90_000)
+    with serving(root) as served:
+        yield served
+
+
+@pytest.fixture
+def root(served: Served) -> Path:
+    return served.page.index.roots[0]
+
+
+def test_runs_are_listed_sorted_filtered_and_opened(served: Served, open_tab: OpenTab) -> None:
+    tab = open_tab(served.address)
+    names = tab.locator("td.name a")
+    expect(names.first).to_have_text("first")
+    tab.get_by_role("button", name="Game").click()
+    expect(names.last).to_have_text("third")
+    tab.keyboard.press("/")
+    tab.keyboard.type("hackmatrix")
+    expect(names).to_have_count(1)
+    tab.get_by_role("searchbox").fill("no such run")
+    expect(tab.get_by_text("No run fits")).to_be_visible()
+    tab.get_by_role("button", name="Show all 3").click()
+    tab.get_by_role("link", name="first").click()
+    expect(tab.get_by_role("heading", name="first")).to_be_visible()
+    expect(tab.get_by_role("img", name="mean episode return")).to_be_visible()
+    expect(tab.get_by_text("of 256 games won")).to_be_visible()
+
+
+def test_a_run_is_tagged_renamed_and_deleted_only_after_its_name(served: Served, open_tab: OpenTab, root: Path) -> None:
+    make_run(root, "doomed", rows=3, age=1)
+    tab = open_tab(served.address)
+    tab.get_by_label("Rename, tag or delete doomed").click()
+    tab.get_by_label("Tags").fill("keep me")
+    tab.get_by_label("Note").fill("not for long")
+    tab.get_by_role("button", name="Save tags and note").click()
+    expect(tab.get_by_role("button", name="keep")).to_be_visible()
+    expect(tab.get_by_text("not for long")).to_be_visible()
+    tab.get_by_label("Rename, tag or delete doomed").click()
+    tab.get_by_label("New name").fill("renamed")
+    tab.get_by_role("button", name="Rename to renamed").click()
+    expect(tab.get_by_role("link", name="renamed")).to_be_visible()
+    assert (root / "renamed" / "notes.txt").read_text() == "not for long\n"
+    tab.get_by_label("Rename, tag or delete renamed").click()
+    delete = tab.get_by_role("button", name="Delete run")
+    expect(delete).to_be_disabled()
+    tab.get_by_label("To delete it for ever").fill("renamed")
+    delete.click()
+    expect(tab.get_by_role("link", name="renamed")).to_have_count(0)
+    assert not (root / "renamed").exists()
+
+
+def test_curves_follow_what_is_written_and_others_are_laid_over(served: Served, open_tab: OpenTab, root: Path) -> None:
+    tab = open_tab(f"{served.address}/run/0/second?with=0/first")
+    curve = tab.get_by_role("img", name="mean episode return").locator("path.line")
+    expect(curve).to_have_count(2)
+    before = curve.first.get_attribute("d")
+    with open(root / "second" / "metrics.jsonl", "a") as file:
+        file.write(json.dumps({"step": 20_000_000, "time": 2e9, "train/mean_episode_return": 40.0}) + "\n")
+    expect(curve.first).not_to_have_attribute("d", before or "")
+    tab.get_by_role("button", name="games").click()
+    tab.get_by_role("button", name="log", exact=True).click()
+    expect(tab).to_have_url(re.compile("x=games.*log=true|log=true.*x=games"))
+    tab.get_by_label("Difference to").select_option("0/first")
+    expect(tab.locator("table.settings tbody tr")).to_have_count(1)
+    expect(tab.locator("table.settings tbody")).to_contain_text("0.0005")
+
+
+def test_nothing_in_a_run_becomes_part_of_the_page(served: Served, open_tab: OpenTab, root: Path) -> None:
+    path = make_run(root, HOSTILE, rows=0, age=0, learner=HOSTILE, project="</script><script>alert(2)</script>")
+    (path / "metrics.jsonl").write_text(json.dumps({"step": 1, f"train/{HOSTILE}": 1.0, HOSTILE: 2.0}) + "\n")
+    (path / "events.log").write_text(f"2026 step 0: {HOSTILE}\n")
+    (path / "notes.txt").write_text(HOSTILE)
+    (path / "tags.json").write_text(json.dumps([HOSTILE]))
+    (path / "report.html").write_text("<script>parent.alert(3)</script><h1>report</h1>")
+    tab = open_tab(served.address, quiet=("Blocked script execution",))
+    tab.get_by_role("link", name=HOSTILE).click()
+    expect(tab.get_by_role("heading", name=HOSTILE)).to_be_visible()
+    tab.get_by_text("Learning").first.click()
+    expect(tab.locator("ol.log")).to_contain_text("onerror")
+    tab.wait_for_timeout(300)
+    assert tab.locator("img").count() == 0
+    (path / "lock").unlink(missing_ok=True)
+
+
+def test_a_run_deleted_while_shown_is_said_to_be_gone(served: Served, open_tab: OpenTab, root: Path) -> None:
+    path = make_run(root, "short-lived", rows=3, age=0)
+    tab = open_tab(f"{served.address}/run/0/short-lived", quiet=("404",))
+    expect(tab.get_by_role("heading", name="short-lived")).to_be_visible()
+    path.rename(root / ".away")
+    expect(tab.get_by_role("alert").first).to_contain_text("no run 'short-lived'")
+
+
+def test_a_server_that_goes_away_is_told_and_found_again(open_tab: OpenTab, tmp_path: Path) -> None:
+    make_run(tmp_path, "steady", rows=3)
+    with serving(tmp_path) as served:
+        tab = open_tab(served.address, quiet=("ERR_", "Failed to load"))
+        expect(tab.get_by_role("link", name="steady")).to_be_visible()
+        served.stop()
+        expect(tab.get_by_text("The server does not answer")).to_be_visible()
+        make_run(tmp_path, "born-meanwhile", rows=3)
+        served.start()
+        expect(tab.get_by_text("The server does not answer")).to_have_count(0)
+        expect(tab.get_by_role("link", name="born-meanwhile")).to_be_visible()
+
+
+def test_it_fits_a_telephone_by_night(served: Served, open_tab: OpenTab) -> None:
+    for path in ("/", "/run/0/first"):
+        tab = open_tab(served.address + path, width=390, scheme="dark")
+        expect(tab.get_by_role("heading", level=1)).to_be_visible()
+        tab.wait_for_timeout(200)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_an_empty_folder_says_how_to_begin(open_tab: OpenTab, tmp_path: Path) -> None:
+    with serving(tmp_path / "not-there-yet") as served:
+        tab = open_tab(served.address)
+        expect(tab.get_by_text("No runs yet")).to_be_visible()
+        make_run(tmp_path / "not-there-yet", "the-first", rows=1)
+        expect(tab.get_by_role("link", name="the-first")).to_be_visible()
+
+
+@pytest.mark.long
+def test_ten_thousand_runs_are_listed_and_filtered(open_tab: OpenTab, tmp_path: Path) -> None:
+    text = "".join(f"{json.dumps(row(1000 * i, 1.0 * i, 20_000, random.Random(i)))}\n" for i in range(20))
+    for number in range(10_000):
+        path = tmp_path / f"run-{number:05}"
+        (path / "checkpoints").mkdir(parents=True)
+        (path / "config.yaml").write_text("game: probe\nlearner: jax\nalgorithm: PPO\n")
+        (path / "metrics.jsonl").write_text(text)
+    with serving(tmp_path) as served:
+        tab = open_tab(served.address)
+        expect(tab.get_by_text("10,000 runs", exact=True)).to_be_visible(timeout=120_000)
+        tab.get_by_role("searchbox").fill("09999")
+        expect(tab.locator("td.name a")).to_have_text(["run-09999"])

@@ -1,0 +1,112 @@
+/** The frame around every page: where one can go, whether the server is there, who may look. */
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { get, listen, post, useConnected } from "./api";
+import { Complaint, Doing, Empty } from "./parts";
+import { followLinks, usePlace } from "./place";
+import { Run } from "./run";
+import { Runs } from "./runs";
+import "./style.css";
+
+const PAGES: [string, string][] = [["/", "Runs"]];
+const THEMES = ["auto", "light", "dark"] as const;
+
+function setTheme(theme: string): void {
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+function kept(name: string): string {
+  try {
+    return localStorage.getItem(name) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+function Theme() {
+  const [theme, set] = useState<string>(kept("theme") || "auto");
+  useEffect(() => {
+    setTheme(theme);
+    try {
+      localStorage.setItem("theme", theme);
+    } catch {
+      return;
+    }
+  }, [theme]);
+  const next = THEMES[(THEMES.indexOf(theme as (typeof THEMES)[number]) + 1) % THEMES.length] ?? "auto";
+  return <button type="button" class="plain theme" title={`Colours: ${theme}; then ${next}`} onClick={() => set(next)}>{theme === "dark" ? "☾" : theme === "light" ? "☀" : "◐"}<span class="sr">Colours: {theme}</span></button>;
+}
+
+function Shown({ path }: { path: string }) {
+  const word = path.split("/")[1] ?? "";
+  if (word === "") return <Runs />;
+  if (word === "run") return <Run />;
+  return <Empty title="Nothing here"><p><a href="/">To the runs</a></p></Empty>;
+}
+
+function Frame({ version }: { version: string }) {
+  const { path } = usePlace();
+  const here = `/${path.split("/")[1] ?? ""}`;
+  const connected = useConnected();
+  return (
+    <>
+      <a class="skip" href="#main">To the content</a>
+      <nav class="bar" aria-label="Pages">
+        <a class="mark" href="/">JimBot</a>
+        {PAGES.map(([where, words]) => (
+          <a key={where} href={where} aria-current={where === here || (where === "/" && here === "/run") ? "page" : undefined}>{words}</a>
+        ))}
+        <span class="version">{version}</span>
+        <Theme />
+      </nav>
+      {!connected && <p class="lost" role="status">The server does not answer. What you see is the last it told; trying again…</p>}
+      <main id="main"><Shown path={path} /></main>
+    </>
+  );
+}
+
+interface Hello {
+  version: string;
+  token_needed: boolean;
+}
+
+function Login({ first, enter }: { first: string; enter: () => void }) {
+  const [token, setToken] = useState(first);
+  const work = async (): Promise<void> => {
+    await post("/api/login", { token });
+    enter();
+  };
+  return (
+    <main id="main">
+      <Empty title="JimBot asks for a token">
+        <p>It is one of the lines of the token file that the page was started with.</p>
+        <label>Token <input type="password" autocomplete="current-password" value={token} onInput={(event) => setToken(event.currentTarget.value)} /></label>
+        <div class="row"><Doing label="Enter" work={work} disabled={!token} /></div>
+      </Empty>
+    </main>
+  );
+}
+
+function App() {
+  const [hello, setHello] = useState<Hello | null>(null);
+  const [error, setError] = useState("");
+  const ask = (): void => {
+    get<Hello>("/api/hello").then((found) => {
+      setHello(found);
+      setError("");
+      if (!found.token_needed) listen();
+    }, (problem: Error) => {
+      setError(`${problem.message} Trying again…`);
+      setTimeout(ask, 2000);
+    });
+  };
+  useEffect(ask, []);
+  if (!hello) return <main id="main"><Complaint text={error} /></main>;
+  if (hello.token_needed) return <Login first={new URLSearchParams(location.hash.slice(1)).get("token") ?? ""} enter={() => location.replace("/")} />;
+  return <Frame version={hello.version} />;
+}
+
+setTheme(kept("theme") || "auto");
+followLinks();
+render(<App />, document.body);
