@@ -7,7 +7,7 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ class Served:
 
 
 @contextmanager
-def serving(*roots: Path, tokens: Any = None) -> Iterator[Served]:
+def serving(*roots: Path, tokens: Any = None) -> Generator[Served]:
     served = Served(roots, tokens)
     try:
         yield served
