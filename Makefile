@@ -6,6 +6,7 @@
 #   make lint  | make bench     style and types | the speed of this machine
 #   make proto                  the generated messages, after a change of jimbot/proto/*.proto
 #   make web                    the page of jimbot ui, after a change of web/ (needs Node 20 or newer)
+#   make rules                  Prometheus' alerts, after a change of jimbot/runs/alerts/rules.py
 #   make setup | make clean     only .venv | remove .venv and all caches (never runs/)
 
 PYTHON ?= python3
@@ -24,7 +25,7 @@ INSTALL := $(RUN) pip install --quiet --disable-pip-version-check --constraint c
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-long bench lint proto web lock clean
+.PHONY: help setup train test test-long bench lint proto web lock clean rules
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -76,6 +77,9 @@ proto: $(EVERYTHING)
 # The page, committed as it is built, so that nobody needs Node to look at it.
 web:
 	@cd web && npm ci --no-audit --no-fund && npm run build
+
+rules: $(CORE)
+	@$(RUN) jimbot.runs.alerts.prometheus_rules > deploy/prometheus/rules.yaml
 
 # After a change of versions: what is installed now becomes what everybody gets.
 lock: $(EVERYTHING)

@@ -10,11 +10,14 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jimbot.errors import UsageError
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.sinks.contract import Sink
+
+if TYPE_CHECKING:
+    from jimbot.runs.alerts.rules import Alert
 
 SINK_FAILURES = "health/sink_failures"
 
@@ -44,6 +47,12 @@ class Recorder:
         now = time.time()
         self._each(lambda sink: sink.event(step, now, text))
 
+    def alert(self, step: int, alert: Alert) -> None:
+        """An alert that has begun or ended; may come from another thread than the rows."""
+        self._guard()
+        now = time.time()
+        self._each(lambda sink: sink.alert(step, now, alert))
+
     def checkpoint(self, step: int, path: Path, is_best: bool = False) -> None:
         """Tells the sinks of a saved checkpoint (W&B uploads it)."""
         self._each(lambda sink: sink.checkpoint(step, path, is_best))
@@ -55,15 +64,15 @@ class Recorder:
 
     def close(self) -> None:
         self._each(lambda sink: sink.close())
-        self.sinks.clear()
+        self.sinks = []
 
     def _each(self, call: Callable[[Sink], None]) -> None:
-        for sink in list(self.sinks):
+        for sink in self.sinks:
             try:
                 call(sink)
             except Exception as problem:  # whatever a sink's library raises must not end the training
                 self.failures += 1
-                self.sinks.remove(sink)
+                self.sinks = [other for other in self.sinks if other is not sink]
                 _log.warning(
                     "Metrics no longer go to %s, training continues: %s: %s", sink.name, type(problem).__name__, problem
                 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jimbot.clients.bus_contract import BusFigures
-from jimbot.errors import MissingExtraError, SettingsError
+from jimbot.runs.sinks.prometheus import show_figures
 from jimbot.services.decision.figures import Figures, Histogram
 from jimbot.services.decision.service import DecisionService
 
@@ -60,8 +60,9 @@ class Collector:
             family = CounterMetricFamily(PREFIX + name, meaning, labels=labels)
             for key, value in dict(getattr(figures, attribute)).items():
                 family.add_metric(key if isinstance(key, tuple) else (key,), value)
-            if attribute == "illegal":  # 0 is a statement here, not a gap
-                for game in {about.identity.game for about in self._service.policies().policies} - set(figures.illegal):
+            if attribute in ("illegal", "shed"):  # alerts look at them, so 0 is a statement here, not a gap
+                games = {about.identity.game for about in self._service.policies().policies}
+                for game in games - set(getattr(figures, attribute)):
                     family.add_metric((game,), 0)
             yield family
         yield from self._histograms(figures)
@@ -124,22 +125,4 @@ def open_metrics(
     service: DecisionService, host: str, port: int, bus: BusFigures | None = None
 ) -> tuple[int, Callable[[], None]]:
     """Serves `/metrics`; (the port, how to stop)."""
-    try:
-        from prometheus_client import CollectorRegistry, start_http_server
-    except ModuleNotFoundError as problem:
-        raise MissingExtraError("The Prometheus client", "serve") from problem
-    registry = CollectorRegistry()
-    registry.register(Collector(service, bus))
-    try:
-        server, thread = start_http_server(port, host, registry)
-    except OSError as problem:
-        raise SettingsError(
-            f"Cannot show metrics on {host}:{port}: {problem.strerror}. Choose another port."
-        ) from problem
-
-    def stop() -> None:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
-
-    return server.server_port, stop
+    return show_figures(Collector(service, bus), host, port)

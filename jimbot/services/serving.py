@@ -16,6 +16,9 @@ from jimbot.clients import bus_tracing
 from jimbot.clients.event_bus import EventBusClient
 from jimbot.errors import UsageError
 from jimbot.policies.players import find_player
+from jimbot.runs.sinks.publishing import Publisher
+from jimbot.runs.sinks.webhook import open_webhook
+from jimbot.services.alerting import WHO, ServiceAlerts
 from jimbot.services.bus.publisher import open_publisher
 from jimbot.services.bus.told import DecisionTeller
 from jimbot.services.decision import CanaryRule, DecisionService, ServedPolicy, ServiceSettings
@@ -46,6 +49,7 @@ class Offer:
     service: ServiceSettings = field(default_factory=ServiceSettings)
     bus: str | None = None
     """Where questions are answered too, and decisions told."""
+    alert_webhook: str | None = None
 
 
 def served_policy(reference: str, offer: Offer) -> ServedPolicy:
@@ -112,18 +116,23 @@ async def serve(
         bus_tracing.provider = tracing.provider
         service.listeners.append(tracing)
         closing.append(tracing.close)
+    webhook = open_webhook(offer.alert_webhook, WHO)
     server = DecisionServer(service, door)
     worker: RayLearningOrchestrator | None = None
+    publisher: Publisher | None = None
     await server.start()
     try:
         watch = await asyncio.to_thread(load, service, offer)
         if watch is not None:
             closing.insert(0, watch.close)
         if offer.bus is not None:
-            worker = await _over_bus(service, offer.bus, closing)
+            publisher = open_publisher(offer.bus)
+            closing.append(publisher.close)
+            worker = await _over_bus(service, offer.bus, publisher)
             told(f"Answering on the bus {offer.bus}.")
+        figures = worker.event_bus.figures if worker is not None else None
+        closing.insert(0, ServiceAlerts(service.figures, figures, publisher, webhook).close)
         if offer.metrics_port is not None:
-            figures = worker.event_bus.figures if worker is not None else None
             port, close = open_metrics(service, door.host, offer.metrics_port, figures)
             closing.append(close)
             told(f"Figures: http://{door.host}:{port}/metrics")
@@ -160,13 +169,9 @@ def _settle_down() -> Callable[[], None]:
     return undo
 
 
-async def _over_bus(
-    service: DecisionService, address: str, closing: list[Callable[[], None]]
-) -> RayLearningOrchestrator:
+async def _over_bus(service: DecisionService, address: str, publisher: Publisher) -> RayLearningOrchestrator:
     """Questions of the bus are answered, decisions of the other doors told there."""
     worker = RayLearningOrchestrator(EventBusClient(address), service)
     await worker.start()
-    publisher = open_publisher(address)
     service.listeners.append(DecisionTeller(publisher, worker.is_asked))
-    closing.append(publisher.close)
     return worker

@@ -63,6 +63,7 @@ LIBRARIES = (
     ("policies/*torch*", {"torch"}, set()),
     # runs: a sink's library is imported when the sink is opened (google: the messages of tensorboardX's event files)
     ("runs/*", {"yaml", "psutil", "rich", "pydantic"}, {"tensorboardX", "google", "wandb"}),
+    ("runs/sinks/prometheus.py", set(), {"prometheus_client"}),
     ("envs/*", {"gymnasium"}, {"rich"}),  # rich: only when a board is shown
     ("envs/raster.py", set(), {"PIL", "matplotlib"}),  # PIL comes with matplotlib, whose font it draws with
     ("envs/pettingzoo*.py", {"pettingzoo"}, set()),

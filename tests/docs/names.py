@@ -76,6 +76,19 @@ def words() -> frozenset[str]:
     return frozenset(found)
 
 
+def is_figure(word: str) -> bool:
+    """Whether Prometheus is shown something of this name: `jimbot_` and the group and name of a figure.
+
+    >>> is_figure("jimbot_train_entropy"), is_figure("jimbot_serve_shed_total"), is_figure("jimbot_train_no_such")
+    (True, True, False)
+    """
+    if word.count("_") < 2:
+        return False
+    prefix, group, name = word.split("_", 2)
+    known = {name, name.removesuffix("_total"), re.sub(r"_(bucket|sum|count)$", "", name)} & words()
+    return prefix == "jimbot" and bool(known) and group in words()
+
+
 @cache
 def members() -> dict[str, set[str]]:
     """For each module, under its dotted and its last name, and for each class: what is defined there."""

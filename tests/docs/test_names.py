@@ -52,7 +52,8 @@ def missing(page: Path, text: str) -> Iterator[str]:
     yield from (f"no command has the flag {flag}" for flag in FLAG.findall(text) if flag not in names.flags())
     for word in names.WORD.findall(FLAG.sub("", text)):
         counted = word.removesuffix("_total")  # Prometheus' ending of what is counted
-        if len(word) > 2 and not {word, counted} & names.words() and word not in KNOWN:
+        known = {word, counted} & names.words() or word in KNOWN or names.is_figure(word)
+        if len(word) > 2 and not known:
             yield f"nothing is called {word}"
 
 

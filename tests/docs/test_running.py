@@ -40,6 +40,10 @@ NOT_RUN = {
     r"jimbot verify balatro (live/|requests)": "needs a recording; tests/games/balatro/test_verify_live.py makes some",
     r"jimbot host events": "waits for mods; tests/services/test_events_in.py pushes like one",
     r"jimbot ui": "waits for a browser; tests/viewer/ has one",
+    r"jimbot serve": "waits for callers; tests/services/test_grpc_server.py calls",
+    r"jimbot ask|grpc://": "needs a service; tests/services/test_grpc_server.py starts some",
+    r"jimbot bus tail": "waits for events; tests/cli/test_bus.py publishes some",
+    r"--from-bus|told\.npz": "needs games on a bus; tests/cli/test_bus.py plays some",
     r"jimbot mcp": "waits for an assistant; tests/services/test_mcp.py is one",
     r"jimbot setup": "needs a network; tests/conftest.py calls what is behind it",
 }

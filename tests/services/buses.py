@@ -24,13 +24,17 @@ def nats_program() -> str | None:
     return str(beside) if beside.exists() else shutil.which("nats-server")
 
 
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
 class NatsServer:
     """A server that can be killed and started again on the same port and store."""
 
     def __init__(self, store: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.store = store
         self._process: Any = None
         self.start()

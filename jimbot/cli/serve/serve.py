@@ -70,6 +70,9 @@ def serve(
     ] = None,
     grace: Annotated[float, typer.Option(help="Seconds for what was taken, when asked to stop.")] = 10.0,
     metrics_port: Annotated[int | None, typer.Option(help="Show Prometheus figures on this port.")] = None,
+    alert_webhook: Annotated[
+        str | None, typer.Option(metavar="URL", help="POST alerts as JSON there; default: JIMBOT_ALERT_WEBHOOK.")
+    ] = None,
     log: Annotated[Path | None, typer.Option(help="Write one JSON line per decision to this file.")] = None,
     log_bodies: Annotated[float, typer.Option(help="Share of the requests written whole.")] = 0.0,
     traces: Annotated[
@@ -97,6 +100,6 @@ def serve(
     )  # fmt: skip
     offer = Offer(
         tuple(policy or ()), game, watch_run, canary, canary_share, shadow, runs_dir, metrics_port, log, log_bodies,
-        traces, settings, bus,
+        traces, settings, bus, alert_webhook,
     )  # fmt: skip
     asyncio.run(run(offer, door, terminal.note))

@@ -30,6 +30,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "start": (),
     "How it is computed": ("stepping", "autoscale", "auto_tune"),
     "tracking": (),
+    "operators": (),
     "memory": (),
     "curriculum": (),
     "league": (),

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jimbot.runs.alerts.rules import Alert
 
 
 class Sink:
@@ -16,6 +20,10 @@ class Sink:
 
     def event(self, step: int, time: float, text: str) -> None:
         """Something worth a line of text happened."""
+
+    def alert(self, step: int, time: float, alert: Alert) -> None:
+        """An alert has begun or ended: an event, where nothing better is known."""
+        self.event(step, time, alert.text)
 
     def checkpoint(self, step: int, path: Path, is_best: bool) -> None:
         """A checkpoint was saved."""

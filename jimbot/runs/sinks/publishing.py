@@ -21,9 +21,13 @@ from jimbot.runs.sinks.contract import Sink
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
+    from jimbot.runs.alerts.rules import Alert
+
 OPENER = "jimbot.services.bus.publisher:open_publisher"
 """Who opens a publisher for the address of a bus; loaded when one is used."""
 TRAIN = "metrics.train"
+ALERT = "alert"
+"""The kind of run.event that carries one; `path` is its runbook entry."""
 
 
 class Publisher(Protocol):
@@ -59,6 +63,9 @@ class BusSink(Sink):
 
     def event(self, step: int, time: float, text: str) -> None:
         self._tell("event", step, message=text)
+
+    def alert(self, step: int, time: float, alert: Alert) -> None:
+        self._tell(ALERT, step, message=alert.text, path=alert.rule.runbook)
 
     def checkpoint(self, step: int, path: Path, is_best: bool) -> None:
         self._tell("best" if is_best else "checkpoint", step, path=str(path))

@@ -109,7 +109,7 @@ class Population:
             "eval_games": 0,
         }
         own |= {"population": 0, "mutations": {}, "minutes": None, "checkpoint_dir": None, "resume": None}
-        own |= {"no_wandb": True, "project": None}  # what W&B sees is the population
+        own |= {"no_wandb": True, "project": None, "metrics_port": None}  # what others see is the population
         return self.settings.flat() | own | self.state.values[member]
 
     def store(self, member: int) -> CheckpointStore:

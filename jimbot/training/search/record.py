@@ -22,8 +22,8 @@ SEARCH, BEST, TRIALS = "search.json", "best.yaml", "trials"
 TURNS = 9  # comparisons in a full trial
 NOT_LEARNING = (
     "run_name", "run_suffix", "resume", "rewind", "checkpoint_dir", "minutes", "no_wandb", "project", "entity",
-    "no_artifact", "bus", "init_from", "mutations", "population", "population_interval", "population_games",
-    "population_quantile",
+    "no_artifact", "bus", "questdb", "metrics_port", "metrics_host", "alert_webhook", "init_from", "mutations",
+    "population", "population_interval", "population_games", "population_quantile",
 )  # fmt: skip
 """Settings that say where and how long, not how to learn: not part of best.yaml."""
 
@@ -92,7 +92,7 @@ class Tuning:
 
     def trial_settings(self) -> dict[str, Any]:
         own = {"total_timesteps": self.interval * TURNS, "eval_games": 0, "minutes": None, "run_suffix": None}
-        own |= {"no_wandb": True, "project": None, "checkpoint_dir": None, "resume": None}
+        own |= {"no_wandb": True, "project": None, "checkpoint_dir": None, "resume": None, "metrics_port": None}
         return self.settings.flat() | own
 
     @property

@@ -16,14 +16,17 @@ from typing import Any, NamedTuple, Self
 import psutil
 
 from jimbot.errors import SettingsError, TrainingError
+from jimbot.runs.alerts import Alert, AlertBell
 from jimbot.runs.checkpoint import CheckpointStore, find_checkpoint, load_checkpoint
 from jimbot.runs.directory import RunDirectory, default_name
 from jimbot.runs.recorder import Recorder, standard_sinks
 from jimbot.runs.resources import GPU, TRAINING, Grant, default_coordinator
-from jimbot.runs.sinks import Sink, WandbSink
+from jimbot.runs.sinks import PrometheusSink, QuestDBSink, Sink, WandbSink
 from jimbot.runs.sinks.jsonl import read_rows
+from jimbot.runs.sinks.prometheus import ROW_TIME
 from jimbot.runs.sinks.publishing import BusSink, open_publisher
 from jimbot.runs.sinks.wandb import choose_mode
+from jimbot.runs.sinks.webhook import open_webhook
 from jimbot.training.learners import learner_name
 from jimbot.training.memory.budget import MemoryBudget
 from jimbot.training.memory.relief import MemoryKeeper
@@ -63,6 +66,7 @@ class Session:
         self.latest_metrics: dict[str, float] = {}
         self.memory = MemoryKeeper(MemoryBudget(settings.memory.limit_gb), run.path)
         self._health = HealthWatch()
+        self._bell = AlertBell(self._ring)
         self._process = psutil.Process()
         self._request = StopRequest()
         self._stop: str | None = None
@@ -124,7 +128,8 @@ class Session:
             history=read_rows(self.run.metrics_path),
             expect=_expectation(self.settings),
         )
-        with stop_requests(self._note_request) as self._request:
+        with stop_requests(self._note_request) as self._request, AlertBell(self._ring) as self._bell:
+            self._bell.look({ROW_TIME: time.time()})  # a start that never gets to its first row is no progress, too
             try:
                 yield
             finally:
@@ -190,6 +195,7 @@ class Session:
         for phase, spent in {**(seconds or {}), **(self._aside if seconds else {})}.items():
             metrics[f"speed/{phase}_share"] = min(1.0, spent / elapsed)
         metrics["health/rss_mb"] = self._process.memory_info().rss / 2**20
+        metrics["health/disk_share"] = psutil.disk_usage(str(self.run.path)).percent / 100
         metrics |= self.memory.metrics()
         findings = self._health.look(metrics)
         for name in HEALTH_METRICS:
@@ -203,6 +209,7 @@ class Session:
         self.view.row(step, metrics)
         self.latest_metrics = metrics
         self._row_at, self._row_step, self._aside = now, step, {}
+        self._bell.look({**metrics, ROW_TIME: time.time()})
         return metrics
 
     def keep_memory(self, relieve: Callable[[str], str | None], step: int) -> None:
@@ -284,6 +291,10 @@ class Session:
         best = self.store.best()
         return load_checkpoint(best).manifest.metrics.get(metric) if best else None
 
+    def _ring(self, alert: Alert) -> None:
+        self.view.note(f"step {self._row_step:,}: {alert.text}", style="bold red" if alert.firing else "green")
+        self.recorder.alert(self._row_step, alert)
+
     def _note_request(self) -> None:
         self.view.note("Finishing this update and saving (Ctrl+C again to quit without saving)…")
 
@@ -309,14 +320,24 @@ def run_name(settings: RunSettings) -> str:
 
 
 def _sinks(run: RunDirectory, settings: RunSettings) -> list[Sink]:
-    """The files every run has, the bus where one is named, and W&B where the user has set it up or named a project."""
-    sinks = standard_sinks(run)
+    """The files every run has, what the user named, and W&B where it is set up or a project is named."""
+    sinks, operators = standard_sinks(run), settings.operators
     if settings.tracking.bus is not None:
         sinks.append(BusSink(open_publisher(settings.tracking.bus), run.name, settings.game))
+    if operators.questdb is not None:
+        sinks.append(QuestDBSink(operators.questdb, run.name, settings.game))
+    if (webhook := open_webhook(operators.alert_webhook, run.name, settings.game)) is not None:
+        sinks.append(webhook)
     set_up = importlib.util.find_spec("wandb") is not None and choose_mode() == "online"
-    if settings.tracking.no_wandb or not (settings.tracking.project or set_up):
-        return sinks
-    wandb = WandbSink(
+    if not settings.tracking.no_wandb and (settings.tracking.project or set_up):
+        sinks.append(_wandb(run, settings))
+    if operators.metrics_port is not None:  # the last one: a port that was opened for nothing would stay open
+        sinks.append(PrometheusSink(operators.metrics_port, run.name, settings.game, operators.metrics_host))
+    return sinks
+
+
+def _wandb(run: RunDirectory, settings: RunSettings) -> WandbSink:
+    return WandbSink(
         run.path,
         project=settings.tracking.project or settings.game,
         entity=settings.tracking.entity,
@@ -325,7 +346,6 @@ def _sinks(run: RunDirectory, settings: RunSettings) -> list[Sink]:
         upload_checkpoints=not settings.tracking.no_artifact,
         rewind=settings.tracking.rewind,
     )
-    return [*sinks, wandb]
 
 
 def _check_same_run(run: RunDirectory, settings: RunSettings) -> None:

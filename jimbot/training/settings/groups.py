@@ -154,6 +154,17 @@ class TrackingSettings(Group):
     bus: str | None = Field(None, description="Publish progress and checkpoints: embedded[:FILE] or nats://HOST:PORT.")
 
 
+class OperatorSettings(Group):
+    """Operators: databases, Prometheus, alerts"""
+
+    questdb: str | None = Field(None, description="Send figures and events to QuestDB at http://HOST:9000.")
+    metrics_port: int | None = Field(None, ge=0, le=65_535, description="Show Prometheus figures on this port.")
+    metrics_host: str = Field("127.0.0.1", description="Address that port is opened on.")
+    alert_webhook: str | None = Field(
+        None, description="POST alerts as JSON to this address; default: JIMBOT_ALERT_WEBHOOK, which no file keeps."
+    )
+
+
 class MemorySettings(Group):
     """Memory"""
 

@@ -32,6 +32,7 @@ from jimbot.training.settings.groups import (
     MemorySettings,
     NetworkSettings,
     OfflineSettings,
+    OperatorSettings,
     PopulationSettings,
     PPOSettings,
     RaySettings,
@@ -53,7 +54,7 @@ CHANGEABLE = frozenset(
         *("address", "num_env_runners", "num_gpus", "num_gpus_per_env_runner", "spill_gb"),
         *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
         *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact", "share"),
-        "bus",
+        *("bus", "questdb", "metrics_port", "metrics_host", "alert_webhook"),
     }
 )
 
@@ -84,6 +85,7 @@ class RunSettings(BaseModel):
     saving: SavingSettings = Field(default_factory=SavingSettings)
     judging: JudgingSettings = Field(default_factory=JudgingSettings)
     tracking: TrackingSettings = Field(default_factory=TrackingSettings)
+    operators: OperatorSettings = Field(default_factory=OperatorSettings)
     memory: MemorySettings = Field(default_factory=MemorySettings)
 
     @model_validator(mode="before")

@@ -1,0 +1,109 @@
+"""Prometheus: the newest row of a run on `/metrics` of a port, for as long as the run is open.
+
+A figure keeps its name with `jimbot_` before it and underscores for what Prometheus does not allow: `train/entropy`
+is `jimbot_train_entropy{run=…, game=…}`. A value that is not a number any more is shown as it is; what a row no longer
+has is not shown.
+"""
+
+from __future__ import annotations
+
+import re
+import time as clock
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from jimbot.errors import MissingExtraError, SettingsError
+from jimbot.runs.sinks.contract import Sink
+
+PREFIX = "jimbot_"
+LABELS = ("run", "game")
+# figures of the run itself: name: (is it counted, meaning)
+RUN_FIGURES = {
+    "run/step": (False, "Environment steps at the newest row"),
+    "run/row_time": (False, "When the newest row was written, or the run opened, in seconds since 1970"),
+    "run/checkpoint_time": (False, "When the newest checkpoint was saved, in seconds since 1970"),
+    "run/events_total": (True, "Lines of events.log written by this process"),
+    "run/checkpoints_total": (True, "Checkpoints saved by this process"),
+}
+ROW_TIME = "run/row_time"
+
+
+def prometheus_name(metric: str) -> str:
+    """A figure's name there.
+
+    >>> prometheus_name("train/entropy"), prometheus_name("stats/tag-won %")
+    ('jimbot_train_entropy', 'jimbot_stats_tag_won__')
+    """
+    return PREFIX + re.sub(r"\W", "_", metric, flags=re.ASCII)
+
+
+class PrometheusSink(Sink):
+    """Shows what was recorded last at http://HOST:PORT/metrics; port 0 takes any free one (`self.port`)."""
+
+    name = "Prometheus"
+
+    def __init__(self, port: int, run: str, game: str, host: str = "127.0.0.1") -> None:
+        self._labels = (run, game)
+        self._row: dict[str, float] = {}
+        self._figures: dict[str, float] = {name: 0.0 for name, (counted, _) in RUN_FIGURES.items() if counted}
+        self._figures[ROW_TIME] = clock.time()
+        self.port, self._stop = show_figures(self, host, port)
+
+    def record(self, step: int, time: float, metrics: Mapping[str, float]) -> None:
+        self._figures = {**self._figures, "run/step": float(step), ROW_TIME: time}
+        self._row = dict(metrics)
+
+    def event(self, step: int, time: float, text: str) -> None:
+        self._count("run/events_total")
+
+    def checkpoint(self, step: int, path: Path, is_best: bool) -> None:
+        self._count("run/checkpoints_total")
+        self._figures = {**self._figures, "run/checkpoint_time": clock.time()}
+
+    def close(self) -> None:
+        self._stop()
+
+    def collect(self) -> Iterator[Any]:
+        """What Prometheus' client asks for whenever somebody looks, from a thread of its own."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        seen = set()
+        for name, value in self._figures.items():
+            counted, meaning = RUN_FIGURES[name]
+            kind = CounterMetricFamily if counted else GaugeMetricFamily
+            yield _one(kind(prometheus_name(name), meaning, labels=LABELS), self._labels, value)
+        for name, value in self._row.items():
+            if (shown := prometheus_name(name)) not in seen:  # two names may become one
+                seen.add(shown)
+                yield _one(GaugeMetricFamily(shown, f"{name} of the newest row", labels=LABELS), self._labels, value)
+
+    def _count(self, name: str) -> None:
+        self._figures = {**self._figures, name: self._figures[name] + 1}
+
+
+def _one(family: Any, labels: tuple[str, str], value: float) -> Any:
+    family.add_metric(labels, value)
+    return family
+
+
+def show_figures(collector: Any, host: str, port: int) -> tuple[int, Callable[[], None]]:
+    """Serves what a collector tells on `/metrics`; (the port, how to stop)."""
+    try:
+        from prometheus_client import CollectorRegistry, start_http_server
+    except ModuleNotFoundError as problem:
+        raise MissingExtraError("The Prometheus client", "serve") from problem
+    registry = CollectorRegistry()
+    registry.register(collector)
+    try:
+        server, thread = start_http_server(port, host, registry)
+    except (OSError, OverflowError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise SettingsError(f"Cannot show metrics on {host}:{port}: {reason}. Choose another port.") from problem
+
+    def stop() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+    return server.server_port, stop
