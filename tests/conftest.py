@@ -32,7 +32,7 @@ os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_cpu_use_fusi
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # idle threads sleep: two workers share the cores
 os.environ["JIMBOT_CACHE_DIR"] = str(REPOSITORY / ".jimbot-cache" / "tests")
 os.environ.setdefault("JIMBOT_IDLE_SIMULATORS", "2")  # starting one costs seconds; the next test takes it over
-for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE"):
+for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
     os.environ.pop(name, None)  # no test may speak to a server
 os.environ["NETRC"] = os.devnull
 

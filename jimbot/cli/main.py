@@ -26,12 +26,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Judge": ("evaluate", "compare", "analyze", "verify"),
     "Look": ("ui", "watch", "play", "replay", "seed"),
     "Serve": ("export", "serve", "ask", "mcp", "bus", "host"),
-    "Operate": ("runs", "doctor", "setup", "bench", "soak", "help"),
+    "Operate": ("runs", "adviser", "doctor", "setup", "bench", "soak", "help"),
 }
 """Commands by the panel of `--help` that shows them, in its order; a panel is a room of jimbot.cli."""
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
-SUBCOMMANDS = ("runs", "bus", "host")
+SUBCOMMANDS = ("runs", "bus", "host", "adviser")
 """Those of them that are a family of commands."""
 INTERRUPTED = 130
 MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ECONNRESET,

@@ -91,6 +91,9 @@ class GameEntry:
     legal_masks: Callable[[np.ndarray], np.ndarray] | None = None
     """(B, D) observations → (B, A) bool: what was legal in them, exactly; for games whose observation tells it all, so
     that stored experience need not hold it."""
+    stakes: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    """((N, D) observations, (N, A) legal masks) → (N,) how much depends on each decision, 0 to 1: which are worth an
+    adviser's time. Without it all are."""
     figures: Mapping[str, Figure] = field(default_factory=dict)
     """Where a game stands, by name, for `info` of wrapped environments."""
 

@@ -103,6 +103,7 @@ LIBRARIES = (
     ("services/events_in/server.py", {"starlette", "uvicorn"}, set()),
     # viewer: what is shown is gathered without a server; only http/ knows of one
     ("viewer/http/*", {"fastapi", "pydantic", "sse_starlette", "uvicorn"}, set()),
+    ("advisor/claude.py", set(), {"anthropic"}),
     # cli: `jimbot --help` must answer at once
     ("cli/serve/bus.py", set(), {"google"}),  # messages as JSON
     ("cli/*", {"typer"}, {"packaging", "rich", "yaml", "psutil", "jax", "onnx", "onnxruntime", "matplotlib"}),
@@ -157,7 +158,7 @@ GENERATED = ("jimbot.proto.*_pb2_grpc",)
 WITHOUT_JAX = ("jimbot.errors", "jimbot.reading", "jimbot.games.contract", "jimbot.games.checker",
                "jimbot.games.balatro", "jimbot.policies", "jimbot.runs", "jimbot.evaluation", "jimbot.envs",
                "jimbot.cli", "jimbot.proto", "jimbot.clients", "jimbot.services", "jimbot.knowledge",
-               "jimbot.viewer")  # fmt: skip
+               "jimbot.viewer", "jimbot.advisor")  # fmt: skip
 WITHOUT_JAX_EXCEPT = "jimbot.policies.jax"  # prefix of modules that are jax's own
 
 

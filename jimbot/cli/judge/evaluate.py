@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jimbot.cli.shared import terminal
+from jimbot.cli.shared.advising import AdviserOption, AdviserSetOption
 from jimbot.cli.shared.options import (
     AgainstOption,
     BusOption,
@@ -41,6 +42,8 @@ jimbot evaluate balatro --seed 7LB2WVPK --deck blue --stake gold
 
 jimbot evaluate my-run --games 1000 --against 2.35%   (is it better than that?)
 
+jimbot evaluate balatro --adviser --games 64   (with and without advice, on the same seeds)
+
 jimbot evaluate my-run --games 1000   (of a game of two players: against every scripted player, from both sides)
 
 jimbot evaluate vgc my-run --opponent heuristic --opponent other-run"""
@@ -57,6 +60,8 @@ def evaluate(
     opponent: OpponentOption = None,
     against: AgainstOption = None,
     plan: PlanOption = None,
+    adviser: AdviserOption = False,
+    adviser_set: AdviserSetOption = None,
     full: FullOption = False,
     bus: BusOption = None,
     *,
@@ -66,7 +71,8 @@ def evaluate(
 
     Shows the win rate, how far games came and the mean return with their 95 % intervals, and how many games a surer
     statement would take; with --full every figure and its distribution. In games of two players: the share of games
-    won against each opponent, every seed played from both sides.
+    won against each opponent, every seed played from both sides. With --adviser every seed is played twice, with and
+    without advice, and the difference is shown with its interval, how often was asked, what changed and what it cost.
     """
     from jimbot.cli.shared.choice import game_first
     from jimbot.errors import UsageError
@@ -81,6 +87,8 @@ def evaluate(
     # Wrong seeds are told before anything is played.
     choose_seeds(playing.bank, playing.games, playing.seeds_file, game_id=choice.game)
     if choice.entry.two_sides is not None:
+        if adviser or adviser_set:
+            raise UsageError(f"--adviser is for games with one player; '{choice.game}' has two. Leave it out.")
         if bus is not None:
             raise UsageError(f"--bus tells of games with one player; '{choice.game}' has two. Leave it out.")
         with playing.shown(f"Playing {choice.name}") as how:
@@ -100,6 +108,13 @@ def evaluate(
     if opponent:
         raise UsageError(f"Game '{choice.game}' is for one player; leave --opponent out.")
     keep_compiled(choice.entry)
+    if adviser or adviser_set:
+        from jimbot.cli.judge.evaluate_advised import evaluate_advised
+
+        if bus is not None or claimed is not None:
+            raise UsageError("--adviser compares with and without advice; leave --bus and --against out.")
+        evaluate_advised(choice, adviser_set, full, playing)
+        return
     with playing.shown(f"Playing {choice.name}") as how:
         evaluation = judge(choice.policy, choice.game, options=choice.options, against=claimed, **how)
     if bus is not None:
