@@ -6,6 +6,7 @@
 #   make lint  | make bench     style and types | the speed of this machine
 #   make proto                  the generated messages, after a change of jimbot/proto/*.proto
 #   make web                    the page of jimbot ui, after a change of web/ (needs Node 20 or newer)
+#   make docs                   the documentation as a site with search, in site/
 #   make rules                  Prometheus' alerts, after a change of jimbot/runs/alerts/rules.py
 #   make setup | make clean     only .venv | remove .venv and all caches (never runs/)
 
@@ -25,7 +26,7 @@ INSTALL := $(RUN) pip install --quiet --disable-pip-version-check --constraint c
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-long bench lint proto web lock clean rules
+.PHONY: help setup train test test-long bench lint proto web lock clean rules docs
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -78,6 +79,12 @@ proto: $(EVERYTHING)
 web:
 	@cd web && npm ci --no-audit --no-fund && npm run build
 
+# Fails where a link leads nowhere.
+docs: $(EVERYTHING)
+	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+	@echo "Built site/. Look at it, search included: python3 -m http.server --directory site 8000"
+
+# The same table of alerts that training and serving look at.
 rules: $(CORE)
 	@$(RUN) jimbot.runs.alerts.prometheus_rules > deploy/prometheus/rules.yaml
 
