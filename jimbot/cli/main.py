@@ -24,14 +24,14 @@ from jimbot.errors import JimbotError
 GROUPS: dict[str, tuple[str, ...]] = {
     "Learn": ("train", "resume", "tune", "experiment", "record", "clone"),
     "Judge": ("evaluate", "compare", "analyze", "verify"),
-    "Look": ("ui", "watch", "play", "replay", "seed"),
+    "Look": ("ui", "watch", "play", "replay", "seed", "graph"),
     "Serve": ("export", "serve", "ask", "mcp", "bus", "host"),
     "Operate": ("runs", "adviser", "doctor", "setup", "bench", "soak", "help"),
 }
 """Commands by the panel of `--help` that shows them, in its order; a panel is a room of jimbot.cli."""
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
-SUBCOMMANDS = ("runs", "bus", "host", "adviser")
+SUBCOMMANDS = ("runs", "bus", "host", "graph", "adviser")
 """Those of them that are a family of commands."""
 INTERRUPTED = 130
 MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ECONNRESET,

@@ -2,5 +2,6 @@
 
 from jimbot.clients.decision_client import AsyncDecisionClient, DecisionClient
 from jimbot.clients.event_bus import EventBusClient
+from jimbot.clients.graphql_client import GraphQLClient
 
-__all__ = ["AsyncDecisionClient", "DecisionClient", "EventBusClient"]
+__all__ = ["AsyncDecisionClient", "DecisionClient", "EventBusClient", "GraphQLClient"]

@@ -20,7 +20,7 @@ from jimbot.knowledge.addresses import graph_address, open_store
 from jimbot.knowledge.first_use import graph_game, make_first_graph
 from jimbot.knowledge.guard import Guard
 from jimbot.knowledge.names import Names
-from jimbot.knowledge.records import Hints
+from jimbot.knowledge.records import Graph, Hints
 from jimbot.knowledge.store import GraphStore, Limits, Rows
 
 DEADLINE = 0.05
@@ -66,6 +66,11 @@ class KnowledgeGraphClient:
         self._prepare()
         return self.store.ask(query, parameters, limits)
 
+    def whole(self) -> Graph:
+        """Everything the graph holds."""
+        self._prepare()
+        return self.store.graph()
+
     def neighbours(self, joker: str, channel: str | None = None, most: int | None = None) -> list[queries.Claim]:
         """The synergies of one joker, strongest first."""
         found = queries.partners(self.store, self.names.key(joker, "Joker"))
@@ -88,7 +93,7 @@ class KnowledgeGraphClient:
     # --- for decisions ---
 
     def hints(self, state: Mapping[str, Any]) -> Hints:
-        """What is known about a state: `jokers`, `boss`, `deck`, `vouchers`, `hands` (levels), as keys or names."""
+        """What is known about a state: `jokers`, `boss`, `deck`, `vouchers`, `played` (hand types by how often)."""
         return self._guard.ask(lambda: self._hints(state)) or Hints()
 
     def figures(self) -> dict[str, int]:
@@ -140,15 +145,17 @@ def _keys(names: Names, given: Any, *labels: str) -> list[str]:
 
 
 def _parts(names: Names, state: Mapping[str, Any]) -> list[str]:
-    """Everything of a state that a strategy may use: jokers, deck, vouchers and the hand type it plays."""
-    hands = state.get("hands")
-    levels = {hand: level for hand, level in hands.items() if isinstance(level, int | float)} if isinstance(
-        hands, Mapping) else {}  # fmt: skip
-    best = max(levels, key=levels.__getitem__, default=None)
-    main = [best] if best is not None and levels[best] > 1 else []
+    """Everything of a state that a strategy may use: jokers, deck, vouchers, and the hand type it plays most."""
     return [
         *_keys(names, state.get("jokers"), "Joker"),
         *_keys(names, state.get("deck"), "Deck"),
         *_keys(names, state.get("vouchers"), "Voucher"),
-        *_keys(names, main, "HandType"),
+        *_keys(names, _most(state.get("played")) or _most(state.get("levels")), "HandType"),
     ]
+
+
+def _most(counts: Any) -> str | None:
+    """The name with the largest number."""
+    numbers = counts if isinstance(counts, Mapping) else {}
+    numbers = {name: count for name, count in numbers.items() if isinstance(count, int | float)}
+    return max(numbers, key=numbers.__getitem__, default=None)

@@ -9,6 +9,7 @@ from jimbot.games.contract import game_entry, games_with
 from jimbot.games.hooks import Knowledge
 from jimbot.knowledge import schema
 from jimbot.knowledge.documents import read_document
+from jimbot.knowledge.names import Names
 from jimbot.knowledge.records import Graph, Node
 from jimbot.knowledge.store import GraphStore
 from jimbot.runs.shipped import PRETRAINED
@@ -48,6 +49,11 @@ def nodes_of(game: str) -> list[Node]:
         Node(schema.KINDS[part.kind], part.key, part.name, part.words, tuple(part.features))
         for part in knowledge_of(game).parts()
     ]
+
+
+def part_names(game: str) -> Names:
+    """The names of a game's parts, whether or not there is a graph."""
+    return Names((node.label, node.key, node.name) for node in nodes_of(game))
 
 
 def first_graph(game: str) -> Graph:

@@ -17,20 +17,15 @@ MANY = Limits(rows=200_000, seconds=20.0)
 
 _CLAIM = (
     "s.strength AS strength, s.low AS low, s.high AS high, s.channel AS channel, s.evidence AS evidence, "
-    "s.samples AS samples, s.placing AS placing, s.others AS others"
+    "s.samples AS samples, s.placing AS placing, s.others AS others, s.command AS command"
 )
 _ENDS = "a.key AS a, b.key AS b, a.name AS a_name, b.name AS b_name"
 _AMONG = f"MATCH (a:Joker)-[s:{SYNERGY}]->(b:Joker) WHERE a.key IN $keys AND b.key IN $keys RETURN {_ENDS}, {_CLAIM}"
-_PARTNERS = (
-    f"MATCH (a:Joker)-[s:{SYNERGY}]->(b:Joker) WHERE %s.key = $key RETURN {_ENDS}, {_CLAIM}, s.command AS command"
-)
-_COUNTERS = f"MATCH (a:%s)-[s:{COUNTER}]->(b:Boss) WHERE %s.key = $key RETURN {_ENDS}, {_CLAIM}, s.command AS command"
-_FAVOURS = (
-    f"MATCH (a:Joker)-[s:{FAVOUR}]->(b:HandType) WHERE %s.key = $key RETURN {_ENDS}, {_CLAIM}, s.command AS command"
-)
+_PARTNERS = f"MATCH (a:Joker)-[s:{SYNERGY}]->(b:Joker) WHERE %s.key = $key RETURN {_ENDS}, {_CLAIM}"
+_COUNTERS = f"MATCH (a:%s)-[s:{COUNTER}]->(b:Boss) WHERE %s.key = $key RETURN {_ENDS}, {_CLAIM}"
+_FAVOURS = f"MATCH (a:Joker)-[s:{FAVOUR}]->(b:HandType) WHERE %s.key = $key RETURN {_ENDS}, {_CLAIM}"
 _CERTAIN = (
-    f"MATCH (a:Joker)-[s:{SYNERGY}]->(b:Joker) WHERE s.low > 0 AND s.evidence <> 'predicted' "
-    f"RETURN {_ENDS}, {_CLAIM}, s.command AS command"
+    f"MATCH (a:Joker)-[s:{SYNERGY}]->(b:Joker) WHERE s.low > 0 AND s.evidence <> 'predicted' RETURN {_ENDS}, {_CLAIM}"
 )
 _STRATEGIES = (
     "MATCH (s:Strategy) RETURN s.key AS key, s.name AS name, s.words AS words, s.evidence AS evidence, "

@@ -91,6 +91,8 @@ LIBRARIES = (
     ("knowledge/*", {"pydantic"}, set()),
     ("knowledge/ladybug_store.py", set(), {"ladybug"}),
     ("knowledge/bolt_store.py", set(), {"neo4j"}),
+    ("knowledge/graphql_schema.py", {"strawberry", "graphql"}, set()),
+    ("services/graph_server.py", {"starlette", "uvicorn"}, set()),
     # proto, clients, services: what other programs talk to; messages are protobuf, everything else is an extra
     ("proto/*_pb2.py", {"google"}, set()),
     ("proto/*_pb2_grpc.py", {"grpc"}, set()),
@@ -122,6 +124,7 @@ EXTRAS = (
     "neo4j",
     "ladybug",
     "strawberry",
+    "graphql",
     "anthropic",
     "poke_env",
     "grpc_health",
@@ -152,6 +155,8 @@ OWN_EXTRA = (
     "jimbot.services.mcp.server",
     "jimbot.services.events_in.server",
     "jimbot.viewer.http*",
+    "jimbot.services.graph_server",
+    "jimbot.knowledge.graphql_schema",
 )
 # Generated, so they name the missing library in Python's own words; the rooms that use them say which extra it is.
 GENERATED = ("jimbot.proto.*_pb2_grpc",)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import sys
 
-import arcadedb_embedded  # ty: ignore[unresolved-import]
-
 
 def main() -> None:
+    import arcadedb_embedded  # ty: ignore[unresolved-import]
+
     port, folder = sys.argv[1:]
     config = {
         "server.plugins": "Bolt:com.arcadedb.bolt.BoltProtocolPlugin", "bolt.port": port, "bolt.host": "127.0.0.1",

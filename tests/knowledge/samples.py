@@ -20,7 +20,7 @@ def edge(relation: str, a: str, b: str, strength: float, channel: str = "score",
 
 
 JOKERS = {"j_blueprint": "Blueprint", "j_brainstorm": "Brainstorm", "j_baron": "Baron", "j_mime": "Mime",
-          "j_loner": "Lone \"Wolf\", the\n2nd é"}  # fmt: skip
+          "j_loner": "Lone \"Wolf\", the 2nd é"}  # fmt: skip
 STRATEGY = Strategy(
     "s_kings", "Baron and Mime: High Card", "Steel kings held in hand.",
     {"j_baron": 1.0, "j_mime": 0.9, "High Card": 0.5, "b_red": 0.2}, games=40, share=0.6, low=0.44, high=0.74,
@@ -29,7 +29,10 @@ STRATEGY = Strategy(
 
 
 def sample() -> Graph:
-    nodes = [Node("Joker", key, name, "Does things.", (1.0, 0.5), details={"cost": 4}) for key, name in JOKERS.items()]
+    nodes = [
+        Node("Joker", key, name, 'Does "this", and\nthat.', (1.0, 0.5), details={"cost": 4})
+        for key, name in JOKERS.items()
+    ]
     nodes += [
         Node("Boss", "bl_wall", "The Wall"), Node("HandType", "High Card", "High Card"),
         Node("HandType", "Flush", "Flush"), Node("Deck", "b_red", "Red Deck"), Node("Voucher", "v_grabber", "Grabber"),

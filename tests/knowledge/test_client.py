@@ -58,7 +58,7 @@ def test_neighbours_counters_and_explanations(client: KnowledgeGraphClient) -> N
 
 def test_hints_tell_what_is_known_of_a_state(client: KnowledgeGraphClient) -> None:
     hints = client.hints({"jokers": ["j_baron", "Mime", "nobody", 7], "boss": "bl_wall", "deck": "b_red",
-                          "hands": {"High Card": 3, "Flush": 1}})  # fmt: skip
+                          "played": {"High Card": 3, "Flush": 1}})  # fmt: skip
     assert hints.answered
     assert hints.synergies[0]["strength"] == 1.2
     assert [one["a"] for one in hints.counters] == ["j_baron"]
@@ -67,7 +67,9 @@ def test_hints_tell_what_is_known_of_a_state(client: KnowledgeGraphClient) -> No
     assert client.figures()["answered"] == 1
 
 
-@pytest.mark.parametrize("state", [{}, {"jokers": None}, {"jokers": 5, "boss": [], "hands": ["x"]}, {"boss": {"a": 1}}])
+@pytest.mark.parametrize(
+    "state", [{}, {"jokers": None}, {"jokers": 5, "boss": [], "played": ["x"]}, {"boss": {"a": 1}}]
+)
 def test_a_strange_state_is_answered_with_nothing(client: KnowledgeGraphClient, state: dict) -> None:
     hints = client.hints(state)
     assert (hints.answered, hints.synergies, hints.counters, hints.strategy) == (True, (), (), None)

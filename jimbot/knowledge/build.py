@@ -1,0 +1,153 @@
+"""Measuring a game's parts into a graph: resumable, and every claim with the command that measures it again."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from jimbot.errors import UsageError
+from jimbot.games.hooks import Interaction, Knowledge
+from jimbot.knowledge import schema
+from jimbot.knowledge.first_use import first_graph, knowledge_of, nodes_of
+from jimbot.knowledge.names import Names
+from jimbot.knowledge.records import MEASURED, Edge, Graph
+from jimbot.knowledge.store import GraphStore
+
+FLUSH_SECONDS = 20.0
+"""How long measurements wait until they are written together."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure, and how well."""
+
+    game: str
+    groups: tuple[tuple[str, ...], ...] = ()
+    """Keys of two or more parts each; none: every pair of jokers that was not measured like this before."""
+    channels: tuple[str, ...] = ()
+    """Only these; none: all."""
+    effort: float = 1.0
+    seed: int = 0
+
+    @property
+    def _how(self) -> str:
+        return f"--effort {self.effort:g} --seed {self.seed}"
+
+    def command(self, found: Interaction) -> str:
+        """Measures this again, to the same numbers."""
+        parts = shlex.quote(",".join((found.a, found.b, *found.others)))
+        return f"jimbot graph build --pairs {parts} --channels {found.channel} {self._how}"
+
+    def made(self, edge: Edge) -> bool:
+        """Whether an edge comes from a measurement of this kind."""
+        return edge.evidence == MEASURED and edge.command.endswith(self._how)
+
+
+@dataclass
+class Built:
+    """What a build has done so far."""
+
+    known: int = 0
+    """Pairs that were measured before."""
+    measured: int = 0
+    """Claims that are new or anew."""
+    stopped: bool = False
+    edges: list[Edge] = field(default_factory=list)
+    """Of the groups that were named."""
+
+
+def build(store: GraphStore, plan: Plan, progress: Progress = lambda done, of: None, overwrite: bool = False) -> Built:
+    """Measures what the plan asks for into the store. Ctrl+C keeps what was measured; the same call goes on."""
+    knowledge, built = knowledge_of(plan.game), Built()
+    known = _prepared(store, plan.game, overwrite)
+    waiting: list[Edge] = []
+    written = time.monotonic()
+    try:
+        for found in _measured(knowledge, plan, known, built, progress):
+            waiting.append(edge_of(found, plan))
+            built.measured += 1
+            if plan.groups:
+                built.edges.append(waiting[-1])
+            if time.monotonic() - written > FLUSH_SECONDS:
+                store.add(edges=waiting)
+                waiting, written = [], time.monotonic()
+    except KeyboardInterrupt:
+        built.stopped = True
+    if waiting:
+        store.add(edges=waiting)
+    return built
+
+
+def groups_of(texts: Sequence[str], names: Names) -> tuple[tuple[str, ...], ...]:
+    """`["Baron,Mime", "j_a,j_b,j_c"]` → keys."""
+    labels = ("Joker", "Boss", "HandType")
+    groups = []
+    for text in texts:
+        keys = tuple(names.key(name.strip(), *labels) for name in text.split(",") if name.strip())
+        if len(set(keys)) < 2 or len(set(keys)) < len(keys):
+            raise UsageError(f"--pairs is '{text}'; expected two or more different names with commas, like a,b.")
+        groups.append(keys)
+    return tuple(groups)
+
+
+def edge_of(found: Interaction, plan: Plan) -> Edge:
+    """A measurement as a claim of the graph."""
+    return Edge(
+        schema.RELATIONS[found.relation], found.a, found.b, found.strength, min(found.low, found.strength),
+        max(found.high, found.strength), found.channel, MEASURED, found.samples, found.order, tuple(found.others),
+        plan.command(found), dict(found.details),
+    )  # fmt: skip
+
+
+def _prepared(store: GraphStore, game: str, overwrite: bool) -> Graph:
+    """The graph as it is, with the parts of this version of the game."""
+    if overwrite:
+        store.replace(Graph(game, tuple(nodes_of(game))))
+    elif not store.exists():
+        store.replace(first_graph(game))
+    else:
+        store.add(nodes_of(game))
+    return store.graph()
+
+
+def _measured(
+    knowledge: Knowledge, plan: Plan, known: Graph, built: Built, progress: Progress
+) -> Iterator[Interaction]:
+    if knowledge.measure is None:
+        raise UsageError(f"Game '{plan.game}' has parts but no measurement.")
+    how = {"seed": plan.seed, "effort": plan.effort}
+    channels = plan.channels or None
+    if not plan.groups:
+        jokers = [node.key for node in known.nodes if node.label == "Joker"]
+        pairs = list(combinations(sorted(jokers), 2))
+        left = list(_unmeasured(pairs, plan, known.edges))
+        built.known = len(pairs) - len(left)
+        if left:
+            wanted = None if len(left) == len(pairs) else left
+            yield from knowledge.measure(pairs=wanted, channels=channels, progress=progress, **how)
+        return
+    pairs = [group for group in plan.groups if len(group) == 2]
+    if pairs:
+        yield from knowledge.measure(pairs=pairs, channels=channels, progress=progress, **how)
+    for group in plan.groups:
+        if len(group) > 2:
+            if knowledge.measure_group is None:
+                raise UsageError(f"Game '{plan.game}' measures pairs only; name two parts.")
+            yield knowledge.measure_group(group, **how)
+
+
+def _unmeasured(pairs: Iterable[tuple[str, str]], plan: Plan, edges: Iterable[Edge]) -> Iterator[tuple[str, str]]:
+    """The pairs that were not measured like this before."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for edge in edges:
+        if edge.type == schema.RELATIONS["synergizes"] and not edge.others and plan.made(edge):
+            found.setdefault((min(edge.a, edge.b), max(edge.a, edge.b)), set()).add(edge.channel)
+    for pair in pairs:
+        channels = found.get(pair, set())
+        if not channels or not channels >= set(plan.channels):
+            yield pair
