@@ -9,7 +9,7 @@ import sys
 
 
 def main() -> None:
-    import arcadedb_embedded  # ty: ignore[unresolved-import]
+    import arcadedb_embedded  # ty: ignore[import-not-found]
 
     port, folder = sys.argv[1:]
     config = {
