@@ -1,0 +1,220 @@
+"""deploy/ without Docker: every command is one of ours, ports and names agree, versions are pinned, figures exist."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from jimbot.runs.sinks.prometheus import RUN_FIGURES, prometheus_name
+from jimbot.services.prometheus import BUS_COUNTERS, BUS_PREFIX, COUNTERS, HISTOGRAMS, PREFIX
+from tests.docs.commands import Line
+from tests.docs.names import command_line, is_figure
+from tests.docs.pages import REPOSITORY
+from tests.docs.test_commands import complaint
+
+DEPLOY = REPOSITORY / "deploy"
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+CLUSTER = list(yaml.safe_load_all((DEPLOY / "kubernetes/ray-training.yaml").read_text()))
+KEYS = {
+    "image", "build", "command", "ports", "expose", "volumes", "secrets", "depends_on", "environment", "restart",
+    "profiles", "mem_limit", "stop_grace_period",
+}  # fmt: skip
+"""Of Compose's specification, those that are used here."""
+DIRECTIVES = {
+    "Unit": {"Description", "After"},
+    "Service": {
+        "User", "WorkingDirectory", "Environment", "EnvironmentFile", "ExecStart", "Restart", "RestartSec", "MemoryMax",
+        "TimeoutStopSec", "Nice", "NoNewPrivileges", "ProtectSystem", "ReadWritePaths", "PrivateTmp",
+    },
+    "Install": {"WantedBy"},
+}  # fmt: skip
+SERVED = (
+    {f"{PREFIX}{name}_total" for name in (*COUNTERS, "beside_training")}
+    | {f"{PREFIX}{name}_{end}" for name in HISTOGRAMS for end in ("bucket", "sum", "count")}
+    | {f"{PREFIX}{name}" for name in ("queue_depth", "in_flight", "policy")}
+    | {f"{BUS_PREFIX}{name}_total" for name in (*BUS_COUNTERS, "reconnects")}
+    | {f"{BUS_PREFIX}lag"}
+    | {prometheus_name(name) for name in RUN_FIGURES}
+)
+"""What services and runs show under names that do not depend on a game."""
+
+
+def services() -> dict[str, dict[str, Any]]:
+    return COMPOSE["services"]
+
+
+def ours() -> dict[str, list[str]]:
+    """The services that are JimBot, and what they are told."""
+    return {name: about["command"] for name, about in services().items() if about["image"].startswith("jimbot:")}
+
+
+def default(command: str, flag: str) -> Any:
+    return next(one.default for one in command_line().commands[command].params if flag in one.opts)
+
+
+def option(words: list[str], flag: str) -> str | None:
+    return words[words.index(flag) + 1] if flag in words else None
+
+
+def container_ports(name: str) -> set[int]:
+    about = services()[name]
+    return {int(str(port).split(":")[-1]) for port in (*about.get("ports", ()), *about.get("expose", ()))}
+
+
+def exec_starts(unit: Path) -> list[str]:
+    return [line.partition("=")[2] for line in unit.read_text().splitlines() if line.startswith("ExecStart=")]
+
+
+# --- compose ---
+
+
+def test_compose_has_everything_and_only_what_its_schema_knows() -> None:
+    wanted = {"serve", "ui", "nats", "memgraph", "questdb", "prometheus", "grafana"}
+    assert wanted <= services().keys()
+    for name, about in services().items():
+        assert about.keys() <= KEYS, name
+        assert set(about.get("depends_on", ())) <= services().keys()
+        assert set(about.get("secrets", ())) <= COMPOSE["secrets"].keys()
+        for volume in about.get("volumes", ()):
+            source, inside = volume.split(":")[:2]
+            assert inside.startswith("/")
+            is_file = source.startswith("./")
+            assert (DEPLOY / source).exists() if is_file else source in COMPOSE["volumes"], volume
+
+
+@pytest.mark.parametrize("name", ours())
+def test_our_commands_are_read_by_the_command_line(name: str) -> None:
+    assert complaint(Line(name, " ".join(["jimbot", *ours()[name]]))) is None
+
+
+def test_ports_are_those_of_the_command_line() -> None:
+    assert default("serve", "--port") in container_ports("serve")
+    assert default("ui", "--port") in container_ports("ui")
+    for name, words in ours().items():
+        port = option(words, "--metrics-port")
+        assert port is None or int(port) in container_ports(name)
+        for address in (word for word in words if "://" in word):
+            host, port = re.findall(r"//([\w.-]+):(\d+)", address)[0]
+            assert int(port) in container_ports(host), address
+        assert option(words, "--host") != "0.0.0.0" or "--token-file" in words, f"{name} lets everybody in"
+
+
+def test_nothing_is_opened_to_other_machines_and_every_image_is_pinned() -> None:
+    for name, about in services().items():
+        assert all(str(port).startswith("127.0.0.1:") for port in about.get("ports", ())), name
+        assert re.search(r":v?\d+\.\d+\.\d+", about["image"]), f"{about['image']} may be another one tomorrow"
+    base = re.findall(r"^FROM (.+)$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    assert all(re.search(r":\d+\.\d+\.\d+-", image) for image in base)
+    assert "latest" not in (DEPLOY / "compose.yaml").read_text()
+
+
+def test_the_image_copies_what_is_there_and_installs_extras_that_exist() -> None:
+    text = (DEPLOY / "Dockerfile").read_text()
+    copied = [word for line in re.findall(r"^COPY (.+)$", text, re.MULTILINE) for word in line.split()[:-1]]
+    assert not [path for path in copied if not (REPOSITORY / path).exists()]
+    allowed = {line[1:] for line in (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines() if line[0] == "!"}
+    assert set(copied) == allowed
+    extras = set(re.findall(r"EXTRAS=([\w,]+)", text)[1].split(","))
+    declared = re.findall(r"^(\w+) = \[", (REPOSITORY / "pyproject.toml").read_text(), re.MULTILINE)
+    assert extras <= set(declared)
+
+
+# --- Prometheus and Grafana ---
+
+
+def test_prometheus_looks_where_figures_are_shown() -> None:
+    config = yaml.safe_load((DEPLOY / "prometheus/prometheus.yaml").read_text())
+    targets = [one for job in config["scrape_configs"] for place in job["static_configs"] for one in place["targets"]]
+    shown = {f"{name}:{port}" for name, words in ours().items() if (port := option(words, "--metrics-port"))}
+    assert set(targets) == shown
+    assert [(DEPLOY / "prometheus" / name).exists() for name in config["rule_files"]] == [True]
+
+
+def expressions() -> list[str]:
+    board = json.loads((DEPLOY / "grafana/dashboards/jimbot.json").read_text())
+    return [target["expr"] for panel in board["panels"] for target in panel.get("targets", ())]
+
+
+def test_the_dashboard_is_the_table_and_every_figure_in_it_exists() -> None:
+    made = runpy.run_path(str(DEPLOY / "grafana/dashboard.py"))["text"]()
+    assert (DEPLOY / "grafana/dashboards/jimbot.json").read_text() == made, "type: python deploy/grafana/dashboard.py"
+    rules = yaml.safe_load((DEPLOY / "prometheus/rules.yaml").read_text())["groups"][0]["rules"]
+    named = {
+        name for text in (*expressions(), *(rule["expr"] for rule in rules)) for name in re.findall(r"jimbot_\w+", text)
+    }
+    assert len(named) > 20
+    fixed = ("jimbot_serve_", "jimbot_bus_", "jimbot_run_")
+    assert not {name for name in named if name.startswith(fixed)} - SERVED
+    assert not [name for name in named if not name.startswith(fixed) and not is_figure(name)]
+
+
+def test_grafana_is_told_of_the_source_its_panels_ask() -> None:
+    sources = yaml.safe_load((DEPLOY / "grafana/provisioning/datasources/prometheus.yaml").read_text())["datasources"]
+    board = json.loads((DEPLOY / "grafana/dashboards/jimbot.json").read_text())
+    asked = {panel["datasource"]["uid"] for panel in board["panels"] if "datasource" in panel}
+    assert asked == {source["uid"] for source in sources}
+    assert sources[0]["url"] == "http://prometheus:9090"
+    provider = yaml.safe_load((DEPLOY / "grafana/provisioning/dashboards/jimbot.yaml").read_text())["providers"][0]
+    inside = [volume.split(":")[1] for volume in services()["grafana"]["volumes"]]
+    assert provider["options"]["path"] in inside
+
+
+@pytest.mark.long
+def test_promtool_takes_the_configuration_and_every_panel(tmp_path: Path) -> None:
+    promtool = shutil.which("promtool")
+    assert promtool, "promtool is missing; install it: apt-get install prometheus"
+    rules = [{"record": f"panel:{number}", "expr": text} for number, text in enumerate(expressions())]
+    (tmp_path / "panels.yaml").write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
+    for words in (["config", DEPLOY / "prometheus/prometheus.yaml"], ["rules", tmp_path / "panels.yaml"]):
+        done = subprocess.run([promtool, "check", *words], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+# --- systemd ---
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_units_start_commands_of_ours_and_may_write_where_they_work(unit: Path) -> None:
+    section, found = "", {}
+    for line in unit.read_text().splitlines():
+        if head := re.fullmatch(r"\[(\w+)\]", line):
+            section = head[1]
+        elif line and line[0] not in "#;":
+            name, _, value = line.partition("=")
+            assert name in DIRECTIVES[section], line
+            found[name] = value
+    (start,) = exec_starts(unit)
+    program, *words = start.replace("%i", "balatro").split()
+    assert Path(program).name == "jimbot"
+    assert complaint(Line(unit.name, " ".join(["jimbot", *words]))) is None
+    assert found["ReadWritePaths"] == found["WorkingDirectory"]
+    assert found["User"] != "root"
+
+
+# --- Kubernetes ---
+
+
+def test_the_job_on_a_cluster_is_one_of_rays_operator_and_a_command_of_ours() -> None:
+    claim, job = CLUSTER
+    assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
+    words = job["spec"]["entrypoint"].split()
+    assert complaint(Line("entrypoint", " ".join(words))) is None
+    cluster = job["spec"]["rayClusterSpec"]
+    assert f"ray[rllib]=={cluster['rayVersion']}" in (REPOSITORY / "pyproject.toml").read_text()
+    head, (players,) = cluster["headGroupSpec"], cluster["workerGroupSpecs"]
+    assert head["template"]["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+    (container,) = head["template"]["spec"]["containers"]
+    assert option(words, "--runs-dir").startswith(container["volumeMounts"][0]["mountPath"])
+    assert int(option(words, "--metrics-port")) in {port["containerPort"] for port in container["ports"]}
+    places = players["replicas"] * int(players["rayStartParams"]["num-cpus"])
+    assert int(option(words, "--num-env-runners")) <= places, "some players would wait for a CPU for ever"
+    assert players["minReplicas"] <= players["replicas"] <= players["maxReplicas"]
