@@ -21,8 +21,9 @@ from jimbot.policies.contract import Decision, LooksAhead, Policy
 class AdvisedPolicy:
     """A policy with an adviser; see the module."""
 
-    def __init__(self, policy: Policy, adviser: Adviser) -> None:
-        self.policy, self.adviser = policy, adviser
+    def __init__(self, policy: Policy, adviser: Adviser, follow: bool = True) -> None:
+        """Without `follow` advice is only listened to (`latest`), and the policy's own moves are played."""
+        self.policy, self.adviser, self.follow = policy, adviser, follow
         self.name = f"{policy.name} advised"
         self.options: Mapping[str, Any] = getattr(policy, "options", {})
         self.latest: dict[int, Advice] = {}
@@ -60,7 +61,9 @@ class AdvisedPolicy:
         asked = [question_in(entry, game, row, decision, adviser.hints, copy) for row in rows]
         for row, advice in zip(rows, adviser.ask_all(asked), strict=True):
             if advice is not None and game.legal_mask[row, advice.action]:
-                self._take(game, row, advice, actions)
+                self.latest[row] = advice
+                if self.follow:
+                    self._take(game, row, advice, actions)
         changed = int(((actions != decision.actions) & deciding).sum())
         adviser.figures.add(changed=changed)
         return Decision(actions, decision.probabilities, decision.values)
@@ -70,7 +73,6 @@ class AdvisedPolicy:
 
     def _take(self, game: BatchGame, row: int, advice: Advice, actions: np.ndarray) -> None:
         actions[row] = advice.action
-        self.latest[row] = advice
         self.adviser.figures.add(followed=1)
         if advice.then:
             self._plans[row] = (int(game.seeds[row]), list(advice.then))

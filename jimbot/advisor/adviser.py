@@ -20,8 +20,9 @@ from typing import Protocol
 from jimbot.advisor.cache import AnswerCache
 from jimbot.advisor.claude import Claude, has_key
 from jimbot.advisor.figures import ANSWERED, CACHED, AdviceFigures
+from jimbot.advisor.hints import Hints
 from jimbot.advisor.ledger import Ledger
-from jimbot.advisor.question import Hints, Question
+from jimbot.advisor.question import Question
 from jimbot.advisor.reply import Advice, NoAdviceError
 from jimbot.advisor.scripted import PlannerAdviser
 from jimbot.advisor.settings import AdviserSettings

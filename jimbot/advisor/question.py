@@ -15,15 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from jimbot.advisor.hints import Hints
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry
 from jimbot.policies.contract import Decision
 
 FAVOURITES = 5
 LONGEST_STATE, LONGEST_WORDS, LONGEST_HINT, MOST_HINTS = 6000, 160, 300, 12
-
-Hints = Callable[[BatchGame, int], Sequence[str]]
-"""(game, row) → what is known about this situation, a sentence each; never raises."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +124,9 @@ def question_in(
     entry: GameEntry, game: BatchGame, row: int, decision: Decision, hints: Hints | None = None, copy: bool = True
 ) -> Question:
     """A question about a row of a game; with `copy` it holds what a planner needs."""
+    known: Sequence[str] = ()
+    if hints is not None and entry.knowledge is not None:
+        known = hints(entry.knowledge.read_state(game, row))
     position = None
     if copy:
         alone = Decision(*(part[row : row + 1].copy() for part in decision))
@@ -133,6 +134,5 @@ def question_in(
         position = Position(entry.spec.id, game.options, game.snapshot(np.array([row])), observation, mask, alone)
     return question_of(
         entry, game.observation[row], game.legal_mask[row], decision.probabilities[row], float(decision.values[row]),
-        game.describe(row), lambda action: game.describe_action(row, action), hints(game, row) if hints else (),
-        position,
+        game.describe(row), lambda action: game.describe_action(row, action), known, position,
     )  # fmt: skip

@@ -89,6 +89,16 @@ class Figure:
     """The episode statistic that has it when the game is over; None: then nobody knows."""
 
 
+class Table(NamedTuple):
+    """A situation told to somebody who does not read observations."""
+
+    words: str
+    parts: dict[str, Any] | None = None
+    """By key, where the game knows its parts (`Knowledge.read_state`)."""
+    snapshot: Mapping[str, np.ndarray] | None = None
+    """Of the one game that stands there."""
+
+
 class Sight(NamedTuple):
     """What the player of one state sees and may do."""
 
@@ -96,6 +106,10 @@ class Sight(NamedTuple):
     legal_mask: np.ndarray  # (A,) bool
     words: Callable[[int], str | None] | None = None
     """A legal action in the words of the situation."""
+    game: BatchGame | None = None
+    """A batch of one game that stands there, where reading the state made one; it may stand elsewhere afterwards."""
+    table: Table | None = None
+    """The situation itself, where whoever reads asked for it."""
 
 
 @dataclass(frozen=True)

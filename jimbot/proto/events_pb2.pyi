@@ -186,7 +186,7 @@ class Timing(_message.Message):
     def __init__(self, queue_ms: _Optional[float] = ..., inference_ms: _Optional[float] = ..., total_ms: _Optional[float] = ..., batch_size: _Optional[int] = ...) -> None: ...
 
 class LearningDecisionResponse(_message.Message):
-    __slots__ = ("request_id", "selected_action", "confidence", "alternatives", "value", "strategy_name", "used_llm", "fallback", "fallback_reason", "policy", "timing", "cached", "refusal")
+    __slots__ = ("request_id", "selected_action", "confidence", "alternatives", "value", "strategy_name", "used_llm", "fallback", "fallback_reason", "policy", "timing", "cached", "refusal", "advice")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     SELECTED_ACTION_FIELD_NUMBER: _ClassVar[int]
     CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
@@ -200,6 +200,7 @@ class LearningDecisionResponse(_message.Message):
     TIMING_FIELD_NUMBER: _ClassVar[int]
     CACHED_FIELD_NUMBER: _ClassVar[int]
     REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     selected_action: Action
     confidence: float
@@ -213,7 +214,8 @@ class LearningDecisionResponse(_message.Message):
     timing: Timing
     cached: bool
     refusal: Refusal
-    def __init__(self, request_id: _Optional[str] = ..., selected_action: _Optional[_Union[Action, _Mapping]] = ..., confidence: _Optional[float] = ..., alternatives: _Optional[_Iterable[_Union[Alternative, _Mapping]]] = ..., value: _Optional[float] = ..., strategy_name: _Optional[str] = ..., used_llm: _Optional[bool] = ..., fallback: _Optional[_Union[Fallback, str]] = ..., fallback_reason: _Optional[str] = ..., policy: _Optional[_Union[PolicyIdentity, _Mapping]] = ..., timing: _Optional[_Union[Timing, _Mapping]] = ..., cached: _Optional[bool] = ..., refusal: _Optional[_Union[Refusal, _Mapping]] = ...) -> None: ...
+    advice: str
+    def __init__(self, request_id: _Optional[str] = ..., selected_action: _Optional[_Union[Action, _Mapping]] = ..., confidence: _Optional[float] = ..., alternatives: _Optional[_Iterable[_Union[Alternative, _Mapping]]] = ..., value: _Optional[float] = ..., strategy_name: _Optional[str] = ..., used_llm: _Optional[bool] = ..., fallback: _Optional[_Union[Fallback, str]] = ..., fallback_reason: _Optional[str] = ..., policy: _Optional[_Union[PolicyIdentity, _Mapping]] = ..., timing: _Optional[_Union[Timing, _Mapping]] = ..., cached: _Optional[bool] = ..., refusal: _Optional[_Union[Refusal, _Mapping]] = ..., advice: _Optional[str] = ...) -> None: ...
 
 class Refusal(_message.Message):
     __slots__ = ("code", "code_name", "message", "retry_after_ms")

@@ -80,6 +80,8 @@ def line_of(told: Told, bodies: float = 0.0, now: Callable[[], datetime] = lambd
             "confidence": round(answer.confidence, 4),
             "fallback": answer.fallback_reason or False,
             "cached": answer.cached,
+            "used_llm": answer.used_llm,
+            "advice": answer.advice or False,
             "queue_ms": round(answer.timing.queue_ms, 3),
             "inference_ms": round(answer.timing.inference_ms, 3),
             "batch": answer.timing.batch_size,

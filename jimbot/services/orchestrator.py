@@ -3,6 +3,9 @@
 Several of them on one bus share the questions as one queue. A question stays in the log until its answer is published,
 so one that was with a worker that died is answered by another; the answer's id comes from the question's, so there is
 one answer whoever gave it. Who asks is never trusted about time: a question's limit counts from its arrival here.
+
+Where the service has an adviser, questions for advice (`strategy.request`) are answered too; `request_claude_advice` is
+the other end of that: it asks over the bus where the last decision was not sure.
 """
 
 from __future__ import annotations
@@ -12,16 +15,29 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Self
+from typing import Any, Self
 
 from jimbot.clients.event_bus import EventBusClient, answer_to
 from jimbot.errors import BusError
-from jimbot.proto.events_pb2 import Event, Heartbeat, LearningDecisionRequest, LearningDecisionResponse
+from jimbot.proto.events_pb2 import (
+    Event,
+    GameState,
+    Heartbeat,
+    LearningDecisionRequest,
+    LearningDecisionResponse,
+    StrategyRequest,
+    StrategyResponse,
+)
 from jimbot.services.decision.refusal import RefusedError, refusal_message
 from jimbot.services.decision.service import DecisionService
 
 REQUESTS: Sequence[str] = ("learning.decision.request",)
+STRATEGIES: Sequence[str] = ("strategy.request",)
 QUEUE = "decisions"
+ADVICE_QUEUE = "advice"
+DOUBT = "low_confidence_decision"
+MOST_ASKED = 0.05  # of the decisions made here
+ADVICE_SECONDS = 20.0
 AT_ONCE = 64
 BEAT = 5.0  # seconds between heartbeats
 
@@ -36,9 +52,12 @@ class RayLearningOrchestrator:
         self.service = service or DecisionService()
         self.answers: Counter[str] = Counter()
         """By status code."""
+        self.decision_confidence = 1.0
+        """Of the last decision made here."""
+        self.advice_asked = 0
         self._queue = queue
         self._asked: set[str] = set()
-        self._subscription = self._beating = None
+        self._subscription = self._advising = self._beating = None
         self._began = time.monotonic()
 
     async def start(self) -> None:
@@ -47,6 +66,11 @@ class RayLearningOrchestrator:
             topics=REQUESTS, handler=self.handle_decision_request, durable=self._queue, queue=self._queue,
             at_once=AT_ONCE,
         )  # fmt: skip
+        if self.service.advising.advisers:
+            self._advising = await self.event_bus.subscribe(
+                topics=STRATEGIES, handler=self.handle_strategy_request, durable=ADVICE_QUEUE, queue=ADVICE_QUEUE,
+                at_once=AT_ONCE,
+            )  # fmt: skip
         self._beating = asyncio.create_task(self._beat())
 
     async def handle_decision_request(self, event: Event) -> None:
@@ -59,12 +83,51 @@ class RayLearningOrchestrator:
             with self.service.figures.answering():
                 decision = await self.service.decide_async(request, None, event.trace.traceparent[:64])
             self.answers["OK"] += 1
+            self.decision_confidence = decision.confidence
         except RefusedError as refusal:
             decision = LearningDecisionResponse(request_id=request.request_id, refusal=refusal_message(refusal))
             self.answers[refusal.code.name] += 1
         finally:
             self._asked.discard(request.request_id)
         await self.event_bus.publish(answer_to(event, decision))
+
+    async def handle_strategy_request(self, event: Event) -> None:
+        """One question for advice; its answer, or why there is none, is safe when this returns."""
+        request = StrategyRequest()
+        event.payload.Unpack(request)
+        request.request_id = request.request_id or event.event_id
+        try:
+            answer = await self.service.strategy(request)
+        except RefusedError as refusal:
+            answer = StrategyResponse(request_id=request.request_id, refusal=refusal_message(refusal))
+        await self.event_bus.publish(answer_to(event, answer))
+
+    async def request_claude_advice(
+        self, game_state: GameState | dict[str, Any], confidence_threshold: float = 0.7, *, game: str = "",
+        seconds: float = ADVICE_SECONDS,
+    ) -> StrategyResponse | None:  # fmt: skip
+        """Advice over the bus where the last decision was below the threshold; None where it was not, where as many
+        were asked as may be (a twentieth of the decisions made here), and where nobody answers in time. `game_state`
+        may be plain values by the game's keys."""
+        if self.decision_confidence >= confidence_threshold:
+            return None
+        decided = self.answers["OK"]
+        if decided and self.advice_asked + 1 > MOST_ASKED * decided:
+            return None
+        if isinstance(game_state, dict):
+            by_keys, game_state = game_state, GameState()
+            game_state.by_keys.update(by_keys)
+        self.advice_asked += 1
+        advice_request = StrategyRequest(
+            game=game or self.service.only_game(), game_state=game_state, context=DOUBT,
+            confidence=self.decision_confidence, time_limit_ms=round(seconds * 1000),
+        )  # fmt: skip
+        try:
+            answer = await self.event_bus.publish_and_wait(advice_request, seconds)
+        except BusError:
+            return None
+        assert isinstance(answer, StrategyResponse)
+        return answer
 
     def is_asked(self, request_id: str) -> bool:
         """Whether this question came over the bus and is being decided."""
@@ -74,9 +137,10 @@ class RayLearningOrchestrator:
         """Takes no more; what it holds is answered, by another one where it must be."""
         if self._beating is not None:
             self._beating.cancel()
-        if self._subscription is not None:
-            await self._subscription.close()
-        self._subscription = self._beating = None
+        for subscription in (self._subscription, self._advising):
+            if subscription is not None:
+                await subscription.close()
+        self._subscription = self._advising = self._beating = None
 
     async def __aenter__(self) -> Self:
         await self.start()

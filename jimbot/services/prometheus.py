@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jimbot.advisor.figures import AdviceFigures
 from jimbot.clients.bus_contract import BusFigures
 from jimbot.runs.sinks.prometheus import show_figures
 from jimbot.services.decision.figures import Figures, Histogram
@@ -32,6 +33,16 @@ HISTOGRAMS = {
     "batch_rows": ("batch_rows", "Rows per inference"),
 }
 PREFIX = "jimbot_serve_"
+ADVISER_PREFIX = "jimbot_adviser_"
+ADVISER_COUNTERS = {
+    "decisions": "Decisions an adviser could have been asked about",
+    "asked": "Questions asked; never more than the share of decisions that was set",
+    "followed": "Decisions taken as advised",
+    "changed": "Of those, where the policy would have done something else",
+    "retries": "Further attempts of a question",
+    "tokens": "Tokens charged",
+    "dollars": "Dollars charged",
+}
 BUS_PREFIX = "jimbot_bus_"
 BUS_COUNTERS = {
     "published": "Events that are safe in the log",
@@ -68,6 +79,8 @@ class Collector:
         yield from self._histograms(figures)
         if self._bus is not None:
             yield from bus_families(self._bus)
+        advisers = self._service.advising.advisers
+        yield from adviser_families({game: adviser.figures for game, adviser in advisers.items()})
         depth = GaugeMetricFamily(PREFIX + "queue_depth", "Requests that wait", labels=("game", "policy"))
         for labels, value in figures.gauges["queue_depth"]().items():
             depth.add_metric(labels, value)
@@ -93,6 +106,24 @@ class Collector:
             family = HistogramMetricFamily(PREFIX + name, meaning)
             family.add_metric((), *_buckets(getattr(figures, attribute)))
             yield family
+
+
+def adviser_families(figures: dict[str, AdviceFigures]) -> Iterator[Any]:
+    """What advice came to, by game."""
+    from prometheus_client.core import CounterMetricFamily
+
+    if not figures:
+        return
+    for name, meaning in ADVISER_COUNTERS.items():
+        family = CounterMetricFamily(f"{ADVISER_PREFIX}{name}", meaning, labels=("game",))
+        for game, counted in figures.items():
+            family.add_metric((game,), getattr(counted, name))
+        yield family
+    family = CounterMetricFamily(f"{ADVISER_PREFIX}outcomes", "Questions by outcome", labels=("game", "outcome"))
+    for game, counted in figures.items():
+        for outcome, count in dict(counted.outcomes).items():
+            family.add_metric((game, outcome), count)
+    yield family
 
 
 def bus_families(figures: BusFigures) -> Iterator[Any]:

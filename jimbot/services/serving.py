@@ -7,14 +7,18 @@ import gc
 import logging
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jimbot.advisor.adviser import open_adviser
+from jimbot.advisor.settings import AdviserSettings
 from jimbot.clients import bus_tracing
 from jimbot.clients.event_bus import EventBusClient
 from jimbot.errors import UsageError
+from jimbot.games.contract import game_entry
 from jimbot.policies.players import find_player
 from jimbot.runs.sinks.publishing import Publisher
 from jimbot.runs.sinks.webhook import open_webhook
@@ -23,6 +27,7 @@ from jimbot.services.bus.publisher import open_publisher
 from jimbot.services.bus.told import DecisionTeller
 from jimbot.services.decision import CanaryRule, DecisionService, ServedPolicy, ServiceSettings
 from jimbot.services.decision_log import DecisionLog
+from jimbot.services.graph_hints import graph_hints
 from jimbot.services.orchestrator import RayLearningOrchestrator
 from jimbot.services.prometheus import open_metrics
 from jimbot.services.reload import RunWatch
@@ -50,6 +55,8 @@ class Offer:
     bus: str | None = None
     """Where questions are answered too, and decisions told."""
     alert_webhook: str | None = None
+    adviser: AdviserSettings | None = None
+    """Who is asked where a policy is not sure."""
 
 
 def served_policy(reference: str, offer: Offer) -> ServedPolicy:
@@ -61,7 +68,9 @@ def served_policy(reference: str, offer: Offer) -> ServedPolicy:
     return ServedPolicy.make(player.entry, player.policy, player.manifest, short)
 
 
-def load(service: DecisionService, offer: Offer) -> RunWatch | None:
+def load(
+    service: DecisionService, offer: Offer, told: Callable[[str], None] = lambda _: None
+) -> RunWatch | None:  # fmt: skip
     """Adds all policies of an offer to a service; what follows a run is returned, to be closed."""
     if not offer.policies and offer.watch_run is None:
         raise UsageError("Nothing to serve; name a policy (a game for its shipped one), or --watch-run RUN.")
@@ -86,7 +95,24 @@ def load(service: DecisionService, offer: Offer) -> RunWatch | None:
             service.try_out(served, first, CanaryRule(share=offer.canary_share))
         else:
             service.shadow(served, first)
+    if offer.adviser is not None:
+        _add_advisers(service, offer, offer.adviser, told)
     return watch
+
+
+def _add_advisers(
+    service: DecisionService, offer: Offer, settings: AdviserSettings, told: Callable[[str], None]
+) -> None:
+    """One for every game of one player."""
+    for about in service.policies().policies:
+        game = about.identity.game
+        if game in service.advising.advisers or game_entry(game).two_sides is not None:
+            continue
+        served = service.find(game, "").served
+        run = f"serve {game} {time.strftime('%Y-%m-%d %H:%M:%S')}"
+        service.advise(
+            game, open_adviser(settings, served.policy, served.manifest, run, graph_hints(served.entry), told)
+        )
 
 
 async def serve(
@@ -122,7 +148,7 @@ async def serve(
     publisher: Publisher | None = None
     await server.start()
     try:
-        watch = await asyncio.to_thread(load, service, offer)
+        watch = await asyncio.to_thread(load, service, offer, told)
         if watch is not None:
             closing.insert(0, watch.close)
         if offer.bus is not None:

@@ -351,10 +351,9 @@ def test_a_damaged_memory_of_answers_is_left_alone(tmp_path: Path) -> None:
 def test_nobody_waits_longer_than_given_and_the_answer_is_there_next_time(asking: Asking) -> None:
     with playing_the_api(chosen(LABELS[0])._replace(seconds=0.5)) as api:
         adviser = adviser_at(asking, api.address)
-        began = time.monotonic()
         future = adviser.begin(question(), 10)
-        assert adviser._waited(future, began + 0.05) is None
-        assert time.monotonic() - began < 0.5  # the deadline itself, not a speed
+        assert adviser._waited(future, time.monotonic() + 0.05) is None
+        assert not future.done()
         assert future.result(10).action == 0
         assert adviser.ask(question(), 0.05).cached
         adviser.close()

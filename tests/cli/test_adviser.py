@@ -109,6 +109,27 @@ def test_evaluate_asks_claude_where_there_is_a_key(jimbot, books: Path, monkeypa
     assert Ledger(books).books().all.calls == 3
 
 
+def test_watch_shows_a_second_opinion_and_plays_its_own_moves(jimbot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    with playing_the_api(lambda table: chosen(table["legal_moves"][-1]["action"], reason="Gold [bold]pays[/].")) as api:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", api.address)
+        watching = ("watch", "random", "--game", "probe", "--seed", "3", "--games", "3")
+        _, plain, _ = jimbot(*watching)
+        code, shown, said = jimbot(*watching, "--advise")
+    assert code == 0
+    assert "claude-haiku-5-5 says: door" in shown
+    assert "Gold [bold]pays[/]." in shown  # text, not markup
+    assert "0 moves as advised" in said
+    ends = [line for line in plain.splitlines() if line.startswith("Game ")]
+    assert ends == [line for line in shown.splitlines() if line.startswith("Game ")]
+
+
+def test_play_with_an_adviser_is_for_live_games(jimbot) -> None:
+    code, _, said = jimbot("play", "hackmatrix", "--adviser")
+    assert code == 2
+    assert "--live" in said
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [(["--adviser-set", "dollars=3"], "Unknown setting of the adviser 'dollars'"),

@@ -436,3 +436,35 @@ def test_the_command_refuses_what_cannot_be(capsys: pytest.CaptureFixture[str]) 
     ):
         assert main.run(words) == 2
         assert sentence in capsys.readouterr().err
+
+
+def test_the_command_asks_an_adviser_where_the_policy_is_not_sure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.advisor.messages_api import chosen, playing_the_api, table_of
+
+    host = LiveHost([LIVE.host("dev", True, (), DiskFiles())]).start()
+    address, file = f"http://127.0.0.1:{host.ports[0]}", tmp_path / "game.jsonl"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    monkeypatch.setenv("JIMBOT_ADVISER_LEDGER", str(tmp_path / "books.sqlite"))
+    monkeypatch.setenv("JIMBOT_GRAPH", str(tmp_path / "graph"))
+    try:
+        with playing_the_api(lambda table: chosen(table["legal_moves"][1]["action"], reason="It grows.")) as api:
+            monkeypatch.setenv("ANTHROPIC_BASE_URL", api.address)
+            words = ["play", "balatro", "--live", address, "--stake", "gold", "--seed", SHORT[0], "--adviser"]
+            assert main.run([*words, "--record", str(file)]) == 0
+    finally:
+        host.stop()
+    told = capsys.readouterr()
+    assert "claude-haiku-5-5 says: " in told.out
+    assert "It grows." in told.out
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    decisions = [line for line in lines if line["kind"] == "decision"]
+    advised = [line for line in decisions if line["used_llm"]]
+    assert 0 < len(advised) <= 0.05 * len(decisions)
+    assert len(api.requests) == len(advised)
+    assert advised[0]["advice"] == "claude-haiku-5-5: It grows."
+    assert all(line["probabilities"][line["legal"].index(line["action"])] < 0.7 for line in advised)
+    page = api.requests[0]["system"][-1]["text"]
+    assert "Blueprint" in page  # what every part does is told once, and kept by the service
+    assert "Ante " in table_of(api.requests[0])["table"]

@@ -16,6 +16,7 @@ from jimbot.cli.look.keymap import KeySitting
 from jimbot.cli.look.keys import Keyboard
 from jimbot.cli.look.recording import RECORD_HELP, GameFile, check_place
 from jimbot.cli.shared import terminal
+from jimbot.cli.shared.advising import AdviserOption, AdviserSetOption
 from jimbot.cli.shared.completion import complete_game
 from jimbot.cli.shared.options import RUNS, OptionOption, PlanOption, RunsDirOption, SeedOption, StochasticOption
 from jimbot.cli.shared.start import start_game
@@ -41,6 +42,8 @@ jimbot play balatro --record game.json   (then: jimbot replay game.json)
 printf 'up\\nup\\nq\\n' | jimbot play hackmatrix   (lines instead of keys)
 
 jimbot play balatro --live http://127.0.0.1:12346 --policy my-run --games 5   (the policy plays the bought game)
+
+jimbot play balatro --live http://127.0.0.1:12346 --adviser   (Claude is asked where the policy is not sure)
 
 jimbot play vgc --policy my-run --server ws://127.0.0.1:8000/showdown/websocket --challenge NAME   (the policy plays)"""
 QUIT, HELP = ("q", "quit", "end"), ("?", "h", "help")
@@ -70,6 +73,8 @@ def play(
         typer.Option(help="On a server or live: who plays; a run, checkpoint, file, scripted player or grpc://…"),
     ] = None,
     plan: PlanOption = None,
+    adviser: AdviserOption = False,
+    adviser_set: AdviserSetOption = None,
     confirm: Annotated[bool, typer.Option("--confirm", help="Live: you confirm every move, or make another.")] = False,
     join: Annotated[bool, typer.Option("--join", help="Live: go on with the run that is there.")] = False,
     deadline: Annotated[float, typer.Option(help="Live: seconds a call may take before the state is read.")] = 30.0,
@@ -110,11 +115,14 @@ def play(
         and entry.spec.has_option("challenge")
     ):
         options["challenge"], challenge = challenge, None
+    if live is None and (adviser or adviser_set):
+        raise UsageError("--adviser advises a policy that plays --live; leave it out, or give --live URL.")
     if live is not None:
         from jimbot.cli.look.play_live import LiveVisit, play_live
 
         terminal.require_positive(games=games, deadline=deadline)
-        visit = LiveVisit(live, seed or "", games, plan, confirm, join, deadline, restart, unread, record, as_json)
+        visit = LiveVisit(live, seed or "", games, plan, confirm, join, deadline, restart, unread, record, as_json,
+                          (adviser_set or []) if adviser or adviser_set else None)  # fmt: skip
         code = play_live(entry, policy or game, visit, options, stochastic, runs_dir)
         if code:
             raise typer.Exit(code)

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from jimbot.cli.look import screen
 from jimbot.cli.shared import terminal
+from jimbot.cli.shared.advising import advised
 from jimbot.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
+    from jimbot.advisor.advised_policy import AdvisedPolicy
     from jimbot.games.contract import GameEntry
     from jimbot.games.hooks import LiveRun
     from jimbot.policies.players import Player
@@ -38,6 +40,8 @@ class LiveVisit:
     unread: str
     record: Path | None
     as_json: bool
+    adviser: list[str] | None = None
+    """Settings of the adviser; None: nobody is asked."""
 
 
 def play_live(
@@ -60,6 +64,9 @@ def play_live(
         raise UnknownNameError("way with unread states", visit.unread, UNREAD)
     player = planning(find_player(policy, None if policy == game else game, options, runs_dir), visit.plan)
     fallback = _scripted(entry, player)
+    policy_advised: AdvisedPolicy | None = None
+    if visit.adviser is not None:
+        player, policy_advised = advised(player, visit.adviser, "play live")
     patience = Patience(deadline=visit.deadline)
     driver = LiveDriver(LiveClient(visit.address, visit.deadline), entry.live.play, patience, visit.restart)
     dialect = driver.connect()
@@ -79,6 +86,9 @@ def play_live(
         terminal.note("Left; the game stays as it is.")
     finally:
         record.close()
+    if policy_advised is not None:
+        policy_advised.close()
+        terminal.note(f"The adviser ({policy_advised.adviser.source.name}): {policy_advised.adviser.figures}.")
     if played:
         judged = summarised(entry, player, played, f"live at {driver.client.address}", not stochastic)
         if visit.as_json:
@@ -132,6 +142,8 @@ class _Shown:
             share = float(thought.decision.probabilities[0][thought.action])
             by = "" if thought.by.endswith("(shipped)") else f"  ({thought.by})"
             self._console.print(f"{played.moves + 1:5}  {words}  {share:.0%}{by}", markup=False)
+        if thought.advice is not None and not self._quiet:
+            self._console.print(f"       {screen.opinion(thought.advice)}", markup=False, soft_wrap=True)
         return self._confirmed(run, thought) if self._confirm else None
 
     def _confirmed(self, run: LiveRun, thought: Thought) -> int | None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console, ConsoleOptions, RenderableType
 
+    from jimbot.advisor.reply import Advice
     from jimbot.games import BatchGame, GameSpec
     from jimbot.games.contract import GameEntry
 
@@ -110,6 +111,11 @@ def chances(
     legal = int(game.legal_mask[row].sum())
     words = f"{legal} legal action{'s' if legal != 1 else ''}"
     return Group(table, Text(f"  {words}" + (f", value {value:+.2f}" if value is not None else ""), style="dim"))
+
+
+def opinion(advice: Advice) -> str:
+    """What an adviser says, in one line."""
+    return f"{advice.source} says: {advice.words}. {advice.reason}"
 
 
 def beside(console: Console, left: RenderableType, right: RenderableType, gap: int = 3) -> RenderableType:

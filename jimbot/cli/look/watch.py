@@ -14,6 +14,7 @@ import typer
 from jimbot.cli.look.recording import RECORD_HELP, check_place
 from jimbot.cli.look.watcher import Pace, Watcher
 from jimbot.cli.shared import terminal
+from jimbot.cli.shared.advising import AdviserSetOption, second_opinion
 from jimbot.cli.shared.completion import complete_policy
 from jimbot.cli.shared.options import (
     RUNS,
@@ -46,6 +47,8 @@ jimbot watch vgc my-run --opponent max_damage   (both sides of a battle)
 
 jimbot watch hackmatrix --games 100 --bus embedded   (others may listen and learn: jimbot record --from-bus)
 
+jimbot watch balatro --advise   (a second opinion beside the policy's chances; it is not played)
+
 jimbot watch balatro --record game.json   (then: jimbot replay game.json)"""
 
 
@@ -76,6 +79,11 @@ def watch(
     seed: SeedOption = None,
     stochastic: StochasticOption = False,
     plan: PlanOption = None,
+    advise: Annotated[
+        bool,
+        typer.Option("--advise", help="Show a second opinion where the policy is not sure: Claude, or the planner."),
+    ] = False,
+    adviser_set: AdviserSetOption = None,
     pause: Annotated[bool, typer.Option("--pause", help="Start paused.")] = False,
     option: OptionOption = None,
     record: Annotated[
@@ -114,9 +122,13 @@ def watch(
         check_network(player, hidden_dim, num_layers)
         return player
 
+    loading, adviser = second_opinion(load, adviser_set) if advise or adviser_set else (load, None)
     on_terminal = sys.stdout.isatty()
     endless = on_terminal and record is None
-    watcher = _watcher(load, latest, Pace(speed, pause, on_terminal), stochastic, record, opponent, options, runs_dir)
+    watcher = _watcher(
+        loading, latest, Pace(speed, pause, on_terminal), stochastic, record, opponent, options, runs_dir
+    )
+    watcher.adviser = adviser
     if bus is not None:
         if type(watcher) is not Watcher:
             raise UsageError("--bus tells of games with one player; name the rival as an option of the game.")
@@ -124,6 +136,9 @@ def watch(
 
         watcher.publisher = open_publisher(bus)
     watcher.watch(_seeds(terminal.seed_of(watcher.choice.entry, seed)), games or (None if endless else 1))
+    if adviser is not None:
+        adviser.close()
+        terminal.note(f"The adviser ({adviser.source.name}): {adviser.figures}.")
 
 
 def check_network(player: Player, hidden_dim: int | None, num_layers: int | None) -> None:

@@ -18,6 +18,7 @@ from jimbot.cli.shared.start import start_game
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from jimbot.advisor.adviser import Adviser
     from jimbot.games import BatchGame
     from jimbot.policies import Decision
     from jimbot.policies.players import Player
@@ -85,6 +86,8 @@ class Watcher:
         self.last: RenderableType = ""
         self.returns: list[float] = []
         self.publisher: Publisher | None = None
+        self.adviser: Adviser | None = None
+        """Who gives a second opinion beside the policy's chances."""
 
     def watch(self, seeds: Iterator[int], games: int | None) -> None:
         from rich.live import Live
@@ -205,7 +208,7 @@ class Watcher:
 
     def _chances_of(self, game: BatchGame, decision: Decision, top: int = MOST_CHANCES) -> RenderableType:
         has_value = self.choice.manifest is not None  # scripted policies have no opinion
-        return screen.chances(
+        chances = screen.chances(
             game,
             decision.probabilities[0],
             int(decision.actions[0]),
@@ -213,3 +216,10 @@ class Watcher:
             steady=self.pace.on_terminal,
             top=top,
         )
+        if self.adviser is None:
+            return chances
+        from rich.console import Group
+        from rich.text import Text
+
+        said = getattr(self.choice.policy, "latest", {}).get(0)
+        return Group(chances, Text("  " + (screen.opinion(said) if said is not None else ""), style="magenta"))

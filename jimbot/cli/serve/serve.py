@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from jimbot.cli.shared import terminal
+from jimbot.cli.shared.advising import AdviserOption, AdviserSetOption, adviser_settings
 from jimbot.cli.shared.options import RUNS, GameOption, RunsDirOption
 
 EPILOG = """Examples:
@@ -19,6 +20,8 @@ jimbot serve hackmatrix my-run other=runs/old/checkpoints/000000032768
 jimbot serve --watch-run my-run --fallback heuristic   (always the run's best policy, while it trains)
 
 jimbot serve balatro --canary my-run --canary-share 0.1 --metrics-port 9101 --log decisions.jsonl
+
+jimbot serve balatro --adviser --time-limit-ms 8000   (asks Claude where the policy is not sure)
 
 jimbot serve balatro --bus nats://127.0.0.1:4222   (several of them share the questions)
 
@@ -58,6 +61,8 @@ def serve(
     fallback: Annotated[
         str, typer.Option(help="Who answers where the policy cannot: none, policy, heuristic, first.")
     ] = "none",
+    adviser: AdviserOption = False,
+    adviser_set: AdviserSetOption = None,
     window_ms: Annotated[float, typer.Option(help="How long a request may wait for company.")] = 0.0,
     batch_size: Annotated[int, typer.Option(help="Requests answered by one inference at most.")] = 64,
     queue_size: Annotated[int, typer.Option(help="Requests that may wait per policy.")] = 256,
@@ -100,6 +105,6 @@ def serve(
     )  # fmt: skip
     offer = Offer(
         tuple(policy or ()), game, watch_run, canary, canary_share, shadow, runs_dir, metrics_port, log, log_bodies,
-        traces, settings, bus, alert_webhook,
+        traces, settings, bus, alert_webhook, adviser_settings(adviser_set) if adviser or adviser_set else None,
     )  # fmt: skip
     asyncio.run(run(offer, door, terminal.note))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,20 +43,36 @@ def adviser_settings(given: list[str] | None) -> AdviserSettings:
 def adviser_for(player: Player, given: list[str] | None, what: str) -> Adviser:
     """The adviser of a player. `what` is done with it, which names the run that its limits are charged to."""
     from jimbot.advisor.adviser import open_adviser
+    from jimbot.errors import UsageError
+    from jimbot.services.graph_hints import graph_hints
 
+    if player.entry.two_sides is not None:
+        raise UsageError(f"An adviser is for games with one player; '{player.game}' has two. Leave it out.")
     settings = adviser_settings(given)
     run = f"{what} {player.game} {time.strftime('%Y-%m-%d %H:%M:%S')}"
-    return open_adviser(settings, player.policy, player.manifest, run, told=terminal.note)
+    hints = graph_hints(player.entry)
+    return open_adviser(settings, player.policy, player.manifest, run, hints, terminal.note)
 
 
 def advised(player: Player, given: list[str] | None, what: str) -> tuple[Player, AdvisedPolicy]:
     """The player with an adviser at its side."""
-    from dataclasses import replace
-
-    from jimbot.advisor.advised_policy import AdvisedPolicy
-    from jimbot.errors import UsageError
-
-    if player.entry.two_sides is not None and player.entry.spec.players != 1:
-        raise UsageError(f"--adviser is for games with one player; '{player.game}' has two. Leave it out.")
-    policy = AdvisedPolicy(player.policy, adviser_for(player, given, what))
+    policy = _with_adviser(player, adviser_for(player, given, what), follow=True)
     return replace(player, policy=policy, name=f"{player.name} advised"), policy
+
+
+def second_opinion(load: Callable[[], Player], given: list[str] | None) -> tuple[Callable[[], Player], Adviser]:
+    """What loads players that hear an adviser and play their own moves; and the adviser, one for all of them."""
+    first = load()
+    adviser = adviser_for(first, given, "watch")
+
+    def load_listening() -> Player:
+        player = load()
+        return replace(player, policy=_with_adviser(player, adviser, follow=False))
+
+    return load_listening, adviser
+
+
+def _with_adviser(player: Player, adviser: Adviser, follow: bool) -> AdvisedPolicy:
+    from jimbot.advisor.advised_policy import AdvisedPolicy
+
+    return AdvisedPolicy(player.policy, adviser, follow)

@@ -93,6 +93,12 @@ def rare_events() -> tuple[RareEvent, ...]:
     return rare_events()
 
 
+def stakes(observation: np.ndarray, legal_mask: np.ndarray) -> np.ndarray:
+    from jimbot.games.balatro.view.stakes import stakes
+
+    return stakes(observation, legal_mask)
+
+
 def verify(recordings: Path) -> Iterable[FileReport]:
     from jimbot.games.balatro.verify import verify_directory
 
@@ -277,6 +283,7 @@ GAME = GameEntry(
     knowledge=KNOWLEDGE,
     milestones=MILESTONES,
     rare_events=rare_events,
+    stakes=stakes,
     figures=FIGURES,
     verify=verify,
     benchmark=benchmark,

@@ -101,7 +101,7 @@ def read_plain(values: Mapping[str, Any], options: Any) -> Sight:
     if faults:
         raise UsageError(f"The state cannot be one of a game: it {faults[0].removeprefix('Game 0 ')}.")
     game.look()
-    return Sight(game.observation[0], game.legal_mask[0], lambda action: game.describe_action(0, action))
+    return Sight(game.observation[0], game.legal_mask[0], lambda action: game.describe_action(0, action), game)
 
 
 def _check_keys(values: Mapping[str, Any]) -> None:

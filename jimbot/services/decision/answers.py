@@ -6,8 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
+from jimbot.advisor.reply import Advice
 from jimbot.games.spec import GameSpec
-from jimbot.proto.events_pb2 import Action, Alternative, LearningDecisionResponse, PolicyIdentity
+from jimbot.proto.events_pb2 import (
+    Action,
+    Alternative,
+    LearningDecisionResponse,
+    PolicyIdentity,
+    StrategyRequest,
+    StrategyResponse,
+)
 from jimbot.services.decision.choosing import choose
 from jimbot.services.decision.fallback import Given
 from jimbot.services.decision.lane import Item
@@ -77,6 +85,30 @@ def computed(question: Question, served: ServedPolicy, item: Item) -> LearningDe
     answer.strategy_name = strategy_name(answer.policy)
     answer.timing.queue_ms, answer.timing.inference_ms = item.queue_ms, item.inference_ms
     answer.timing.batch_size = item.batch_rows
+    return answer
+
+
+def take_advice(
+    answer: LearningDecisionResponse, question: Question, served: ServedPolicy, item: Item, advice: Advice
+) -> None:
+    """Puts an adviser's move in the place of the policy's, which becomes an alternative."""
+    assert item.decision is not None
+    del answer.alternatives[:]
+    probabilities, value, words = item.decision.probabilities[0], item.decision.values[0], question.sight.words
+    fill(answer, served.spec, advice.action, probabilities, value, question.alternatives, words)
+    answer.used_llm = advice.used_llm
+    answer.advice = f"{advice.source}: {advice.reason}"
+
+
+def strategy_message(request: StrategyRequest, item: Item, advice: Advice) -> StrategyResponse:
+    """Advice as the bus carries it."""
+    assert item.decision is not None
+    answer = StrategyResponse(
+        request_id=request.request_id, strategy_name="; then ".join((advice.words, *advice.then)),
+        advice=advice.reason, confidence=float(item.decision.probabilities[0][advice.action]),
+        used_llm=advice.used_llm, source="cache" if advice.cached else advice.source,
+    )  # fmt: skip
+    answer.actions.add(action=advice.action, weight=1.0, reason=advice.reason)
     return answer
 
 

@@ -121,6 +121,10 @@ class Places:
             raise RefusedError(Code.NOT_FOUND, str(UnknownNameError(f"policy of game {game}", name[:80], places)))
         return places[name]
 
+    def only_game(self) -> str:
+        """The game of requests that name none, where there is only one."""
+        return next(iter(self._places)) if len(self._places) == 1 else ""
+
     def label(self, game: str) -> str:
         return game if game in self._places else OTHER
 

@@ -33,6 +33,8 @@ class Question:
     body: bytes  # tells two requests apart
     began: float
     answer: Future[Answer] | None = field(default=None)
+    doubted: bool = False
+    """An adviser was asked and has not answered: the next time it may have."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ class ServedPolicy:
     hash: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Game options it was trained with."""
+    manifest: Manifest | None = None
 
     @classmethod
     def make(cls, entry: GameEntry, policy: Policy, manifest: Manifest | None = None, name: str = "") -> ServedPolicy:
@@ -42,7 +43,7 @@ class ServedPolicy:
         if not digest:
             digest = hashlib.sha256(f"{spec.id} {spec.version} {policy.name}".encode()).hexdigest()
         options = dict(manifest.game_options) if manifest else dict(getattr(policy, "options", {}))
-        return cls(entry, name or policy.name, policy, version, digest[:16], options)
+        return cls(entry, name or policy.name, policy, version, digest[:16], options, manifest)
 
     @property
     def spec(self) -> GameSpec:

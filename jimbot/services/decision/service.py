@@ -19,10 +19,13 @@ from contextlib import suppress
 
 import numpy as np
 
+from jimbot.advisor.adviser import Adviser
+from jimbot.advisor.reply import Advice
 from jimbot.proto import decisions_pb2 as wire
 from jimbot.proto import events_pb2 as messages
 from jimbot.runs.resources import ResourceCoordinator
-from jimbot.services.decision.answers import computed, stepped_in
+from jimbot.services.decision.advising import Advising
+from jimbot.services.decision.answers import computed, stepped_in, strategy_message, take_advice
 from jimbot.services.decision.choosing import choose, read_choosing
 from jimbot.services.decision.fallback import Fallbacks, Given
 from jimbot.services.decision.lane import Item, Lane
@@ -51,6 +54,7 @@ class DecisionService(Places):
         self._ids: RequestIds[Answer] = RequestIds(settings.idempotency_seconds, settings.idempotency_size)
         self._cache: RecentAnswers[Answer] = RecentAnswers(settings.cache_size)
         self.fallbacks = Fallbacks(settings.fallback)
+        self.advising = Advising()
         self._rows = RowDecisions(self)
         self.draining = False
 
@@ -69,7 +73,9 @@ class DecisionService(Places):
             if not mine:
                 answer = joined(question)
             elif answer is None:
-                answer = self._settle(question, self._asked(question))
+                outcome = self._asked(question)
+                advice = self.advising.ask(question, outcome) if isinstance(outcome, Item) else None
+                answer = self._settle(question, outcome, advice)
         except RefusedError as refusal:
             raise self.refused(request, refusal, began) from None
         self.tell(request, answer, None, began)
@@ -88,11 +94,29 @@ class DecisionService(Places):
             if not mine:
                 answer = await joined_async(question)
             elif answer is None:
-                answer = self._settle(question, await self._asked_async(question))
+                outcome = await self._asked_async(question)
+                answer = self._settle(question, outcome, await self._advised(question, outcome))
         except RefusedError as refusal:
             raise self.refused(request, refusal, began, traceparent) from None
         self.tell(request, answer, None, began, traceparent)
         return answer
+
+    async def strategy(self, request: messages.StrategyRequest) -> messages.StrategyResponse:
+        """What the adviser of a game says about a state somebody else is in doubt about; a RefusedError says why it
+        says nothing."""
+        game, limit = request.game or self.only_game(), request.time_limit_ms or self.settings.time_limit_cap_ms
+        asked = Request(request_id=uuid.uuid4().hex, game=game, game_state=request.game_state, time_limit_ms=limit)
+        question = await asyncio.to_thread(self._question, asked, None, time.perf_counter())
+        outcome = await self._asked_async(question)
+        if isinstance(outcome, RefusedError):
+            raise outcome
+        return strategy_message(request, outcome, await self.advising.strategy(question, outcome))
+
+    def advise(self, game: str, adviser: Adviser) -> None:
+        """From now on `adviser` is asked about decisions of a game that its policies are not sure of."""
+        self.advising.advisers[game] = adviser
+        for place in self._places.get(game, {}).values():
+            place.reader.telling = True
 
     def drain(self) -> None:
         """No new work; what was taken is finished."""
@@ -102,6 +126,7 @@ class DecisionService(Places):
         """Finishes what was taken and stops."""
         self.drain()
         super().close()
+        self.advising.close()
 
     # --- reading a request ---
 
@@ -219,6 +244,16 @@ class DecisionService(Places):
             item.wait_on().add_done_callback(settle_later)
             raise
 
+    async def _advised(self, question: Question, outcome: Item | RefusedError) -> Advice | None:
+        """What an adviser says to a decision, in time; a caller that goes away meanwhile leaves the policy's."""
+        if isinstance(outcome, RefusedError):
+            return None
+        try:
+            return await self.advising.ask_async(question, outcome)
+        except asyncio.CancelledError:
+            self._settle(question, outcome)
+            raise
+
     def keep_books(self, place: Place, lane: Lane, item: Item) -> bool:
         """Of a trial; whether the proven policy shall answer in the canary's place."""
         canary = place.canary
@@ -243,8 +278,8 @@ class DecisionService(Places):
             self.figures.count(self.figures.fallbacks, served.spec.id, reason)
         return given
 
-    def _settle(self, question: Question, outcome: Item | RefusedError) -> Answer:
-        """The answer to a computed request, or a fallback, or the refusal."""
+    def _settle(self, question: Question, outcome: Item | RefusedError, advice: Advice | None = None) -> Answer:
+        """The answer to a computed request, as advised where it was; or a fallback, or the refusal."""
         request, served = question.request, question.place.served
         if isinstance(outcome, RefusedError):
             given = self.stand_in(served, question.sight.observation[None], question.legal[None], outcome)
@@ -259,14 +294,16 @@ class DecisionService(Places):
         assert outcome.served is not None
         assert outcome.decision is not None
         answer = computed(question, outcome.served, outcome)
-        if self._may_cache(question):
+        own = answer.selected_action.number
+        if advice is not None:
+            take_advice(answer, question, outcome.served, outcome, advice)
+        if self._may_cache(question) and not question.doubted:
             self._cache.put(self._key(question, outcome.served), answer)
         self.figures.count(self.figures.decisions, request.game, outcome.served.name)
         self.figures.timed(outcome.queue_ms, outcome.inference_ms, (time.perf_counter() - question.began) * 1000)
         self._give(question, answer)
-        chosen = answer.selected_action.number
         self.show_shadow(
-            question.place, outcome, [chosen], lambda rows: [choose(rows[0], question.choosing, request.request_id)]
+            question.place, outcome, [own], lambda rows: [choose(rows[0], question.choosing, request.request_id)]
         )
         return answer
 

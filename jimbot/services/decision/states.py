@@ -22,7 +22,7 @@ from google.protobuf.json_format import MessageToDict
 
 from jimbot.errors import JimbotError, UnknownNameError
 from jimbot.games.contract import GameEntry
-from jimbot.games.hooks import ReadForeign, Sight
+from jimbot.games.hooks import ReadForeign, Sight, Table
 from jimbot.games.spec import GameSpec
 from jimbot.proto.events_pb2 import GameState, LearningDecisionRequest, Observation
 from jimbot.runs.arrays import read_npz
@@ -62,6 +62,8 @@ class StateReader:
 
     def __init__(self, entry: GameEntry, options: Mapping[str, Any]) -> None:
         self.entry, self.options = entry, dict(options)
+        self.telling = False
+        """Whether somebody wants to hear the situation itself, too."""
         self._game: Any = None
         self._lock = threading.Lock()
 
@@ -90,17 +92,25 @@ class StateReader:
     def _read_slowly(self, form: str, state: GameState) -> Sight:
         with self._lock:
             if form == SNAPSHOT:
-                return self._restored(state.snapshot)
+                return self._told(self._restored(state.snapshot))
             options = self.entry.spec.parse_options(self.options)
             if form == BY_KEYS:
                 if self.entry.states is None:
                     known = ", ".join(state_forms(self.entry))
                     raise invalid(f"Game '{self.entry.spec.id}' has no states by keys; expected one of {known}.")
-                return self.entry.states.read(plain(MessageToDict(state.by_keys)), options)
+                return self._told(self.entry.states.read(plain(MessageToDict(state.by_keys)), options))
             name, forms = state.foreign.form, _foreign_forms(self.entry)
             if name not in forms:
                 raise invalid(str(UnknownNameError("state form", name[:80], state_forms(self.entry))))
-            return forms[name](state.foreign.body, options)
+            return self._told(forms[name](state.foreign.body, options))
+
+    def _told(self, sight: Sight) -> Sight:
+        """With the situation in words while the game still stands there."""
+        game, knowledge = sight.game, self.entry.knowledge
+        if game is None or not self.telling:
+            return sight._replace(game=None)
+        parts = knowledge.read_state(game, 0) if knowledge is not None else None
+        return sight._replace(game=None, table=Table(game.describe(0), parts, game.snapshot(np.arange(1))))
 
     def _restored(self, snapshot: bytes) -> Sight:
         if self._game is None:
@@ -111,7 +121,7 @@ class StateReader:
         game.restore(read_npz(io.BytesIO(snapshot)), rows=np.arange(1))
         words = [game.describe_action(0, int(action)) for action in np.flatnonzero(game.legal_mask[0])]
         by_action = dict(zip(np.flatnonzero(game.legal_mask[0]).tolist(), words, strict=True))
-        return Sight(game.observation[0].copy(), game.legal_mask[0].copy(), by_action.get)
+        return Sight(game.observation[0].copy(), game.legal_mask[0].copy(), by_action.get, game)
 
     def close(self) -> None:
         with self._lock:

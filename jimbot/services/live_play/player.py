@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from jimbot.advisor.reply import Advice
 from jimbot.errors import UsageError
 from jimbot.games.entry import GameEntry
 from jimbot.games.hooks import LiveCall, LiveResult, LiveRun, Standing
@@ -45,6 +46,8 @@ class Thought:
     decision: Decision | None = None
     mask: np.ndarray | None = None
     seconds: float = 0.0
+    advice: Advice | None = None
+    """What an adviser said, where it was asked and followed."""
 
     @property
     def value(self) -> float | None:
@@ -143,6 +146,7 @@ class LivePlayer:
                 thought.call = run.request(thought.action)
             played.moves += 1
             played.counts[f"by {thought.by}"] += 1
+            played.counts["advised"] += thought.advice is not None
             if thought.call is None:  # a choice that only prepares a move
                 self._note(played, thought, state, state, run, "")
                 continue
@@ -178,7 +182,8 @@ class LivePlayer:
             raise LiveError("No move is left that the game takes; the run was given up.")
         run.game.legal_mask[0] = mask
         decision = decide(player.policy, run.game, np.ones(1, bool), self._deterministic, self._luck)
-        return Thought(int(decision.actions[0]), player.name, None, decision, mask, time.monotonic() - began)
+        advice = getattr(player.policy, "latest", {}).get(0)
+        return Thought(int(decision.actions[0]), player.name, None, decision, mask, time.monotonic() - began, advice)
 
     def _simple(self, state: Any, problem: str) -> Thought:
         """A move without understanding, where that is allowed."""
@@ -238,6 +243,8 @@ class LivePlayer:
             wire_ms=None if wire is None else 1000 * wire.seconds,
             policy=self.player.name, policy_hash=getattr(self.player.policy, "digest", ""),
             dialect=self.driver.dialect, happened=run.happened, unknown=run.unknown,
+            used_llm=thought.advice is not None and thought.advice.used_llm,
+            advice=None if thought.advice is None else f"{thought.advice.source}: {thought.advice.reason}",
         )  # fmt: skip
 
     def _end(self, run: LiveRun | None, played: PlayedLive) -> None:

@@ -247,4 +247,5 @@ def sight_of(body: bytes, dialect: str, options: Options) -> Sight:
     follower = Follower(dialect, options)
     follower.see(state)
     game = follower.game
-    return Sight(game.observation[0].copy(), follower.playable_mask(), lambda action: game.describe_action(0, action))
+    mask = follower.playable_mask()
+    return Sight(game.observation[0].copy(), mask, lambda action: game.describe_action(0, action), game)

@@ -1,0 +1,249 @@
+"""Advice in the decision service: asked in words, inside the deadline, told in the answer; never needed."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jimbot.advisor.adviser import Adviser, open_adviser
+from jimbot.advisor.question import Question
+from jimbot.advisor.reply import Advice, NoAdviceError
+from jimbot.advisor.settings import AdviserSettings
+from jimbot.clients import EventBusClient
+from jimbot.games.contract import game_entry, make
+from jimbot.policies.contract import Decision
+from jimbot.proto.events_pb2 import Choosing, GameState, LearningDecisionRequest, StrategyRequest
+from jimbot.services.decision import DecisionService, ServedPolicy
+from jimbot.services.orchestrator import RayLearningOrchestrator
+from jimbot.services.prometheus import Collector
+from tests.services.asking import probe_request
+
+
+class Unsure:
+    name, digest = "unsure", "unsure".ljust(16, "0")
+
+    def act(self, observation: np.ndarray, legal_mask: np.ndarray, deterministic: bool = True, key: Any = None):
+        chances = legal_mask / legal_mask.sum(axis=1, keepdims=True)
+        return Decision(legal_mask.argmax(axis=1), chances.astype(np.float32), np.zeros(len(chances), np.float32))
+
+
+class Last:
+    """Advises the last move told, after a while."""
+
+    name, edition, used_llm = "last", "last", True
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds, self.questions, self.left = seconds, [], threading.Event()
+
+    def ask(self, question: Question, seconds: float) -> Advice:
+        self.questions.append(question)
+        self.left.wait(self.seconds)
+        move = question.moves[-1]
+        return Advice(move.action, move.label, move.words, "It is the last.", self.name, True)
+
+
+class Nobody(Last):
+    def ask(self, question: Question, seconds: float) -> Advice:
+        raise NoAdviceError("unreachable")
+
+
+def service_with(source: Any, decided: int = 1000, **settings: Any) -> tuple[DecisionService, Adviser]:
+    """A service that has decided so much already that it may ask."""
+    service = DecisionService()
+    service.add(ServedPolicy.make(game_entry("probe"), Unsure()))
+    adviser = Adviser(source, AdviserSettings(**settings))
+    adviser.when.note(decided)
+    service.advise("probe", adviser)
+    return service, adviser
+
+
+def snapshot(seed: int = 0) -> GameState:
+    game = make("probe", 1)
+    game.reset(np.array([seed], np.uint64))
+    body = io.BytesIO()
+    np.savez(body, **game.snapshot(np.arange(1)))
+    return GameState(snapshot=body.getvalue())
+
+
+def request(seed: int = 0, **rest: Any) -> LearningDecisionRequest:
+    return LearningDecisionRequest(game="probe", game_state=snapshot(seed), **rest)
+
+
+def test_advice_is_taken_and_told() -> None:
+    service, adviser = service_with(source := Last())
+    answer = service.decide(request())
+    told = source.questions[0]
+    assert answer.used_llm
+    assert answer.selected_action.number == told.moves[-1].action
+    assert answer.advice == "last: It is the last."
+    assert "side of door" in told.state
+    assert told.moves[0].action in [other.action.number for other in answer.alternatives]
+    assert (adviser.figures.asked, adviser.figures.followed, adviser.figures.changed) == (1, 1, 1)
+    again = service.decide(request())
+    assert again.cached
+    assert again.used_llm
+    service.close()
+
+
+def test_the_same_over_an_event_loop() -> None:
+    service, _ = service_with(Last())
+    answer = asyncio.run(service.decide_async(request(3)))
+    assert answer.used_llm
+    service.close()
+
+
+def test_available_actions_bound_advice_too() -> None:
+    service, _ = service_with(source := Last())
+    legal = np.flatnonzero(_legal(5))
+    answer = service.decide(request(5, available_actions=legal[:2].tolist()))
+    assert answer.selected_action.number == legal[1]
+    assert len(source.questions[0].moves) == 2
+    service.close()
+
+
+def _legal(seed: int) -> np.ndarray:
+    game = make("probe", 1)
+    game.reset(np.array([seed], np.uint64))
+    return game.legal_mask[0]
+
+
+@pytest.mark.parametrize("over_loop", [False, True])
+def test_an_adviser_that_is_slow_never_costs_the_deadline(over_loop: bool) -> None:
+    service, adviser = service_with(source := Last(seconds=30))
+    asked = request(time_limit_ms=300)
+    answer = asyncio.run(service.decide_async(asked)) if over_loop else service.decide(asked)
+    assert len(source.questions) == 1
+    assert not adviser.figures.outcomes  # the answer came while the adviser was still thinking
+    assert not answer.used_llm
+    assert not answer.advice
+    source.left.set()  # it answers after all, and is heard the next time
+    while adviser.figures.outcomes["answered"] < 1:
+        time.sleep(0.01)
+    assert service.decide(request()).used_llm
+    service.close()
+
+
+def test_a_caller_that_leaves_while_advice_is_sought_leaves_an_answer_behind() -> None:
+    service, _ = service_with(Last(seconds=30))
+
+    async def leave_and_return() -> Any:
+        first = asyncio.create_task(service.decide_async(request(request_id="one", time_limit_ms=9000)))
+        await asyncio.sleep(0.2)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        return await service.decide_async(request(request_id="one", time_limit_ms=9000))
+
+    answer = asyncio.run(leave_and_return())
+    assert answer.selected_action.number == int(_legal(0).argmax())
+    service.close()
+
+
+def test_without_advice_the_answers_are_those_of_the_policy() -> None:
+    plain = DecisionService()
+    plain.add(ServedPolicy.make(game_entry("probe"), Unsure()))
+    service, adviser = service_with(Nobody())
+    for seed in range(5):
+        one, other = plain.decide(request(seed)), service.decide(request(seed))
+        assert one.selected_action == other.selected_action
+        assert one.alternatives == other.alternatives
+        assert not other.used_llm
+    assert adviser.figures.outcomes == {"unreachable": 5}
+    plain.close()
+    service.close()
+
+
+def test_nobody_is_asked_without_words_for_luck_or_about_more_than_a_twentieth() -> None:
+    service, adviser = service_with(source := Last(), decided=0)
+    for number in range(30):
+        assert not service.decide(probe_request(number)).used_llm  # an observation tells no words
+    assert adviser.figures.outcomes == {"no_words": 30}
+    assert not service.decide(request(1, choosing=Choosing(sample=True))).used_llm
+    assert service.decide(request(2)).used_llm
+    assert not service.decide(request(3)).used_llm
+    assert len(source.questions) == 1
+    assert adviser.figures.decisions == 32
+    service.close()
+
+
+def test_the_planner_stands_in_for_requests_that_carry_a_game() -> None:
+    service, _ = service_with(Last())
+    adviser = open_adviser(AdviserSettings(source="planner", rollouts=32), Unsure())
+    adviser.when.note(100)
+    service.advise("probe", adviser)
+    answer = service.decide(request(4, time_limit_ms=9000))
+    assert adviser.figures.outcomes == {"answered": 1}
+    assert not answer.used_llm
+    assert answer.advice.startswith("planner: 32 tries")
+    service.close()
+
+
+def test_every_counter_is_a_metric() -> None:
+    service, _ = service_with(Last())
+    service.decide(request())
+    found = {
+        (sample.name, sample.labels.get("outcome")): sample.value
+        for family in Collector(service).collect()
+        for sample in family.samples
+        if sample.name.startswith("jimbot_adviser_")
+    }
+    assert found["jimbot_adviser_asked_total", None] == 1
+    assert found["jimbot_adviser_decisions_total", None] == 1001
+    assert found["jimbot_adviser_outcomes_total", "answered"] == 1
+    assert {"jimbot_adviser_dollars_total", "jimbot_adviser_tokens_total", "jimbot_adviser_changed_total",
+            "jimbot_adviser_followed_total", "jimbot_adviser_retries_total"} <= {name for name, _ in found}  # fmt: skip
+    service.close()
+
+
+# --- over the bus ---
+
+
+def test_advice_is_asked_for_over_the_bus_as_the_first_design_writes_it(tmp_path: Any) -> None:
+    address = f"embedded:{tmp_path / 'bus.sqlite'}"
+
+    async def work() -> None:
+        service, _ = service_with(Last())
+        async with RayLearningOrchestrator(EventBusClient(address), service) as orchestrator:
+            game_state = snapshot(7)
+            assert await orchestrator.request_claude_advice(game_state, confidence_threshold=0.7) is None  # it is sure
+            orchestrator.decision_confidence = 0.4
+            advice = await orchestrator.request_claude_advice(game_state, confidence_threshold=0.7)
+            assert advice is not None
+            assert advice.used_llm
+            assert _legal(7)[advice.actions[0].action]
+            assert advice.actions[0].reason == advice.advice == "It is the last."
+            again = await orchestrator.request_claude_advice(game_state)
+            assert again.source == "cache"
+            orchestrator.answers["OK"] = 59  # with 2 asked, a third is more than a twentieth
+            assert await orchestrator.request_claude_advice(game_state) is None
+            await orchestrator.event_bus.close()
+        service.close()
+
+    asyncio.run(work())
+
+
+def test_questions_that_cannot_be_advised_are_answered_with_the_reason(tmp_path: Any) -> None:
+    address = f"embedded:{tmp_path / 'bus.sqlite'}"
+
+    async def work() -> None:
+        service, _ = service_with(Nobody())
+        async with RayLearningOrchestrator(EventBusClient(address), service) as orchestrator:
+            bus = orchestrator.event_bus
+            state = probe_request(1).game_state
+            for asked, code in (
+                (StrategyRequest(game="probe", game_state=snapshot()), "UNAVAILABLE"),
+                (StrategyRequest(game="probe", game_state=state), "INVALID_ARGUMENT"),
+                (StrategyRequest(game="chess", game_state=state), "NOT_FOUND"),
+                (StrategyRequest(game="probe"), "INVALID_ARGUMENT"),
+            ):
+                answer = await bus.publish_and_wait(asked, 10)
+                assert answer.refusal.code_name == code
+            await bus.close()
+        service.close()
+
+    asyncio.run(work())
