@@ -15,13 +15,22 @@ from jimbot.errors import IllegalActionError, SnapshotError, UnknownNameError, U
 from jimbot.games import make
 from jimbot.games.balatro.encoding import batch_kernel
 from jimbot.games.balatro.encoding.action_table import ACTIONS
+from jimbot.games.balatro.encoding.fields import COLUMNS, OBSERVATION
 from jimbot.games.balatro.game import SPEC, BalatroGame, thread_count
 from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules.chance.streams import SEED_COUNT, seed_text
-from jimbot.games.balatro.rules.content import BLINDS, CHALLENGES, DECKS
-from jimbot.games.balatro.rules.state import BYTES_PER_GAME, CARD_FACE_DOWN, GAME_DTYPE, WON
+from jimbot.games.balatro.rules.content import BLINDS, CHALLENGES, DECKS, HANDS, JOKERS
+from jimbot.games.balatro.rules.state import (
+    BYTES_PER_GAME,
+    CARD_FACE_DOWN,
+    GAME_DTYPE,
+    GRABBED_JOKER,
+    OFFER_JOKER,
+    WON,
+)
 from jimbot.games.checker import check_game, random_legal
 from jimbot.games.seeds import bank_of, bank_seeds, residue, split
+from tests.games.balatro.hostile import complaints
 from tests.games.balatro.roaming import EVERY_START, digest, new_game, roam
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -111,7 +120,8 @@ def test_a_snapshot_continues_exactly():
     [
         ("joker_count", 200), ("hand_count", -1), ("phase", 9), ("boss", 99), ("deck", 40), ("stake", 0),
         ("pile_count", 51), ("enhancement_count", 7), ("selected", 2**63), ("grabbed", 3), ("hand_level", 0),
-        ("card_count", 53), ("score", np.nan), ("seed_length", 9),
+        ("card_count", 53), ("score", np.nan), ("seed_length", 9), ("win_ante", 0), ("orbital_hand", 12),
+        ("idol_rank", 0), ("ancient_suit", 4), ("pack_phase", 4), ("blind_state", 5),
     ],
 )  # fmt: skip
 def test_a_damaged_snapshot_is_refused_in_one_sentence(field, value):
@@ -123,6 +133,51 @@ def test_a_damaged_snapshot_is_refused_in_one_sentence(field, value):
         game.restore(saved)
     assert str(refused.value).count(".") == 2
     assert game.games.tobytes() == before
+
+
+@pytest.mark.parametrize("index", [-1, 2])
+def test_a_grabbed_card_that_is_not_there_is_refused(index):
+    game = joker_game("j_joker", "j_todo_list")
+    game.games["grabbed"], game.games["grabbed_index"] = GRABBED_JOKER, 1
+    assert not game.faults()
+    game.games["grabbed_index"] = index
+    assert game.faults() == ["Game 0 has chosen or grabbed a card that is not there"]
+
+
+@pytest.mark.parametrize("hand", [-1, len(HANDS)])
+def test_a_to_do_list_wants_a_hand_that_exists_also_on_sale(hand):
+    game = joker_game("j_todo_list")
+    game.games["joker_counter"][0, 0] = hand
+    assert game.faults() == ["Game 0 holds a joker or consumable that does not exist"]
+    game = joker_game()
+    game.games["shop_count"], game.games["offer_kind"][0, 0] = 1, OFFER_JOKER
+    game.games["offer_id"][0, 0], game.games["offer_counter"][0, 0] = JOKERS.id("j_todo_list"), hand
+    assert game.faults() == ["Game 0 offers something that does not exist"]
+
+
+def test_a_state_without_a_most_played_hand_marks_none():
+    game = new_game(1)
+    first, columns = OBSERVATION.span("hands").start, COLUMNS["hands"]
+    mark = first + columns.index("most_played") + len(columns) * int(game.games["most_played_hand"][0])
+    before = game.observation[0].copy()
+    assert before[mark] == 1
+    game.games["most_played_hand"] = -1
+    game.look()
+    assert np.flatnonzero(game.observation[0] != before).tolist() == [mark]
+
+
+def joker_game(*keys: str) -> BalatroGame:
+    """A game that holds some jokers."""
+    game = new_game(1)
+    game.games["joker_count"] = len(keys)
+    game.games["joker_id"][0, : len(keys)] = [JOKERS.id(key) for key in keys]
+    return game
+
+
+def test_no_field_of_a_record_can_be_set_to_break_the_rules():
+    wrong, refused = complaints()
+    assert not wrong
+    assert refused > 1000
 
 
 def test_a_run_reports_the_points_of_all_its_hands_also_after_a_snapshot():
@@ -209,15 +264,20 @@ def test_redealing_the_hidden_changes_nothing_a_player_can_see(options):
         game.restore(saved)
 
 
+def play_boss(game: BalatroGame, boss: str) -> None:
+    """Every game that can choose its blind now plays this one."""
+    game.games["boss"], game.games["on_deck"] = BLINDS.id(boss), 2
+    game.look()
+    select = ACTIONS.index("select")
+    game.step(np.full(game.num_envs, select), hold=~game.legal_mask[:, select])
+
+
 @pytest.mark.parametrize("boss", ["bl_house", "bl_mark", "bl_wheel", "bl_final_acorn", "bl_final_bell"])
 def test_under_bosses_that_hide_cards_redealing_shows_nothing(boss):
     game = new_game(64, seed=8)
     for _ in roam(game, 60, seed=8):
         pass
-    game.games["boss"], game.games["on_deck"] = BLINDS.id(boss), 2
-    game.look()
-    select = ACTIONS.index("select")
-    game.step(np.full(64, select), hold=~game.legal_mask[:, select])
+    play_boss(game, boss)
     observation, mask = game.observation.copy(), game.legal_mask.copy()
     hands = game.games["hand"].copy()
     game.redraw_hidden(np.arange(64), np.arange(64, dtype=np.uint64))
@@ -242,18 +302,29 @@ def test_the_future_is_another_one_after_redealing():
     assert len(hands) == 5
 
 
-def test_what_was_hidden_before_redealing_leaves_no_trace():
+@pytest.mark.parametrize("boss", ["", "bl_house", "bl_mark", "bl_wheel", "bl_final_acorn"])
+def test_what_was_hidden_before_redealing_leaves_no_trace(boss):
+    """Two games that differ in what nobody sees become one: the pile, face-down cards and face-down jokers."""
     game = new_game(32, seed=11)
     for _ in roam(game, 40, seed=11):
         pass
-    saved, rows, piles = game.snapshot(), np.arange(32), []
+    if boss:
+        play_boss(game, boss)
+    saved, rows, dealt = game.snapshot(), np.arange(32), []
     for before in (1, 2):
         game.restore(saved)
         game.redraw_hidden(rows, np.full(32, before, np.uint64))
+        hidden = [game.games[name].copy() for name in ("hand", "pile", "joker_id")]
         game.redraw_hidden(rows, rows.astype(np.uint64))
-        records = game.games
-        piles.append([records["pile"][row, : records["pile_count"][row]].tolist() for row in rows])
-    assert piles[0] == piles[1]
+        dealt.append((hidden, [lying(record) for record in game.games]))
+    assert any(not np.array_equal(*pair) for pair in zip(dealt[0][0], dealt[1][0], strict=True))
+    assert dealt[0][1] == dealt[1][1]
+
+
+def lying(record: Any) -> tuple[list[int], ...]:
+    """What lies where."""
+    pile, hand, jokers = record.pile[: record.pile_count], record.hand[: record.hand_count], record.joker_id
+    return pile.tolist(), hand.tolist(), jokers[: record.joker_count].tolist(), record.card_flags[hand].tolist()
 
 
 # --- endings ---
@@ -350,9 +421,9 @@ def test_using_a_game_before_its_first_reset_is_one_clear_sentence():
 # --- the same code, compiled and not ---
 
 
-def run_plan(*arguments: int, **environment: str) -> str:
+def run_plan(*arguments: int, program: str = "roaming", **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.games.balatro.roaming", *map(str, arguments)],
+        [sys.executable, "-m", f"tests.games.balatro.{program}", *map(str, arguments)],
         cwd=REPOSITORY, env={**os.environ, **environment}, capture_output=True, text=True, timeout=3000,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
@@ -366,6 +437,11 @@ def test_uncompiled_games_are_the_compiled_ones():
 @pytest.mark.long
 def test_no_array_is_left_with_bounds_checks_on():
     assert run_plan(1, 64, 300, JIMBOT_BOUNDSCHECK="1") == digest(EVERY_START, 64, 300)
+
+
+@pytest.mark.long
+def test_no_hostile_record_leaves_an_array_with_bounds_checks_on():
+    assert run_plan(program="hostile", JIMBOT_BOUNDSCHECK="1") == "harmless"
 
 
 @pytest.mark.long

@@ -249,7 +249,7 @@ def _mark_subsets(g, out, first, forced):
 @njit
 def _mark_choices(g, out, forced):
     first = 0
-    while g.selected >> np.uint64(first) != _NONE:
+    while first < MAX_HAND and g.selected >> np.uint64(first) != _NONE:
         first += 1
     if g.phase == SELECTING_HAND and forced == _NONE:  # the usual case: anything that can be played
         if count_bits(g.selected) < MOST_PLAYED:

@@ -262,7 +262,8 @@ def _write_poker_hands(g, out):
         out[at + _MULT] = count_log(np.int64(level_mult(g, hand)))
         if in_round and vetoes(g, hand, MAX_PLAYED):
             out[at + _BLOCKED] = 1.0
-    out[_MOST_PLAYED + np.int64(g.most_played_hand) * _HAND_STRIDE] = 1.0
+    if g.most_played_hand >= 0:
+        out[_MOST_PLAYED + np.int64(g.most_played_hand) * _HAND_STRIDE] = 1.0
     out[_LAST_HAND] = g.last_hand + 1
 
 

@@ -29,7 +29,7 @@ from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.balatro.live import dialects as d
 from jimbot.games.balatro.live.calls import Call, call_of, moves_of
 from jimbot.games.balatro.live.carry import carry, forget, still_unknown
-from jimbot.games.balatro.live.rebuild import rebuild
+from jimbot.games.balatro.live.rebuild import rebuild, require_sound
 from jimbot.games.balatro.live.shown import Shown, differences, essence, read_shown
 from jimbot.games.balatro.live.writer import Writer
 from jimbot.games.balatro.options import Options
@@ -139,6 +139,7 @@ class Follower:
         known = self._moved(moves) if moves else self._truth
         if known is not None:
             carry(known, record, shown)
+            require_sound(record)
             assumed = still_unknown(assumed, forget(self.unknown, moves or ()))
         self._truth, self.unknown, self.exact = record, assumed, False
 

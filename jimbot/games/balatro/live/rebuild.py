@@ -26,6 +26,7 @@ from jimbot.games.balatro.rules.content import (
     TAGS,
     VOUCHERS,
 )
+from jimbot.games.balatro.rules.integrity import FAULTS
 from jimbot.games.balatro.rules.scratch import new_scratch
 from jimbot.games.balatro.rules.state import (
     BLIND_SELECT,
@@ -98,8 +99,16 @@ def rebuild(shown: Shown, endless: bool = False) -> tuple[Any, set[str]]:
     _write_goods(g, shown)
     for name, value in shown.told.items():
         g[name] = value
+    require_sound(g)
     _settle(g, s, shown)
     return g, _assumed(g, shown)
+
+
+def require_sound(g: Any) -> None:
+    """Refuses a record that the compiled rules must not see."""
+    fault = _stage(g, new_scratch()[0], staging.FIND_FAULT)
+    if fault:
+        raise LiveStateError(f"The state cannot be one of a game: it {FAULTS[fault]}.")
 
 
 def _stage(g: Any, s: Any, what: int, *values: int) -> int:

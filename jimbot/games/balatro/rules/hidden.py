@@ -10,6 +10,8 @@ edition, and an Eternal joker cannot be sold whatever side is up.
 
 from __future__ import annotations
 
+import numpy as np
+
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.bosses.definitions import is_face_to_boss
 from jimbot.games.balatro.rules.bosses.dispatch import turns_faces_down
@@ -25,6 +27,7 @@ from jimbot.games.balatro.rules.state import (
     FIRST_PACK_OFFER,
     IN_DECK,
     IN_HAND,
+    MAX_HAND,
     OFFER_CONSUMABLE,
     PINNED,
 )
@@ -55,52 +58,78 @@ def _could_be(g, slot, other):
 
 
 @njit
-def _exchange_flags(g, slot, other):
-    """The flags of two places, after the cards on them were exchanged."""
-    mine, theirs = g.card_flags[slot] & _OF_THE_PLACE, g.card_flags[other] & _OF_THE_PLACE
-    g.card_flags[slot] = g.card_flags[slot] & (0xFF ^ _OF_THE_PLACE) | theirs
-    g.card_flags[other] = g.card_flags[other] & (0xFF ^ _OF_THE_PLACE) | mine
+def _lay_out_pile(g):
+    """All cards that are in the deck, in the order of the deck list, whatever their hidden order was."""
+    g.pile_count = 0
+    for index in range(g.card_count):
+        if g.card_place[g.cards[index]] == IN_DECK:
+            g.pile[g.pile_count] = g.cards[index]
+            g.pile_count += 1
+
+
+@njit
+def _take_like(g, slot):
+    """Takes a card out of the pile that could lie in the place of this one, each as likely."""
+    alike = 0
+    for index in range(g.pile_count):
+        alike += _could_be(g, slot, g.pile[index])
+    rest = pick(g, _SHUFFLE, alike)
+    taken = 0
+    while rest > 0 or not _could_be(g, slot, g.pile[taken]):
+        rest -= _could_be(g, slot, g.pile[taken])
+        taken += 1
+    chosen = g.pile[taken]
+    g.pile_count -= 1
+    for index in range(taken, g.pile_count):
+        g.pile[index] = g.pile[index + 1]
+    return chosen
 
 
 @njit
 def _redeal_face_down(g):
-    """Every face-down hand card becomes any card of the pile or any other one that lies face down."""
+    """Every face-down hand card becomes any card that nobody sees. All of them go back to the pile first, so that what
+    is dealt does not depend on which they were."""
+    marks = np.zeros(MAX_HAND, np.uint8)
     for place in range(g.hand_count):
         slot = g.hand[place]
-        if not g.card_flags[slot] & CARD_FACE_DOWN:
-            continue
-        number = pick(g, _SHUFFLE, g.pile_count + place + 1)
-        if number < g.pile_count:
-            other = g.pile[number]
-            if _could_be(g, slot, other):
-                g.hand[place], g.pile[number] = other, slot
-                g.card_place[slot], g.card_place[other] = IN_DECK, IN_HAND
-                _exchange_flags(g, slot, other)
-        else:
-            earlier = number - g.pile_count
-            other = g.hand[earlier]
-            if earlier != place and g.card_flags[other] & CARD_FACE_DOWN and _could_be(g, slot, other):
-                g.hand[place], g.hand[earlier] = other, slot
-                _exchange_flags(g, slot, other)
+        if g.card_flags[slot] & CARD_FACE_DOWN:
+            marks[place] = g.card_flags[slot] & _OF_THE_PLACE
+            g.card_flags[slot] &= 0xFF ^ _OF_THE_PLACE
+            g.card_place[slot] = IN_DECK
+    _lay_out_pile(g)
+    for place in range(g.hand_count):
+        if marks[place]:
+            slot = _take_like(g, g.hand[place])
+            g.hand[place] = slot
+            g.card_flags[slot] |= marks[place]
+            g.card_place[slot] = IN_HAND
+
+
+@njit
+def _are_alike(g, one, other):
+    """Whether the player could take one joker for the other."""
+    flags = g.joker_flags[one], g.joker_flags[other]
+    return flags[0] & flags[1] & FACE_DOWN != 0 and (flags[0] ^ flags[1]) & _TELLING_FLAGS == 0
 
 
 @njit
 def _redeal_jokers(g):
+    """Face-down jokers by age, whatever their hidden order was, and then in any order."""
+    for index in range(g.joker_count):
+        for later in range(index + 1, g.joker_count):
+            if _are_alike(g, index, later) and g.joker_serial[later] < g.joker_serial[index]:
+                swap_jokers(g, index, later)
     for index in range(g.joker_count - 1, 0, -1):
-        other = pick(g, _SHUFFLE, index + 1)
-        both_down = g.joker_flags[index] & g.joker_flags[other] & FACE_DOWN
-        if both_down and not (g.joker_flags[index] ^ g.joker_flags[other]) & _TELLING_FLAGS:
+        alike = 0
+        for other in range(index + 1):
+            alike += _are_alike(g, index, other)
+        if alike > 1:
+            rest = pick(g, _SHUFFLE, alike)
+            other = 0
+            while rest > 0 or not _are_alike(g, index, other):
+                rest -= _are_alike(g, index, other)
+                other += 1
             swap_jokers(g, index, other)
-
-
-@njit
-def _lay_out_pile(g):
-    """The pile in the order of the deck list, whatever its hidden order was."""
-    count = 0
-    for index in range(g.card_count):
-        if g.card_place[g.cards[index]] == IN_DECK:
-            g.pile[count] = g.cards[index]
-            count += 1
 
 
 @njit
@@ -111,8 +140,6 @@ def redraw(g, number):
     """
     set_seed_number(g, number)
     start_streams(g)
-    _lay_out_pile(g)
     _redeal_face_down(g)
     _redeal_jokers(g)
-    _lay_out_pile(g)
     streams.shuffle(g, _SHUFFLE, g.pile, g.pile_count)

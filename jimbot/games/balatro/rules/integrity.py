@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules.chance.streams import RESAMPLE_CAPACITY, TEMPLATES
+from jimbot.games.balatro.rules.antes import NO_SUIT
+from jimbot.games.balatro.rules.chance.streams import BANKS, RESAMPLE_CAPACITY, TEMPLATES
 from jimbot.games.balatro.rules.content import (
     BLINDS,
     CHALLENGES,
@@ -26,6 +27,8 @@ from jimbot.games.balatro.rules.content import (
     VOUCHERS,
 )
 from jimbot.games.balatro.rules.state import (
+    BLIND_SELECT,
+    DEFEATED,
     FIRST_PACK_OFFER,
     GRABBED_CONSUMABLE,
     GRABBED_HAND_CARD,
@@ -49,6 +52,7 @@ from jimbot.games.balatro.rules.state import (
     OFFER_JOKER,
     PACK,
     PHASE_NAMES,
+    SHOP,
 )
 
 FAULTS = (
@@ -63,10 +67,12 @@ FAULTS = (
 )
 _SOUND, _RANGE, _COUNT, _HELD, _OFFER, _CARD, _PLACE, _CHOICE = range(len(FAULTS))
 _MOST_ANTES = 1 << 20  # far beyond any game; streams count on it
+_MOST_COUNTED, _MOST_MONEY = 1 << 30, 1 << 53  # likewise: no game counts on until a number wraps
 _PHASES, _DECKS, _STAKES, _CHALLENGES = len(PHASE_NAMES), len(DECKS), len(STAKES), len(CHALLENGES)
 _BLINDS, _TAGS, _HANDS, _VOUCHERS, _PACKS = len(BLINDS), len(TAGS), len(HANDS), len(VOUCHERS), len(PACKS)
 _JOKERS, _CONSUMABLES, _EDITIONS, _SEALS = len(JOKERS), len(CONSUMABLES), len(EDITIONS), len(SEALS)
 _ENHANCEMENTS, _STREAMS = len(ENHANCEMENTS), len(TEMPLATES)
+_TODO_LIST = JOKERS.id("j_todo_list")
 
 
 @njit
@@ -76,9 +82,11 @@ def _within(value, least, most):
 
 @njit
 def _numbers_fit(g):
-    if not (g.phase < _PHASES and g.pack_phase < _PHASES and g.deck < _DECKS and g.challenge <= _CHALLENGES):
+    if not (g.phase < _PHASES and g.deck < _DECKS and g.challenge <= _CHALLENGES and _within(g.stake, 1, _STAKES)):
         return False
-    if not (_within(g.stake, 1, _STAKES) and _within(g.ante, -_MOST_ANTES, _MOST_ANTES)):
+    if g.pack_phase != BLIND_SELECT and g.pack_phase != SHOP:
+        return False
+    if not (_within(g.ante, -_MOST_ANTES, _MOST_ANTES) and g.win_ante >= 1):
         return False
     if not (_within(g.seed_length, 1, 8) and g.on_deck < 3 and g.boss < _BLINDS and g.blind < _BLINDS):
         return False
@@ -88,14 +96,32 @@ def _numbers_fit(g):
         return False
     if not (_within(g.ante_voucher, -1, _VOUCHERS - 1) and _within(g.pack_id, -1, _PACKS - 1)):
         return False
-    if not (g.skip_tag[0] < _TAGS and g.skip_tag[1] < _TAGS and g.steps >= 0 and g.next_serial >= 0):
+    if not (g.skip_tag[0] < _TAGS and g.skip_tag[1] < _TAGS and _within(g.money, -_MOST_MONEY, _MOST_MONEY)):
+        return False
+    if not (_within(g.steps, 0, _MOST_COUNTED) and _within(g.next_serial, 0, _MOST_COUNTED)):
         return False
     for hand in range(_HANDS):
-        if g.hand_level[hand] < 1 or g.hand_played[hand] < 0:
+        if not (_within(g.hand_level[hand], 1, _MOST_COUNTED) and _within(g.hand_played[hand], 0, _MOST_COUNTED)):
             return False
-    if np.isnan(g.requirement) or np.isnan(g.score):
+    if np.isnan(g.requirement) or np.isnan(g.score) or np.isnan(g.edition_rate):
         return False
     return g.phase != PACK or g.pack_id >= 0
+
+
+@njit
+def _targets_exist(g):
+    """What the round's jokers look for, what Orbital Tags raise, and how far each blind is."""
+    if not (_within(g.idol_rank, 2, 14) and _within(g.mail_rank, 2, 14) and g.idol_suit < 4 and g.castle_suit < 4):
+        return False
+    if g.ancient_suit >= 4 and g.ancient_suit != NO_SUIT:
+        return False
+    for place in range(3):
+        if g.blind_state[place] > DEFEATED:
+            return False
+        for bank in range(BANKS):
+            if not _within(g.orbital_hand[bank, place], -1, _HANDS - 1):
+                return False
+    return True
 
 
 @njit
@@ -117,9 +143,19 @@ def _counts_fit(g):
 
 
 @njit
+def _joker_exists(joker, edition, counter):
+    """A To Do List counts nothing: its counter is a poker hand."""
+    if joker >= _JOKERS or edition >= _EDITIONS:
+        return False
+    return joker != _TODO_LIST or _within(counter, 0, _HANDS - 1)
+
+
+@njit
 def _held_exist(g):
     for index in range(g.joker_count):
-        if g.joker_id[index] >= _JOKERS or g.joker_edition[index] >= _EDITIONS or np.isnan(g.joker_value[index]):
+        if not _joker_exists(g.joker_id[index], g.joker_edition[index], g.joker_counter[index]):
+            return False
+        if np.isnan(g.joker_value[index]):
             return False
     for index in range(g.consumable_count):
         if g.consumable_id[index] >= _CONSUMABLES or g.consumable_edition[index] >= _EDITIONS:
@@ -136,10 +172,10 @@ def _held_exist(g):
 @njit
 def _offer_exists(g, place):
     kind, identifier = g.offer_kind[place], g.offer_id[place]
+    if kind == OFFER_JOKER:
+        return _joker_exists(identifier, g.offer_edition[place], g.offer_counter[place])
     if g.offer_edition[place] >= _EDITIONS:
         return False
-    if kind == OFFER_JOKER:
-        return identifier < _JOKERS
     if kind == OFFER_CONSUMABLE:
         return identifier < _CONSUMABLES
     if kind != OFFER_CARD or g.offer_enhancement[place] > _ENHANCEMENTS or g.offer_seal[place] > _SEALS:
@@ -220,17 +256,20 @@ def _choice_is_there(g):
         return False
     if g.grabbed == NOTHING:
         return True
+    count = np.int64(0)
     if g.grabbed == GRABBED_JOKER:
-        return g.grabbed_index < g.joker_count and g.joker_count > 1
-    if g.grabbed == GRABBED_CONSUMABLE:
-        return g.grabbed_index < g.consumable_count and g.consumable_count > 1
-    return g.grabbed == GRABBED_HAND_CARD and g.grabbed_index < g.hand_count and g.hand_count > 1
+        count = np.int64(g.joker_count)
+    elif g.grabbed == GRABBED_CONSUMABLE:
+        count = np.int64(g.consumable_count)
+    elif g.grabbed == GRABBED_HAND_CARD:
+        count = np.int64(g.hand_count)
+    return count > 1 and _within(g.grabbed_index, 0, count - 1)
 
 
 @njit
 def find_fault(g):
     """What is wrong with a record, as a number of `FAULTS`; 0 if nothing is."""
-    if not _numbers_fit(g):
+    if not (_numbers_fit(g) and _targets_exist(g)):
         return _RANGE
     if not _counts_fit(g):
         return _COUNT

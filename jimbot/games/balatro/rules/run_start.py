@@ -172,6 +172,10 @@ def _clear_round(g):
     g.reroll_rebate = 0
     g.free_rerolls = 0
     g.d6_shop = False
+    g.idol_rank = 14
+    g.idol_suit = 0
+    g.mail_rank = 14
+    g.castle_suit = 0
     g.ancient_suit = NO_SUIT
 
 

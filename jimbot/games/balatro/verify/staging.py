@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules import antes, inventory, rounds, run_start
+from jimbot.games.balatro.rules import antes, integrity, inventory, rounds, run_start
 from jimbot.games.balatro.rules.bosses import debuffs
 from jimbot.games.balatro.rules.chance.create import start_counter
 from jimbot.games.balatro.rules.playing_cards import cards
@@ -39,7 +39,8 @@ from jimbot.games.balatro.seeds.preview_kernel import offer_code
     OFFER_PRICE,  # place → dollars
     STOCK,  # the shop anew
     START_COUNTER,  # joker → the counter it is created with
-) = range(19)
+    FIND_FAULT,  # → what is wrong with the record, as a number of integrity.FAULTS
+) = range(20)
 
 
 @njit
@@ -72,6 +73,8 @@ def stage(g, s, what, a, b, c, d, e, f):
         score_hand(g, s)
     elif what == PUT_FORWARD:
         rounds.put_forward(g, s, np.uint64(a))
+    elif what == FIND_FAULT:
+        return np.int64(integrity.find_fault(g))
     else:
         return _stage_shop(g, what, a)
     return np.int64(0)

@@ -12,7 +12,13 @@ from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.chance.pools import POOL_VOUCHER, choose_from_pool
 from jimbot.games.balatro.rules.chance.streams import stream_id
 from jimbot.games.balatro.rules.content import RATES, VOUCHERS
-from jimbot.games.balatro.rules.state import MAX_SHOP_VOUCHERS, WEIGHT_PLANET, WEIGHT_PLAYING_CARD, WEIGHT_TAROT
+from jimbot.games.balatro.rules.state import (
+    MAX_SHOP_CARDS,
+    MAX_SHOP_VOUCHERS,
+    WEIGHT_PLANET,
+    WEIGHT_PLAYING_CARD,
+    WEIGHT_TAROT,
+)
 
 _ANTE_VOUCHER = stream_id("Voucher{ante}")
 _TAG_VOUCHER = stream_id("Voucher_fromtag")
@@ -50,7 +56,7 @@ def add_tag_voucher(g):
 @njit
 def _apply_shop_voucher(g, voucher):
     if voucher == OVERSTOCK or voucher == OVERSTOCK_PLUS:
-        g.shop_slots += _SLOTS[voucher]
+        g.shop_slots = min(MAX_SHOP_CARDS, g.shop_slots + _SLOTS[voucher])
     elif voucher == CLEARANCE_SALE or voucher == LIQUIDATION:
         g.discount_percent = _AMOUNT[voucher]
     elif voucher == HONE or voucher == GLOW_UP:
