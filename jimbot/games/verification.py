@@ -112,6 +112,8 @@ class FileReport:
     """Single values compared."""
     difference_count: int = 0
     differences: list[Difference] = field(default_factory=list)
+    doubts: list[Difference] = field(default_factory=list)
+    """Why entries are undecided, one each."""
 
     @property
     def differing(self) -> int:
@@ -130,6 +132,7 @@ class FileReport:
         self.agreeing += not entry.differences
         if entry.undecidable and entry.differences:
             self.undecided += 1
+            self.doubts += entry.differences[: min(1, MOST_KEPT - len(self.doubts))]
             return
         self.difference_count += len(entry.differences)
         self.differences += entry.differences[: MOST_KEPT - len(self.differences)]
@@ -143,10 +146,10 @@ class FileReport:
 
     def as_dict(self, most: int | None = None) -> dict[str, Any]:
         """Plain data for JSON."""
-        data = {name: value for name, value in vars(self).items() if name != "differences"}
-        return data | {
+        listed = {"differences": self.differences, "doubts": self.doubts}
+        return {name: value for name, value in vars(self).items() if name not in listed} | {
             "differing": self.differing,
-            "differences": [vars(difference) for difference in self.differences[:most]],
+            **{name: [vars(difference) for difference in found[:most]] for name, found in listed.items()},
         }
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from jimbot.games.balatro.live.table import Table
+
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "balatro"
 
 
@@ -91,3 +93,13 @@ def test_broken_json_names_the_file_and_nothing_is_checked(jimbot, recordings: P
     code, out, err = jimbot("verify", "balatro", recordings)
     assert (code, out) == (2, "")
     assert "scoring.json' is not JSON: line 1" in err
+
+
+def test_what_is_undecided_is_told_with_the_reason(jimbot, tmp_path: Path) -> None:
+    table = Table()
+    table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "7LB2WVPK"})
+    (tmp_path / "joined.jsonl").write_text(table.call("select") + "\n")
+    code, out, _ = jimbot("verify", "balatro", tmp_path / "joined.jsonl")
+    assert code == 0
+    assert "joined.jsonl: " in out
+    assert "undecided: beginning of the run recorded SELECTING_HAND, simulator needs the run from its start" in out

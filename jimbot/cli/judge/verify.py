@@ -45,8 +45,8 @@ def verify(
     """Check a simulator against recordings.
 
     Files are recognised by name (pools, rng_units, seeds, scoring, traces, real_game, each with any ending); any other
-    one given by itself is a recording of live games. Shows how many entries were compared, how many agree, and the
-    first differences with seed, step (or line) and both values.
+    one given by itself is a recording of live games. Shows how many entries were compared, how many agree, the first
+    differences with seed, step (or line) and both values, and why entries that prove nothing are undecided.
     """
     terminal.require_positive(differences=differences)
     from jimbot.games.contract import available_games, game_entry, games_with
@@ -93,6 +93,8 @@ def _show(reports: list[FileReport], most: int) -> None:
         if report.difference_count > most:
             rest = report.difference_count - most
             console.print(f"{report.file}: {rest:,} more; see them with --differences {report.difference_count}.")
+        for doubt in report.doubts[:most]:
+            console.print(_sentence(report, doubt, "undecided: "), soft_wrap=True)
 
 
 def _table(reports: list[FileReport]) -> Table:
@@ -118,13 +120,13 @@ def _table(reports: list[FileReport]) -> Table:
     return table
 
 
-def _sentence(report: FileReport, difference: Difference) -> Text:
+def _sentence(report: FileReport, difference: Difference, verdict: str = "") -> Text:
     from rich.text import Text
 
     seed = f", seed {difference.seed}" if difference.seed else ""
     step = f", step {difference.step}" if difference.step is not None else ""
     return Text.assemble(
-        (f"{report.file}: {difference.entry}{seed}{step}: ", "dim"),
+        (f"{report.file}: {difference.entry}{seed}{step}: {verdict}", "dim"),
         (difference.field, "bold"),
         " recorded ",
         (_short(difference.recorded), "green"),

@@ -114,6 +114,9 @@ def test_polled_states_are_followed_as_long_as_only_one_way_leads_on(tmp_path: P
     assert check(tmp_path, states[:end]).agreeing == 1
     report = check(tmp_path, states)  # which cards beat the blind is not shown once it is beaten
     assert (report.undecided, report.differing) == (1, 0)
+    (doubt,) = report.doubts
+    assert (doubt.field, doubt.recorded) == ("action", "none")
+    assert doubt.simulated.startswith("knows ")
 
 
 def test_a_state_that_differs_is_shown_with_both_values(tmp_path: Path, wire: list[Exchange]) -> None:

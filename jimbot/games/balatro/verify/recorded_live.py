@@ -93,7 +93,7 @@ class _Replay:
 
     def _begin(self, shown: Shown) -> bool:
         if not begins(shown):
-            return self._undecided("beginning of the run", shown.state, "only a run that is recorded from its start")
+            return self._undecided("beginning of the run", shown.state, "needs the run from its start")
         self._g = new_games(1)[0]
         self._g.seed, self._g.seed_length = seed_bytes(shown.seed)
         self._g.deck, self._g.stake, self._g.challenge, self._g.endless = shown.deck, shown.stake, shown.challenge, True
@@ -105,7 +105,7 @@ class _Replay:
             return True  # the answer that began this run, told twice
         if one.call is not None:
             if one.call.method in _DEBUG:
-                return self._undecided("action", one.call.method, "what debug methods do is no rule")
+                return self._undecided("action", one.call.method, "has no rule for a debug method")
             if not self._do(one):
                 return False
         if shown is None:
@@ -148,7 +148,7 @@ class _Replay:
                     found.setdefault(_identity(g), (words, g))
             if len(found) > 1:
                 told = " or ".join(sorted(words for words, _ in found.values())[:3])
-                return self._undecided("action", "not recorded", f"{len(found)} ways lead there: {told}")
+                return self._undecided("action", "none", f"knows {len(found)} ways to get there: {told}")
             if found:
                 ((_, self._g),) = found.values()
                 break
