@@ -13,35 +13,27 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jimbot.games.balatro.live import dialects as d
+from jimbot.games.balatro.live.card_texts import MOST_PIECES, CardTexts, Costs, as_object, blank, number, quoted
 from jimbot.games.balatro.rules.content import (
     BLINDS,
     CHALLENGES,
-    CONSUMABLE_COST,
     CONSUMABLES,
-    EDITION_SURCHARGE,
-    ENHANCEMENTS,
     HAND_CHIPS,
     HAND_LEVEL_CHIPS,
     HAND_LEVEL_MULT,
     HAND_MULT,
     HANDS,
-    JOKER_COST,
     JOKERS,
-    LETTER_OF_RANK,
     PACK_CARDS,
     PACKS,
-    RANK_CHIPS,
     RATES,
-    STONE,
-    SUIT_LETTERS,
     TAGS,
     VOUCHERS,
 )
@@ -52,7 +44,6 @@ from jimbot.games.balatro.rules.state import (
     CARD_FACE_DOWN,
     CARD_FORCED,
     DEBUFFED,
-    ETERNAL,
     FACE_DOWN,
     FIRST_PACK_OFFER,
     GAME_DTYPE,
@@ -60,21 +51,17 @@ from jimbot.games.balatro.rules.state import (
     OFFER_JOKER,
     PACK,
     PERISHABLE,
-    RENTAL,
     SELECTABLE,
     SHOP,
 )
 from jimbot.games.balatro.verify.recorded_states import joker_state
 from jimbot.games.balatro.view.figures import FIGURE_NAMES, read_figures
 
-_RENTAL_COST = RATES["stickers"]["rental_cost"]
-_PLAYING_CARD_COST = RATES["playing_card_cost"]
 _BOSS_REROLL = VOUCHERS.row("v_directors_cut")["config"]["extra"]
 _DIRECTORS_CUT, _RETCON = VOUCHERS.id("v_directors_cut"), VOUCHERS.id("v_retcon")
 _CREDIT_CARD = JOKERS.id("j_credit_card")
 _CREDIT = JOKERS.row("j_credit_card")["config"]["extra"]
 _VOUCHER_IDS, _BOOSTER_IDS = 1_000_000, 1_000_000_000  # our goods have no serial; theirs must not meet one of a card
-_MOST_PIECES = 20_000
 _FIELDS: tuple[str, ...] = GAME_DTYPE.names or ()
 
 
@@ -84,28 +71,6 @@ class Leftover(NamedTuple):
     shop: int
     vouchers: int
     packs: int
-
-
-def number(value: float) -> str:
-    """A number as the mod writes it: 14 digits.
-
-    >>> number(300.0), number(2.5), number(1234567890123456)
-    ('300', '2.5', '1.2345678901235e+15')
-    """
-    if not math.isfinite(value):
-        return "1e+308"
-    return f"{value:.14g}"
-
-
-def _object(parts: Iterable[tuple[str, str]]) -> str:
-    """A JSON object of members that are written already; an empty one is `[]`."""
-    inside = ",".join(f'"{name}":{value}' for name, value in parts)
-    return f"{{{inside}}}" if inside else "[]"
-
-
-@cache
-def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def spendable(g: Any) -> int:
@@ -124,6 +89,7 @@ class Writer:
     def __init__(self, dialect: d.Dialect = d.ONE, fair: bool = True) -> None:
         self.dialect = dialect
         self.fair = fair
+        self._texts = CardTexts(dialect)
         self._pieces: dict[tuple[Any, ...], str] = {}
         self._last_deck: tuple[Any, str] = (None, "")
 
@@ -140,7 +106,8 @@ class Writer:
         which the mod answers before the game is done. `stock` counts how often the shop was stocked anew: ids of its
         vouchers and packs depend on it.
         """
-        if len(self._pieces) > _MOST_PIECES:
+        self._texts.forget()
+        if len(self._pieces) > MOST_PIECES:
             self._pieces.clear()
         figures, g = _plain(read_figures(g), FIGURE_NAMES), _plain(g, _FIELDS)
         phase = g.phase
@@ -150,11 +117,11 @@ class Writer:
         parts += self._goods(g, figures, stocked, stock) if in_shop else _leftover(g, leftover)
         if phase == PACK:
             parts.append(("pack", self._open_pack(g)))
-        return _object(parts)
+        return as_object(parts)
 
     def menu(self) -> str:
         """The gamestate of the main menu: there is no run."""
-        return _object(
+        return as_object(
             [
                 ("state", '"MENU"'),
                 *([("paused", "false"), ("starting_deck_size", "52")] if self.dialect.shows_more else []),
@@ -162,12 +129,12 @@ class Writer:
                 ("ante_num", "1"),
                 ("money", "0"),
                 ("won", "false"),
-                ("deck", _text(self.dialect.decks[0])),
-                ("stake", _text(self.dialect.stakes[1])),
+                ("deck", quoted(self.dialect.decks[0])),
+                ("stake", quoted(self.dialect.stakes[1])),
                 ("used_vouchers", "[]"),
                 ("hands", self._hands([1] * len(HANDS), [0] * len(HANDS), [0] * len(HANDS))),
-                ("round", _object((name, "0") for name in ("hands_left", "hands_played", "discards_left", "chips"))),
-                ("blinds", _object((place, self._blind(place, "UPCOMING", -1, 0.0, -1)) for place in d.PLACES)),
+                ("round", as_object((name, "0") for name in ("hands_left", "hands_played", "discards_left", "chips"))),
+                ("blinds", as_object((place, self._blind(place, "UPCOMING", -1, 0.0, -1)) for place in d.PLACES)),
             ]
         )
 
@@ -184,7 +151,7 @@ class Writer:
             ("deck", f'"{self.dialect.decks[g.deck]}"'),
             ("stake", f'"{self.dialect.stakes[g.stake]}"'),
             ("seed", f'"{g.seed[: g.seed_length].tobytes().decode()}"'),
-            ("used_vouchers", _object((key, '""') for key in owned)),
+            ("used_vouchers", as_object((key, '""') for key in owned)),
         ]
         if not self.dialect.shows_more:
             return parts
@@ -209,17 +176,17 @@ class Writer:
             ("chips", number(float(g.score))),
         ]
         if self.dialect.shows_more:
-            counters.append(("most_played_hand", _text(HANDS.keys[g.most_played_hand])))
+            counters.append(("most_played_hand", quoted(HANDS.keys[g.most_played_hand])))
         return [
             ("hands", self._hands(levels, played, in_round)),
-            ("round", _object(counters)),
+            ("round", as_object(counters)),
             ("blinds", self._blinds(g, phase, figures)),
         ]
 
     def _hands(self, levels: Sequence[int], played: Sequence[int], in_round: Sequence[int]) -> str:
         known = ("hands", *levels, *played, *in_round)
         if known not in self._pieces:
-            self._pieces[known] = _object(
+            self._pieces[known] = as_object(
                 (HANDS.keys[hand], self._hand(hand, levels[hand], played[hand], in_round[hand]))
                 for hand in range(len(HANDS))
             )
@@ -251,7 +218,7 @@ class Writer:
         if self.dialect.shows_more:
             reroll = '"reroll_available":' + ("true" if can_reroll_boss(g) else "false")
             parts[2] = ("boss", f"{parts[2][1][:-1]},{reroll}}}")
-        return _object(parts)
+        return as_object(parts)
 
     def _blind(self, place: str, status: str, blind: int, score: float, tag: int) -> str:
         known = ("blind", place, status, blind, score, tag)
@@ -260,17 +227,17 @@ class Writer:
             parts = [
                 ("type", f'"{place.upper()}"'),
                 ("status", f'"{status}"'),
-                ("name", _text(row["name"])),
-                ("effect", _text(row["effect"] if row["type"] == "boss" else "")),
+                ("name", quoted(row["name"])),
+                ("effect", quoted(row["effect"] if row["type"] == "boss" else "")),
                 ("score", number(math.floor(score) if math.isfinite(score) else score)),
             ]
             if self.dialect.shows_more:
                 parts.append(("key", f'"{row["key"]}"'))
                 parts += [("tag", _tag(tag))] if tag >= 0 else []
             else:
-                parts.append(("tag_name", _text(d.TAG_NAMES[tag] if tag >= 0 else "")))
-                parts.append(("tag_effect", _text(TAGS.rows[tag]["effect"] if tag >= 0 else "")))
-            self._pieces[known] = _object(parts)
+                parts.append(("tag_name", quoted(d.TAG_NAMES[tag] if tag >= 0 else "")))
+                parts.append(("tag_effect", quoted(TAGS.rows[tag]["effect"] if tag >= 0 else "")))
+            self._pieces[known] = as_object(parts)
         return self._pieces[known]
 
     # --- what is held ---
@@ -308,114 +275,26 @@ class Writer:
         lying = (flags & (CARD_DEBUFFED if in_deck else CARD_DEBUFFED | CARD_FACE_DOWN | CARD_FORCED)).tolist()
         for place, (serial, look, lies) in enumerate(zip(g.card_serial[slots].tolist(), looks, lying, strict=True)):
             if lies & CARD_FACE_DOWN and self.fair:
-                out.append(_blank(place, "DEFAULT", "Base Card", bool(lies & CARD_FORCED)))
+                out.append(blank(place, "DEFAULT", "Base Card", bool(lies & CARD_FORCED)))
             else:
-                out.append(f'{{"id":{serial},{self._card(look, lies, in_deck, costs)}')
+                out.append(f'{{"id":{serial},{self._texts.playing_card(look, lies, in_deck, costs)}')
         return out
-
-    def _card(self, look: tuple[int, ...], lies: int, in_deck: bool, costs: tuple[int, int]) -> str:
-        """A playing card without its id: (rank, suit, enhancement, edition, seal) and its flags."""
-        known = (look, lies, in_deck, costs)
-        if known not in self._pieces:
-            weak, down, forced = lies & CARD_DEBUFFED, in_deck or bool(lies & CARD_FACE_DOWN), bool(lies & CARD_FORCED)
-            rank, suit, enhancement, edition, seal = look
-            letters = SUIT_LETTERS[suit], LETTER_OF_RANK[rank]
-            chips = f"+{RANK_CHIPS[rank]} chips" if enhancement != STONE else ""
-            more = ENHANCEMENTS.rows[enhancement - 1]["effect"] if enhancement else ""
-            price = _price(_PLAYING_CARD_COST, edition, costs)
-            value = f'{{"suit":"{letters[0]}","rank":"{letters[1]}","effect":{_text(f"{chips} {more}".strip())}}}'
-            self._pieces[known] = _card_text(
-                f"{letters[0]}_{letters[1]}",
-                "ENHANCED" if enhancement else "DEFAULT",
-                ENHANCEMENTS.name(enhancement) if enhancement else "Base Card",
-                value,
-                self._modifier(seal, edition, self.dialect.enhancements[enhancement] if enhancement else None),
-                _lies(weak, down, forced),
-                max(1, price // 2),
-                price,
-            )
-        return self._pieces[known]
 
     def _joker(self, g: Any, index: int, sells: int) -> str:
         joker, edition, flags = int(g.joker_id[index]), int(g.joker_edition[index]), int(g.joker_flags[index])
         down = bool(flags & FACE_DOWN)
         if down and self.fair:
-            return _blank(index, "JOKER", "Joker", False)
+            return blank(index, "JOKER", "Joker", False)
         state = tuple(joker_state(g, index).items())
-        piece = self._joker_piece(
+        piece = self._texts.joker(
             joker, edition, flags, int(g.joker_perish[index]), flags & DEBUFFED, down, sells, None, state, _costs(g)
         )
         return f'{{"id":{g.joker_serial[index]},{piece}'
 
-    def _joker_piece(
-        self,
-        joker: int,
-        edition: int,
-        stickers: int,
-        perish: int,
-        weak: int,
-        down: bool,
-        sells: int,
-        asks: int | None,
-        state: tuple[tuple[str, Any], ...],
-        costs: tuple[int, int],
-    ) -> str:
-        known = ("joker", joker, edition, stickers, perish, weak, down, sells, asks, state, costs)
-        if known not in self._pieces:
-            row = JOKERS.rows[joker]
-            now = f" ({', '.join(f'{name} {value}' for name, value in state)})" if state else ""
-            price = _RENTAL_COST if stickers & RENTAL else _price(int(JOKER_COST[joker]), edition, costs)
-            self._pieces[known] = _card_text(
-                row["key"],
-                "JOKER",
-                d.JOKER_NAMES[joker],
-                f'{{"effect":{_text(row["effect"] + now)}}}',
-                self._modifier(0, edition, d.JUNK_OF_JOKERS[joker] if self.dialect.junk else None, stickers, perish),
-                _lies(weak, down, False),
-                sells,
-                price if asks is None else asks,
-            )
-        return self._pieces[known]
-
     def _consumable(self, g: Any, index: int, sells: int) -> str:
         consumable, edition = int(g.consumable_id[index]), int(g.consumable_edition[index])
-        piece = self._consumable_piece(consumable, edition, sells, None, _costs(g))
+        piece = self._texts.consumable(consumable, edition, sells, None, _costs(g))
         return f'{{"id":{g.consumable_serial[index]},{piece}'
-
-    def _consumable_piece(
-        self, consumable: int, edition: int, sells: int, asks: int | None, costs: tuple[int, int]
-    ) -> str:
-        known = ("consumable", consumable, edition, sells, asks, costs)
-        if known not in self._pieces:
-            row = CONSUMABLES.rows[consumable]
-            price = _price(int(CONSUMABLE_COST[consumable]), edition, costs)
-            self._pieces[known] = _card_text(
-                row["key"],
-                d.SETS[row["set"]],
-                row["name"],
-                f'{{"effect":{_text(row["effect"])}}}',
-                self._modifier(0, edition, d.JUNK_OF_CONSUMABLES[consumable] if self.dialect.junk else None),
-                "[]",
-                sells,
-                price if asks is None else asks,
-            )
-        return self._pieces[known]
-
-    def _modifier(self, seal: int, edition: int, enhancement: str | None, stickers: int = 0, perish: int = 0) -> str:
-        parts = []
-        if seal:
-            parts.append(("seal", f'"{self.dialect.seals[seal]}"'))
-        if edition:
-            parts.append(("edition", f'"{self.dialect.editions[edition]}"'))
-        if enhancement is not None:
-            parts.append(("enhancement", f'"{enhancement}"'))
-        if stickers & ETERNAL:
-            parts.append(("eternal", "true"))
-        if perish > 0:
-            parts.append(("perishable", str(perish)))
-        if stickers & RENTAL:
-            parts.append(("rental", "true"))
-        return _object(parts)
 
     # --- what is on offer ---
 
@@ -426,13 +305,13 @@ class Writer:
         for index in range(g.voucher_count):
             voucher = int(g.shop_voucher[index])
             identifier = _VOUCHER_IDS + first + voucher
-            vouchers.append(self._ware(identifier, VOUCHERS, voucher, "VOUCHER", int(figures.vouchers[index])))
+            vouchers.append(self._texts.ware(identifier, VOUCHERS, voucher, "VOUCHER", int(figures.vouchers[index])))
         packs, seen = [], set()
         for index in range(g.booster_count):
             pack = int(g.booster_id[index])
             identifier = _BOOSTER_IDS + first + 2 * pack + (pack in seen)
             seen.add(pack)
-            packs.append(self._ware(identifier, PACKS, pack, "BOOSTER", int(figures.boosters[index])))
+            packs.append(self._texts.ware(identifier, PACKS, pack, "BOOSTER", int(figures.boosters[index])))
         return [
             ("shop", _area(cards, int(g.shop_slots), 1, int(g.shop_count))),
             ("vouchers", _area(vouchers, max(1, len(vouchers)), 1)),
@@ -449,23 +328,14 @@ class Writer:
         if kind == OFFER_JOKER:
             flags = int(g.offer_flags[place])
             perish = RATES["stickers"]["perish_rounds"] if flags & PERISHABLE else 0
-            piece = self._joker_piece(identifier, edition, flags, perish, 0, False, sells, asks, (), costs)
+            piece = self._texts.joker(identifier, edition, flags, perish, 0, False, sells, asks, (), costs)
         elif kind == OFFER_CARD:
             look = (identifier, int(g.offer_suit[place]), int(g.offer_enhancement[place]), edition)
-            piece = self._card((*look, int(g.offer_seal[place])), 0, False, costs)
+            piece = self._texts.playing_card((*look, int(g.offer_seal[place])), 0, False, costs)
             piece = f'{piece[: piece.rindex(chr(34) + "cost")]}"cost":{{"sell":{sells},"buy":{asks}}}}}'
         else:
-            piece = self._consumable_piece(identifier, edition, sells, asks, costs)
+            piece = self._texts.consumable(identifier, edition, sells, asks, costs)
         return f'{{"id":{g.offer_serial[place]},{piece}'
-
-    def _ware(self, identifier: int, table: Any, number: int, kind: str, asks: int) -> str:
-        known = ("ware", identifier, number, kind, asks)
-        if known not in self._pieces:
-            row = table.rows[number]
-            value = f'{{"effect":{_text(row.get("effect", row["name"]))}}}'
-            piece = _card_text(row["key"], kind, row["name"], value, "[]", "[]", max(1, asks // 2), asks)
-            self._pieces[known] = f'{{"id":{identifier},{piece}'
-        return self._pieces[known]
 
 
 # --- pieces ---
@@ -476,6 +346,11 @@ def _plain(g: Any, names: tuple[str, ...]) -> Any:
     return SimpleNamespace(**dict(zip(names, np.void.item(g), strict=True)))  # past the slow lookup of np.record
 
 
+def _costs(g: Any) -> Costs:
+    """What all prices depend on."""
+    return int(g.inflation), int(g.discount_percent)
+
+
 def can_reroll_boss(g: Any) -> bool:
     """Whether the boss may be rerolled at the next choice of blinds, as the mod says it."""
     if spendable(g) < _BOSS_REROLL:
@@ -483,36 +358,8 @@ def can_reroll_boss(g: Any) -> bool:
     return bool(g.voucher_owned[_RETCON] or (g.voucher_owned[_DIRECTORS_CUT] and not g.boss_rerolled))
 
 
-def _costs(g: Any) -> tuple[int, int]:
-    """What all prices depend on."""
-    return int(g.inflation), int(g.discount_percent)
-
-
-def _price(base: int, edition: int, costs: tuple[int, int]) -> int:
-    inflation, discount = costs
-    return max(1, math.floor((base + inflation + int(EDITION_SURCHARGE[edition]) + 0.5) * (100 - discount) / 100))
-
-
-def _lies(weak: int, down: bool, forced: bool) -> str:
-    flags = (("debuff", weak), ("hidden", down), ("highlight", forced))
-    return _object((name, "true") for name, yes in flags if yes)
-
-
-def _card_text(key: str, kind: str, label: str, value: str, modifier: str, state: str, sells: int, asks: int) -> str:
-    """A card from behind its id to the closing bracket."""
-    return (
-        f'"key":"{key}","set":"{kind}","label":{_text(label)},"value":{value},"modifier":{modifier},"state":{state},'
-        f'"cost":{{"sell":{sells},"buy":{asks}}}}}'
-    )
-
-
-def _blank(place: int, kind: str, label: str, forced: bool) -> str:
-    """A card that lies face down and shows nothing, not even which one it is."""
-    return f'{{"id":{-1 - place},' + _card_text("", kind, label, '{"effect":""}', "[]", _lies(0, True, forced), 0, 0)
-
-
 def _tag(tag: int) -> str:
-    return f'{{"key":"{TAGS.keys[tag]}","name":{_text(d.TAG_NAMES[tag])},"effect":{_text(TAGS.rows[tag]["effect"])}}}'
+    return f'{{"key":"{TAGS.keys[tag]}","name":{quoted(d.TAG_NAMES[tag])},"effect":{quoted(TAGS.rows[tag]["effect"])}}}'
 
 
 def _area(cards: Sequence[str], limit: int, highlighted: int, count: int | None = None) -> str:
