@@ -115,5 +115,8 @@ class GameEntry:
     foreign_states: Mapping[str, ReadForeign] = field(default_factory=dict)
     """Its states in the words of other programs, by the name of the dialect ("my-mod/1"): requests for a decision may
     carry them as `foreign`, with that name as `form`."""
+    warm_states: Callable[[Any], None] | None = None
+    """(its options) → reads a state in each of these forms, where the first one takes seconds: a service does so before
+    it is ready."""
     live: LiveProtocol | None = None
     """The protocol that programs drive its bought edition with."""

@@ -21,6 +21,7 @@ from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry
 from jimbot.games.hooks import LiveCall, Standing
 from jimbot.policies.players import find_player
+from jimbot.services.decision import DecisionService, ServedPolicy
 from jimbot.services.live_host import DiskFiles, LiveHost
 from jimbot.services.live_play.client import (
     LARGEST_ANSWER,
@@ -34,6 +35,7 @@ from jimbot.services.live_play.driver import LiveDriver, Patience, check_indices
 from jimbot.services.live_play.player import SIMPLE, LivePlayer, PlayedLive
 from jimbot.services.live_play.record import LiveRecord
 from jimbot.services.live_play.summary import summarised
+from tests.services.running import running
 
 ENTRY = game_entry("balatro")
 assert ENTRY.live is not None
@@ -405,6 +407,36 @@ def test_the_command_plays_shows_and_sums_up(tmp_path: Path, capsys: pytest.Capt
         assert summary["live"][0]["finished"]
     finally:
         host.stop()
+
+
+def test_a_service_answers_for_live_states_and_its_policy_plays_the_live_game(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    player = find_player("balatro", "balatro")
+    service = DecisionService()
+    service.add(ServedPolicy.make(player.entry, player.policy, player.manifest))
+    host = LiveHost([LIVE.host("1.x", True, (), DiskFiles())]).start()
+    live, record, asked = f"http://127.0.0.1:{host.ports[0]}", tmp_path / "game.jsonl", tmp_path / "asked.json"
+    try:
+        with running(service) as server:
+            words = ["play", "balatro", "--live", live, "--policy", f"grpc://{server.address}/balatro"]
+            assert main.run([*words, "--stake", "gold", "--seed", SHORT[0], "--record", str(record), "--json"]) == 0
+            assert json.loads(capsys.readouterr().out)["live"][0]["finished"]
+            lines = [json.loads(line) for line in record.read_text().splitlines()]
+            state = next(line["response"]["result"] for line in lines if line.get("label") == "select")
+            asked.write_text(json.dumps({"game": "balatro", "form": "balatrobot/1", "body": state}))
+            assert main.run(["ask", str(asked), "--address", server.address, "--json"]) == 0
+            answer = json.loads(capsys.readouterr().out)
+            asked.write_text(
+                json.dumps({"game": "balatro", "form": "balatrobot/1", "body": {**state, "money": "much"}})
+            )
+            assert main.run(["ask", str(asked), "--address", server.address]) == 1
+            assert "does not fit game 'balatro'" in capsys.readouterr().err
+    finally:
+        host.stop()
+    assert answer["selected_action"]["block"] in ("play", "discard", "choose", "sort", "grab_hand")
+    assert answer["selected_action"]["words"]
+    assert {line["policy_hash"][:16] for line in lines if line["kind"] == "decision"} == {answer["policy"]["hash"]}
 
 
 def test_a_person_confirms_changes_and_leaves(

@@ -169,6 +169,20 @@ def _read_state(values: Mapping[str, Any], options: Any) -> Sight:
 STATES = PlainStates(_write_state, _read_state)
 
 
+def _warm_states(options: Any) -> None:
+    from jimbot.games.balatro.live.follower import sight_of
+    from jimbot.games.balatro.live.table import Table, warm_up
+
+    warm_up()
+    table = Table(luck=0)
+    table.begin(0, 1, 0, None)
+    for method in ("gamestate", "select"):
+        sight_of(table.call(method).encode(), table.dialect.name, options)
+    game = make(1, options=options)
+    game.reset()
+    _read_state(_write_state(game, 0), options)
+
+
 def _live(name: str) -> Callable[..., Any]:
     """A function of `live.playing`, imported when it is called."""
 
@@ -289,5 +303,6 @@ GAME = GameEntry(
     benchmark=benchmark,
     states=STATES,
     foreign_states=FOREIGN_STATES,
+    warm_states=_warm_states,
     live=LIVE,
 )

@@ -59,15 +59,17 @@ class Places:
         self.figures.gauges["queue_depth"] = self._depths
 
     def add(self, served: ServedPolicy) -> None:
-        """Warms a policy, checks it on golden states and opens it to requests."""
+        """Warms a policy and what reads its states, checks it on golden states and opens it to requests."""
         check(served)
+        reader = StateReader(served.entry, served.options)
+        reader.warm()
         with self._changing:
             of_game = self._places.setdefault(served.spec.id, {})
             if served.name in of_game:
                 raise UsageError(
                     f"Two policies of game '{served.spec.id}' are called '{served.name}'; give one another name."
                 )
-            of_game[served.name] = Place(self._lane(served), StateReader(served.entry, served.options))
+            of_game[served.name] = Place(self._lane(served), reader)
 
     def replace(self, served: ServedPolicy) -> ServedPolicy:
         """The policy of this game and name is exchanged between two batches, after the new one was checked; the old

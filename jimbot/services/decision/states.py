@@ -67,6 +67,11 @@ class StateReader:
         self._game: Any = None
         self._lock = threading.Lock()
 
+    def warm(self) -> None:
+        """Loads what reading takes, so that no request has to wait for it."""
+        if self.entry.warm_states is not None:
+            self.entry.warm_states(self.entry.spec.parse_options(self.options))
+
     def read(self, state: GameState) -> Sight:
         """One state. Bad ones are refused in one sentence."""
         form = state.WhichOneof("form")
