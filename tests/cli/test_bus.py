@@ -77,7 +77,7 @@ def test_games_that_were_watched_become_a_dataset(jimbot: Jimbot, home: Path) ->
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("learner", ["clone", "BC"])
+@pytest.mark.parametrize("learner", ["clone", "BC", "MARWIL"])
 def test_a_network_learns_from_games_the_bus_told_of(jimbot: Jimbot, learner: str) -> None:
     """Played and told elsewhere, recorded here, imitated: it then plays far better than chance."""
     assert jimbot("watch", "perfect", "--seed", 7, "--games", 60, "--bus", BUS)[0] == 0
