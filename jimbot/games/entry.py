@@ -28,6 +28,7 @@ from jimbot.games.hooks import (
     Sitting,
 )
 from jimbot.games.pure_game import FunctionalGame
+from jimbot.games.scenes import Scene
 from jimbot.games.spec import GameSpec
 from jimbot.games.telling import Diary, Line
 from jimbot.games.verification import FileReport
@@ -62,6 +63,8 @@ class GameEntry:
     """(game, row) → a rich renderable of what the player sees."""
     render_small: Callable[[BatchGame, int], Any] | None = None
     """The same for terminals with little room: at most 80 columns and about a dozen rows."""
+    scene: Callable[[BatchGame, int], Scene] | None = None
+    """(game, row) → what the player sees as plain values to be drawn; without it the words of `describe`."""
     canvas: tuple[int, int] = (80, 24)
     """Columns and rows that hold every drawing of `render`: the size of pictures and videos of the game."""
     about: str = ""

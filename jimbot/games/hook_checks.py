@@ -17,6 +17,7 @@ from jimbot.games.hooks import Figure, Milestones, PlainStates, RareEvent, Recor
 from jimbot.games.seeds import TRAIN, bank_of
 
 STEPS = 20
+SCENES = ("cards", "board", "battle", "text")
 SMALL_COLUMNS, SMALL_ROWS = 80, 14
 """Of a board on a terminal of 24 rows; the others are for actions, value and keys."""
 Require = Callable[[Any, str], None]
@@ -52,6 +53,9 @@ def check_hooks(entry: GameEntry, build: Callable[[int], BatchGame], num_envs: i
     if entry.render_small is not None:
         with closing(build(1)) as game:
             _check_render_small(entry.render_small, game, require)
+    if entry.scene is not None:
+        with closing(build(1)) as game:
+            _check_scene(entry.scene, game, require)
     if entry.sitting is not None:
         with closing(build(1)) as game:
             _check_sitting(entry.sitting(started(game)), game, require)
@@ -107,6 +111,20 @@ def _check_milestones(milestones: Milestones, game: BatchGame, require: Require)
     require(np.array_equal(game.reward, reward), "cut_off changed the reward of the step before it.")
     same = np.array_equal(game.observation[others], observation[others]) and (game.seeds[others] == seeds[others]).all()
     require(same, "cut_off changed rows that it was not given.")
+
+
+def _check_scene(draw: Callable[[BatchGame, int], Any], game: BatchGame, require: Require) -> None:
+    rng = np.random.default_rng(13)
+    game.reset()
+    for _ in range(STEPS):
+        found = draw(game, 0)
+        kind = found.get("kind") if isinstance(found, dict) else None
+        require(kind in SCENES, f"The scene is of kind {kind!r}; expected one of {', '.join(SCENES)}.")
+        try:
+            json.dumps(found, allow_nan=False)
+        except (TypeError, ValueError) as problem:
+            require(False, f"The scene is not ready for JSON: {problem}.")
+        game.step(np.where(game.legal_mask, rng.random(game.legal_mask.shape), -1.0).argmax(axis=1))
 
 
 def _check_rare_events(events: tuple[RareEvent, ...], game: BatchGame, require: Require) -> None:

@@ -7,7 +7,8 @@ for its name, so a new game gets whatever it brings along.
 | `RareEvent` | prioritised replay |
 | `Figure` | `info` of wrapped environments |
 | `RecordingForm` | `--record` of play and watch, `jimbot replay` |
-| `Sitting` | `jimbot play`: moves as people type them |
+| `Sitting` | `jimbot play` and `jimbot ui`: moves as people type them |
+| `Scene` (`scenes.py`) | `jimbot ui`: what is on the table, to be drawn |
 | `SeedForm` | `--seed` and seed files; whatever names a seed |
 | `Installation` | `jimbot setup` |
 | `Online` | `jimbot play --server` |
@@ -131,6 +132,19 @@ ReadForeign = Callable[[bytes, Any], Sight]
 # --- games written down ---
 
 
+class Moment(NamedTuple):
+    """One moment of a recorded game."""
+
+    game: BatchGame
+    """A batch of one game that stands there; valid until the next moment is asked for."""
+    move: str | None
+    """The move that follows, in words; None at the end."""
+    effects: tuple[str, ...] = ()
+    """What the move before it did."""
+    over: bool = False
+    """The move before it ended the game, so `game` shows something else."""
+
+
 class RecordedGame(Protocol):
     """One game written down, as `jimbot replay` shows it. Playing it again checks every move and the end."""
 
@@ -154,6 +168,10 @@ class RecordedGame(Protocol):
 
     def picture(self, step: int) -> Iterator[Any]:
         """The board after so many moves and the move that follows: things rich can print, text without markup."""
+        ...
+
+    def moments(self) -> Iterator[Moment]:
+        """The game again, before every move and at its end."""
         ...
 
     def document(self, step: int | None) -> dict[str, Any]:
@@ -186,6 +204,17 @@ class RecordingForm:
 # --- a person plays ---
 
 
+class Offer(NamedTuple):
+    """Something a person may type now."""
+
+    text: str
+    words: str
+    zone: str = ""
+    """The cards it is done to are named after it: by place in this zone of the scene."""
+    group: str = ""
+    """One offer of every group makes a move."""
+
+
 class Sitting(Protocol):
     """One person at one game whose table of actions is not what people would type."""
 
@@ -196,6 +225,10 @@ class Sitting(Protocol):
 
     def choices(self) -> Any:
         """What can be typed now: something rich can print."""
+        ...
+
+    def offers(self) -> Iterator[Offer]:
+        """The same as plain values, to be clicked."""
         ...
 
     def actions(self, text: str) -> list[int]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from jimbot.errors import TranscriptError, UnreadableError
 from jimbot.games.contract import BatchGame, available_games, game_entry, make
-from jimbot.games.hooks import RecordedGame, Recorder
+from jimbot.games.hooks import Moment, RecordedGame, Recorder
 from jimbot.reading.plain import json_value
 
 FORMAT = "jimbot-game-recording"
@@ -140,6 +140,15 @@ class Recording:
                     "the end of the recording" if action is None else f"next: {game.describe_action(0, action)}"
                 )
         yield from shown
+
+    def moments(self) -> Iterator[Moment]:
+        gained: tuple[str, ...] = ()
+        for number, (game, action) in enumerate(self.replay()):
+            over = bool(number) and bool(game.terminated[0] or game.truncated[0])
+            if number:
+                terms = zip(game.spec.reward_terms, map(float, game.reward_terms[0]), strict=True)
+                gained = tuple(f"{name} {amount:+.2f}" for name, amount in terms if amount)
+            yield Moment(game, None if action is None else game.describe_action(0, action), gained, over)
 
     def document(self, step: int | None) -> dict[str, Any]:
         moves = self._moves()

@@ -15,6 +15,7 @@ import numpy as np
 
 from jimbot.errors import SnapshotError
 from jimbot.games.contract import BatchGame, Figure, GameEntry, Milestones, RareEvent, RecordingForm
+from jimbot.games.hooks import Moment
 from jimbot.games.seeds import train_seeds
 from jimbot.games.spec import ActionBlock, ActionSpec, Field, GameSpec, ObservationSpec
 from jimbot.games.verification import FileReport
@@ -159,6 +160,14 @@ class Climb:
     def picture(self, step: int) -> Iterator[Any]:
         yield "/" * self.moves[:step].count("u")
         yield "there"
+
+    def moments(self) -> Iterator[Moment]:
+        game = Stairs(1, 0, Options(), True)
+        game.reset(np.array([self.seed], np.uint64))
+        for move in self.moves:
+            yield Moment(game, {"u": "one up", "r": "a rest"}[move])
+            game.step(np.array(["ur".index(move)]))
+        yield Moment(game, None)
 
     def document(self, step: int | None) -> dict[str, Any]:
         return {"moves": list(self.moves) if step is None else [self.moves[step - 1]]}

@@ -156,3 +156,47 @@ def test_ten_thousand_runs_are_listed_and_filtered(open_tab: OpenTab, tmp_path: 
         expect(tab.get_by_text("10,000 runs", exact=True)).to_be_visible(timeout=120_000)
         tab.get_by_role("searchbox").fill("09999")
         expect(tab.locator("td.name a")).to_have_text(["run-09999"])
+
+
+def test_a_policy_plays_and_every_move_has_a_link(served: Served, open_tab: OpenTab) -> None:
+    tab = open_tab(f"{served.address}/watch?game=probe&policy=random&seed=42")
+    expect(tab.get_by_label("What the policy thought")).to_contain_text("4 legal moves")
+    tab.get_by_role("button", name="Pause").click()
+    tab.get_by_role("button", name="Last move").click()
+    expect(tab.get_by_role("status")).to_contain_text("The game is over")
+    tab.keyboard.press("ArrowLeft")
+    expect(tab).to_have_url(re.compile("#move=7$"))
+    other = open_tab(f"{served.address}/watch?game=probe&policy=random&second=random&seed=42#move=3")
+    expect(other.get_by_role("slider", name="Move")).to_have_value("3")
+    expect(other.get_by_label("What the policy thought")).to_have_count(2)
+    thoughts = other.get_by_label("What the policy thought")
+    assert thoughts.first.inner_text() == thoughts.last.inner_text()
+
+
+def test_a_person_plays_and_asks(served: Served, open_tab: OpenTab) -> None:
+    tab = open_tab(f"{served.address}/watch?game=probe&mode=play&seed=5", quiet=("400",))
+    tab.get_by_label("Policy").fill("random")
+    tab.get_by_role("button", name="What would you do?").click()
+    expect(tab.get_by_label("What the policy thought")).to_be_visible()
+    tab.get_by_label("Type a move").fill("<i>jump</i>")
+    tab.get_by_label("Type a move").press("Enter")
+    expect(tab.get_by_role("alert")).to_contain_text("'<i>jump</i>' is no move here")
+    for number in range(8):
+        expect(tab.locator("p.lead")).to_contain_text(f"move {number}")
+        tab.get_by_label("Your moves").get_by_role("button").first.click()
+    expect(tab.get_by_role("status")).to_contain_text("The game is over")
+
+
+def test_a_recording_is_opened_and_a_damaged_one_is_a_sentence(
+    served: Served, open_tab: OpenTab, tmp_path: Path
+) -> None:
+    good = {"format": "jimbot-game-recording", "format_version": 1, "game": "probe", "game_version": 1, "seed": 1}
+    (tmp_path / "good.json").write_text(json.dumps({**good, "options": {}, "actions": [], "total_return": 0.0}))
+    hostile = {**good, "options": {}, "actions": [HOSTILE], "total_return": 0.0}
+    (tmp_path / "bad.json").write_text(json.dumps(hostile))
+    tab = open_tab(f"{served.address}/watch", quiet=("400",))
+    tab.get_by_label("Recording").set_input_files(tmp_path / "good.json")
+    expect(tab.get_by_text("The recording ends here.").first).to_be_visible()
+    tab.goto(f"{served.address}/watch")
+    tab.get_by_label("Recording").set_input_files(tmp_path / "bad.json")
+    expect(tab.get_by_text(f"'{HOSTILE}', is not possible there")).to_be_visible()

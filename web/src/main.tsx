@@ -7,8 +7,9 @@ import { followLinks, usePlace } from "./place";
 import { Run } from "./run";
 import { Runs } from "./runs";
 import "./style.css";
+import { Watch } from "./watch";
 
-const PAGES: [string, string][] = [["/", "Runs"]];
+const PAGES: [string, string][] = [["/", "Runs"], ["/watch", "Watch"]];
 const THEMES = ["auto", "light", "dark"] as const;
 
 function setTheme(theme: string): void {
@@ -42,6 +43,7 @@ function Shown({ path }: { path: string }) {
   const word = path.split("/")[1] ?? "";
   if (word === "") return <Runs />;
   if (word === "run") return <Run />;
+  if (word === "watch") return <Watch />;
   return <Empty title="Nothing here"><p><a href="/">To the runs</a></p></Empty>;
 }
 

@@ -153,7 +153,9 @@ class Table:
         from jimbot.games.seed_names import seed_name
 
         self.entry, self.game, self.interactive, self.file = entry, game, interactive, file
-        self.sitting: Sitting = entry.sitting(game) if entry.sitting is not None else KeySitting(game, interactive)
+        self.sitting: Sitting | KeySitting = (
+            entry.sitting(game) if entry.sitting is not None else KeySitting(game, interactive)
+        )
         self.by_keys = isinstance(self.sitting, KeySitting) and self.sitting.single
         self.console: Console = terminal.console()
         self.seed = seed_name(entry, int(game.seeds[0]))

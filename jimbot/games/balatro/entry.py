@@ -62,6 +62,12 @@ def render_small(game: BatchGame, row: int) -> Any:
     return render(game, row)
 
 
+def scene(game: BatchGame, row: int) -> Any:
+    from jimbot.games.balatro.view.scene import scene
+
+    return scene(game, row)
+
+
 def sitting(game: BatchGame) -> Any:
     from jimbot.games.balatro.view.sitting import BalatroSitting
 
@@ -285,6 +291,7 @@ GAME = GameEntry(
     scripted={"heuristic": heuristic},
     render=render,
     render_small=render_small,
+    scene=scene,
     canvas=(102, 36),
     about=ABOUT,
     sitting=sitting,

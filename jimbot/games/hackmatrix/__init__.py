@@ -10,6 +10,7 @@ from jimbot.games.hackmatrix.build import make_state, to_dict
 from jimbot.games.hackmatrix.draws import Draws, draw_step
 from jimbot.games.hackmatrix.heuristic import Heuristic
 from jimbot.games.hackmatrix.render import render, render_small
+from jimbot.games.hackmatrix.scene import scene
 from jimbot.games.hackmatrix.spec import SPEC, Options
 from jimbot.games.hackmatrix.state import State
 from jimbot.games.hackmatrix.step import HackMatrix
@@ -29,6 +30,7 @@ GAME = GameEntry(
     scripted={Heuristic.name: Heuristic},
     render=render,
     render_small=render_small,
+    scene=scene,
     canvas=(40, 26),
     about=hooks.ABOUT,
     milestones=hooks.MILESTONES,

@@ -119,7 +119,7 @@ def _cell(facts: Facts, enemies: list[Facts], row: int, col: int) -> tuple[list[
         ground = _ground(facts, here("resources"), row, col)
         return entities, ground if entities or ground else [("·", "dim")], background
     background = _SIPHONED_STYLE if block["siphoned"] else _BLOCK_STYLES[block["type"]]
-    name = _block_name(block)
+    name = block_name(block)
     if entities:
         return entities, [(f"▒{name}", "")], background
     # What a question block calls is as hidden as what it holds.
@@ -163,7 +163,7 @@ def _ground(facts: Facts, resources: list[Facts], row: int, col: int) -> list[Pa
     return [part for pair in parts for part in (pair, (" ", ""))][:-1] if roomy else parts
 
 
-def _block_name(block: Facts) -> str:
+def block_name(block: Facts) -> str:
     if block["type"] == "question":
         return "?"
     if block["type"] == "data":

@@ -36,6 +36,12 @@ def render_small(game: BatchGame, row: int) -> Any:
     return render_small(game, row)
 
 
+def scene(game: BatchGame, row: int) -> Any:
+    from jimbot.games.vgc.scene import scene
+
+    return scene(game, row)
+
+
 def sitting(game: BatchGame) -> Any:
     from jimbot.games.vgc.sitting import VgcSitting
 
@@ -130,6 +136,7 @@ GAME = GameEntry(
     render=render,
     legal_masks=legal_masks,
     render_small=render_small,
+    scene=scene,
     canvas=(120, 22),
     about=ABOUT,
     sitting=sitting,

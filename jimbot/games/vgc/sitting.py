@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import RenderableType
@@ -11,8 +12,9 @@ from rich.text import Text
 
 from jimbot.errors import UsageError
 from jimbot.games.contract import BatchGame
+from jimbot.games.hooks import Offer
 from jimbot.games.vgc import narration, orders
-from jimbot.games.vgc.words import Row, order_words
+from jimbot.games.vgc.words import Row, describe_action, order_words
 
 HOW = (
     "In a turn type one number for each of your two Pokémon, in any order: 3 15. A t behind a number terastallizes: 3t "
@@ -52,6 +54,18 @@ class VgcSitting:
         if any(code % 10 >= _GIMMICK for pair in self._legal() for code in pair if code < orders.FIRST_SWITCH):
             grid.add_row(Text("a t behind a move's number terastallizes: 1t", style="dim"))
         return grid
+
+    def offers(self) -> Iterator[Offer]:
+        row = Row(self.game.features(0))
+        if self._in_preview():
+            for order in self.game.legal_mask[0, orders.FIRST_PREVIEW :].nonzero()[0].tolist():
+                places = orders.PREVIEW_ORDERS[order]
+                typed = " ".join(str(place + 1) for place in places)
+                yield Offer(typed, describe_action(self.game.features(0), orders.FIRST_PREVIEW + order))
+            return
+        for slot, codes in enumerate(self._lists()):
+            title = row.name(slot) or f"slot {'ab'[slot]}"
+            yield from (Offer(str(number), order_words(row, code, slot), group=title) for number, code in codes)
 
     def _in_preview(self) -> bool:
         return bool(self.game.legal_mask[0, orders.FIRST_PREVIEW :].any())

@@ -18,8 +18,9 @@ from jimbot.errors import CheckpointError, JimbotError, NotWritableError
 from jimbot.services.access import LOOK, Tokens
 from jimbot.viewer.curves import MetricLogs
 from jimbot.viewer.guard import COOKIE, LOGIN, Guard, Sessions
-from jimbot.viewer.http import runs
+from jimbot.viewer.http import games, runs
 from jimbot.viewer.run_index import RunIndex
+from jimbot.viewer.tables import Tables
 
 STATIC = Path(__file__).resolve().parents[1] / "static"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -33,12 +34,14 @@ class Page:
     def __init__(self, roots: Sequence[Path]) -> None:
         self.index = RunIndex(roots)
         self.logs = MetricLogs()
+        self.tables = Tables()
 
     def start(self) -> None:
         self.index.start()
 
     def close(self) -> None:
         self.index.close()
+        self.tables.close()
 
 
 def page_app(page: Page, tokens: Tokens | None = None) -> Any:
@@ -54,7 +57,7 @@ def page_app(page: Page, tokens: Tokens | None = None) -> Any:
     sessions = Sessions(tokens)
     _static(app)
     _hello(app, sessions)
-    for part in (runs,):
+    for part in (runs, games):
         app.include_router(part.routes(page), prefix="/api")
     app.add_exception_handler(JimbotError, _sentence)
     app.add_exception_handler(RequestValidationError, _wrong_request)

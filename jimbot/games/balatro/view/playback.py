@@ -7,11 +7,14 @@ from typing import Any
 
 from rich.text import Text
 
+from jimbot.games.balatro.game import BalatroGame
+from jimbot.games.balatro.rules.state import GAME_OVER, WON
 from jimbot.games.balatro.transcript import GameRecorder, Transcript, header
 from jimbot.games.balatro.view.describe import describe_move
 from jimbot.games.balatro.view.move_text import read_move
 from jimbot.games.balatro.view.table import picture
 from jimbot.games.batch_game import BatchGame
+from jimbot.games.hooks import Moment
 
 
 class RecordedRun:
@@ -47,6 +50,17 @@ class RecordedRun:
                 shown.append(picture(run.g))
                 shown += [f"next: {describe_move(run.g, *read_move(move))}"] if move else []
         yield from shown
+
+    def moments(self) -> Iterator[Moment]:
+        """Each on a table of its own, on which policies can be asked."""
+        game = BalatroGame(1)
+        for run, move, last in self.transcript.replay():
+            game.games[0] = run.g
+            over = int(run.g.phase) in (GAME_OVER, WON)
+            if not over:
+                game.look()
+            following = describe_move(run.g, *read_move(move)) if move else None
+            yield Moment(game, following, tuple(last.effects) if last is not None else ())
 
     def document(self, step: int | None) -> dict[str, Any]:
         steps = []

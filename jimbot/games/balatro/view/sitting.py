@@ -32,6 +32,7 @@ from jimbot.games.balatro.transcript import GameRecorder
 from jimbot.games.balatro.view import describe as words
 from jimbot.games.balatro.view.move_text import Move, read_move, write_move
 from jimbot.games.contract import BatchGame
+from jimbot.games.hooks import Offer
 
 HOW = (
     "Cards by place, letter or name, in any order: play 1 3 5, p a c e, discard 2,4, play kh ks (s h c d are the "
@@ -86,6 +87,17 @@ class BalatroSitting:
         for typed, said in self._offers():
             grid.add_row(typed, said)
         return grid
+
+    def offers(self) -> Iterator[Offer]:
+        g = self.run.g
+        if g.phase == SELECTING_HAND:
+            yield Offer("play", f"up to five cards, {int(g.hands_left)} hands left", "hand")
+            if g.discards_left:
+                yield Offer("discard", f"up to five cards, {int(g.discards_left)} discards left", "hand")
+        yield from (Offer(typed, said) for typed, said in self._simple())
+        yield from (Offer(typed.removesuffix("…").rstrip(), said, "hand") for typed, said in self._targeted())
+        if g.hand_count > 1:
+            yield Offer("sort rank" if g.sort_by_suit else "sort suit", "sorts the hand")
 
     def _offers(self) -> Iterator[tuple[str, str]]:
         """(what to type, what it does) of every kind of move that is possible now."""

@@ -1,0 +1,110 @@
+"""Games on the page: frames of a policy, of a recording, of a person who may ask."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jimbot.errors import UsageError
+from jimbot.games.contract import game_entry, make
+from jimbot.games.recording import begin_recording, read_recording
+from jimbot.policies.players import find_player
+from jimbot.viewer.tables import MOST_MOVES, PersonGame, Table, Tables, policy_game, policy_reference, recorded_game
+
+
+def finished(table: Table) -> Table:
+    until = time.monotonic() + 120
+    while not table.done:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    return table
+
+
+def test_a_policys_game_is_frames_that_tell_what_it_thought() -> None:
+    player = find_player("random", "probe")
+    table = finished(policy_game(player, "42", stochastic=False))
+    assert not table.complaint
+    assert (table.about["seed"], len(table.frames)) == ("42", 9)  # eight moves and the end
+    first, last = table.frames[0], table.frames[-1]
+    json.dumps(table.document(0), allow_nan=False)
+    assert [move["chosen"] for move in first["moves"]].count(True) == 1
+    assert len(first["moves"]) <= MOST_MOVES
+    assert sum(move["share"] for move in first["moves"]) == pytest.approx(1.0, abs=1e-3)
+    assert first["scene"]["kind"] == "text"
+    assert last["over"]
+    assert last["total"] == pytest.approx(sum(frame["reward"] for frame in table.frames[:-1]))
+    again = finished(policy_game(player, "42", stochastic=False))
+    assert again.frames == table.frames, "a link to a move must show the same move to everybody"
+
+
+def test_a_recording_shows_its_moves_and_what_another_would_have_done() -> None:
+    game = make("probe", 1)
+    game.reset(np.array([7], np.uint64))
+    recorder, total = begin_recording(game, 7, {}), 0.0
+    for _ in range(8):
+        action = int(game.legal_mask[0].argmax())
+        recorder.note(action)
+        game.step(np.array([action]))
+        total += float(game.reward[0])
+    recorded = read_recording(recorder.finish(total).to_json())
+    table = finished(recorded_game(recorded, find_player("random", "probe")))
+    assert not table.complaint
+    moves = [frame["move"] for frame in table.frames]
+    assert (len(moves), moves[-1], all(moves[:-1])) == (9, None, True)
+    assert table.frames[0]["moves"]
+    with pytest.raises(UsageError, match="plays balatro"):
+        recorded_game(recorded, find_player("balatro"))
+
+
+def test_a_person_plays_is_refused_in_sentences_and_may_ask() -> None:
+    table = PersonGame(game_entry("probe"), "3", {})
+    while not table.frames:
+        time.sleep(0.01)
+    random = find_player("random", "probe")
+    for text in ("", "nonsense", "<b>door</b>"):
+        with pytest.raises(UsageError, match="no move here"):
+            table.move(text)
+    assert table.ask(random)["moves"]
+    with pytest.raises(UsageError, match="ask a policy of probe"):
+        table.ask(find_player("balatro"))
+    for _ in range(8):
+        table.move(table.frames[-1]["offers"][0]["text"])
+    assert table.done
+    assert table.frames[-1]["stats"].keys() == {"matches"}
+    with pytest.raises(UsageError, match="over"):
+        table.move("door 1 red")
+    table.close()
+
+
+def test_a_policy_that_breaks_is_a_sentence_not_a_dead_page() -> None:
+    player = find_player("random", "probe")
+
+    class Broken:
+        name = "broken"
+
+        def act(self, *_: object) -> None:
+            raise ValueError("no idea")
+
+    table = finished(policy_game(replace(player, policy=Broken()), "1", stochastic=False))
+    assert "no idea" in table.complaint
+
+
+def test_only_so_many_tables_are_kept() -> None:
+    tables = Tables(most=2)
+    names = [tables.add(Table()) for _ in range(3)]
+    with pytest.raises(UsageError, match="open it again"):
+        tables.get(names[0])
+    assert tables.get(names[2]).frames == []
+
+
+def test_runs_go_by_their_key_and_everything_else_by_name(tmp_path: Path) -> None:
+    roots = (tmp_path / "a", tmp_path / "b")
+    assert policy_reference("1/mine", "", roots) == ("mine", roots[1])
+    assert policy_reference("1/mine", "000012", roots)[0] == str(roots[1] / "mine" / "checkpoints" / "000012")
+    assert policy_reference("balatro", "", roots) == ("balatro", roots[0])
+    assert policy_reference("9/mine", "", roots) == ("9/mine", roots[0])
