@@ -1,7 +1,8 @@
 """A part of the graph as a picture (SVG): names on a circle, claims as curves between them.
 
-A circle keeps every name readable however many lines there are. A line is as thick as its claim is strong, has the
-colour of its channel, and is dashed where two work against each other.
+A circle keeps every name readable however many lines there are. A line is as thick as its claim is strong beside
+others of its channel (channels have units of their own), has the channel's colour, and is dashed where two work against
+each other.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from xml.sax.saxutils import escape, quoteattr
 
 from jimbot.knowledge.queries import Claim
 
-SIZE, RADIUS = 1000, 300
+SIZE, RADIUS = 1000, 285
 LEGEND_ROW = 26
 COLOURS = {
     "score": "#d1495b", "money": "#c98a00", "growth": "#2e7d4f", "retrigger": "#3267b5", "copying": "#7b4fb3",
 }  # fmt: skip
 OTHER_COLOUR = "#5f6b76"
 INK, PAPER, FAINT = "#1c2733", "#ffffff", "#8795a1"
-THINNEST, THICKEST = 1.2, 9.0
-LONGEST_NAME = 26
+THINNEST, THICKEST = 1.0, 8.0
+LONGEST_NAME = 22
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,14 @@ def _clearest(claims: Iterable[Claim], most: int) -> list[Claim]:
         place = claim["a"], claim["b"], claim["channel"]
         if not claim["others"] and (place not in best or _strength(claim) > _strength(best[place])):
             best[place] = claim
-    certain = sorted(best.values(), key=lambda claim: (claim["low"] <= 0 <= claim["high"], -_strength(claim)))
-    return certain[:most]
+    strongest: dict[str, float] = {}
+    for claim in best.values():
+        strongest[claim["channel"]] = max(strongest.get(claim["channel"], 1e-9), _strength(claim))
+
+    def weakness(claim: Claim) -> tuple[bool, float]:
+        return claim["low"] <= 0 <= claim["high"], -_strength(claim) / strongest[claim["channel"]]
+
+    return sorted(best.values(), key=weakness)[:most]
 
 
 def _neighbours_together(claims: Sequence[Claim]) -> list[str]:
@@ -103,13 +110,11 @@ def _strength(claim: Claim) -> float:
 
 
 def _style(claim: Claim, among: Sequence[Claim]) -> str:
-    strongest = max(map(_strength, among)) or 1.0
-    width = THINNEST + (THICKEST - THINNEST) * _strength(claim) / strongest
-    dashes = ' stroke-dasharray="10 7"' if claim["strength"] < 0 else ""
+    strongest = max((_strength(one) for one in among if one["channel"] == claim["channel"]), default=0.0) or 1.0
+    width = THINNEST + (THICKEST - THINNEST) * math.sqrt(_strength(claim) / strongest)
+    end = 'stroke-dasharray="10 7"' if claim["strength"] < 0 else 'stroke-linecap="round"'
     colour = COLOURS.get(claim["channel"], OTHER_COLOUR)
-    return (
-        f'fill="none" stroke="{colour}" stroke-width="{width:.1f}" stroke-opacity="0.75" stroke-linecap="round"{dashes}'
-    )
+    return f'fill="none" stroke="{colour}" stroke-width="{width:.1f}" stroke-opacity="0.75" {end}'
 
 
 def _told(claim: Claim) -> str:
