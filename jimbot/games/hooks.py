@@ -350,6 +350,10 @@ class Knowledge:
     found. `pairs`: keys, or None for all; `progress`: told (done, of) now and then."""
     measure_group: Callable[..., Interaction] | None = None
     """(keys, seed=0, effort=1.0) → what three or more do together beyond their pairs."""
+    read_observation: Callable[[np.ndarray], dict[str, Any]] | None = None
+    """(D,) observation → which parts it shows, by key, as `read_state` names them."""
+    vocabulary: Callable[[], Mapping[str, tuple[str, ...]]] | None = None
+    """For each vocabulary of the observation's ids (`Field.vocabulary`): the key of every id, or nothing."""
 
 
 # --- what lies outside Python ---

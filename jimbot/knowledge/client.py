@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from jimbot.knowledge import queries
 from jimbot.knowledge.addresses import graph_address, open_store
@@ -28,7 +29,8 @@ DEADLINE = 0.05
 FAILURES, REST = 5, 5.0
 MOST_HINTS = 8
 
-T = TypeVar("T")
+State = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+"""What a game stands like by keys, or what finds it out."""
 
 
 class KnowledgeGraphClient:
@@ -92,9 +94,10 @@ class KnowledgeGraphClient:
 
     # --- for decisions ---
 
-    def hints(self, state: Mapping[str, Any]) -> Hints:
+    def hints(self, state: State) -> Hints:
         """What is known about a state: `jokers`, `boss`, `deck`, `vouchers`, `played` (hand types by how often)."""
-        return self._guard.ask(lambda: self._hints(state)) or Hints()
+        outcome, found = self._guard.ask(lambda: self._hints(state if isinstance(state, Mapping) else state()))
+        return replace(found or Hints(), outcome=outcome)
 
     def figures(self) -> dict[str, int]:
         """Hints by outcome: answered, late, failed, resting."""
@@ -122,7 +125,7 @@ class KnowledgeGraphClient:
         nearest = next(iter(queries.nearest_strategies(known, _parts(names, state))), None)
         return Hints(
             tuple(synergies[:MOST_HINTS]), tuple((relevant or counters)[:MOST_HINTS]),
-            nearest["name"] if nearest else "", nearest, True,
+            nearest["name"] if nearest else "", nearest,
         )  # fmt: skip
 
     def _everything(self) -> tuple[Names, list[queries.Claim]]:

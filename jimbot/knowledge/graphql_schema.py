@@ -8,6 +8,7 @@ is the same for people and generators; a test keeps it up to date.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -186,7 +187,8 @@ def _joker(info: Info, key: str) -> Joker:
 
 
 def _claims(claims: Iterable[queries.Claim]) -> list[Claim]:
-    return [Claim(**claim) for claim in claims]
+    names = [field.name for field in fields(Claim)]
+    return [Claim(**{name: claim[name] for name in names}) for claim in claims]
 
 
 def _partner(claim: queries.Claim, key: str) -> Partner:

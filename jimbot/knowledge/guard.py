@@ -11,11 +11,11 @@ from concurrent.futures import TimeoutError as TooLate
 from typing import TypeVar
 
 from jimbot.clients.resilience import CircuitBreaker
-from jimbot.errors import JimbotError
+from jimbot.knowledge.records import ANSWERED
 
 _log = logging.getLogger("jimbot.knowledge")
 Answer = TypeVar("Answer")
-OUTCOMES = ("answered", "late", "failed", "resting")
+OUTCOMES = (ANSWERED, "late", "failed", "resting")
 
 
 class Guard:
@@ -27,26 +27,27 @@ class Guard:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="jimbot-graph")
         self._counts = dict.fromkeys(OUTCOMES, 0)
         self._lock = threading.Lock()
-        self._pending: Future | None = None
+        self._late: Future | None = None
 
-    def ask(self, question: Callable[[], Answer]) -> Answer | None:
-        """The answer, or None: too late, failed, or resting. Never raises what the graph raised."""
+    def ask(self, question: Callable[[], Answer]) -> tuple[str, Answer | None]:
+        """(outcome, the answer if there is one). Never raises what the graph raised."""
         if not self._breaker.may_call() or self._busy():
-            return self._count("resting")
-        self._pending = self._thread.submit(question)
+            return self._counted("resting"), None
+        waiting = self._thread.submit(question)
         try:
-            answer = self._pending.result(self._deadline)
+            answer = waiting.result(self._deadline)
         except TooLate:
+            if not waiting.cancel():
+                self._late = waiting
             self._breaker.failed()
-            return self._count("late")
-        except (JimbotError, OSError, ValueError, RuntimeError, MemoryError) as problem:
+            return self._counted("late"), None
+        except Exception as problem:  # whatever a graph can do wrong, a decision must not suffer from it
             if not self._breaker.is_open:
                 _log.warning("The graph gave no hint: %s", problem)
             self._breaker.failed()
-            return self._count("failed")
+            return self._counted("failed"), None
         self._breaker.succeeded()
-        self._count("answered")
-        return answer
+        return self._counted(ANSWERED), answer
 
     def figures(self) -> dict[str, int]:
         """Questions by outcome."""
@@ -58,8 +59,9 @@ class Guard:
 
     def _busy(self) -> bool:
         """Whether a question that came too late is still being worked on: the next would only wait behind it."""
-        return self._pending is not None and not self._pending.done()
+        return self._late is not None and not self._late.done()
 
-    def _count(self, outcome: str) -> None:
+    def _counted(self, outcome: str) -> str:
         with self._lock:
             self._counts[outcome] += 1
+        return outcome

@@ -48,15 +48,19 @@ def partners(store: GraphStore, key: str) -> list[Claim]:
     return _strongest([claim for side in "ab" for claim in _claims(store, _PARTNERS % side, key=key)])
 
 
+def _against(claims: list[Claim]) -> list[Claim]:
+    return sorted(({**claim, "against": True} for claim in claims), key=lambda claim: -claim["strength"])
+
+
 def counters_to(store: GraphStore, boss: str) -> list[Claim]:
     """Jokers and hand types against a boss: what helps first, what suffers last."""
     found = [claim for label in ("Joker", "HandType") for claim in _claims(store, _COUNTERS % (label, "b"), key=boss)]
-    return sorted(found, key=lambda claim: -claim["strength"])
+    return _against(found)
 
 
 def counters_of(store: GraphStore, label: str, key: str) -> list[Claim]:
     """Which bosses a joker or hand type stands against, best first."""
-    return sorted(_claims(store, _COUNTERS % (label, "a"), key=key), key=lambda claim: -claim["strength"])
+    return _against(_claims(store, _COUNTERS % (label, "a"), key=key))
 
 
 def favours(store: GraphStore, key: str, side: str = "a") -> list[Claim]:

@@ -16,6 +16,7 @@ MEASURED, PLAYED, ADVISED, PREDICTED = "measured", "played", "advised", "predict
 EVIDENCE = (MEASURED, PLAYED, ADVISED, PREDICTED)
 """Where a claim comes from: the simulator, recorded games, an adviser, or a network that has seen similar ones."""
 
+ANSWERED = "answered"
 SYNERGY, COUNTER, FAVOUR, USE, WIN = "SYNERGIZES_WITH", "COUNTERS", "FAVOURS", "USES", "WON_WITH"
 
 
@@ -138,11 +139,21 @@ class Hints:
     strategy_name: str = ""
     strategy: dict[str, Any] | None = None
     """The nearest known strategy with `similarity`."""
-    answered: bool = False
-    """False: the graph was away, too slow, or resting after failures."""
+    outcome: str = ""
+    """`answered`, or why there is nothing: `late`, `failed`, `resting` after failures."""
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "synergies": list(self.synergies), "counters": list(self.counters), "strategy_name": self.strategy_name,
-            "strategy": self.strategy, "answered": self.answered,
-        }  # fmt: skip
+    @property
+    def answered(self) -> bool:
+        return self.outcome == ANSWERED
+
+
+def sentence(claim: Mapping[str, Any]) -> str:
+    """A claim of a query in words."""
+    helps = claim["strength"] > 0
+    beside = f" with {', '.join(claim['others'])}" if claim["others"] else ""
+    verb = "help each other" if helps else "work against each other"
+    interval = f"{claim['strength']:+.2f} [{claim['low']:+.2f}, {claim['high']:+.2f}]"
+    about = f"{claim['channel']} {interval}, {claim['evidence']}"
+    if claim.get("against"):
+        return f"{claim['a_name']} {'helps' if helps else 'suffers'} against {claim['b_name']} ({about})"
+    return f"{claim['a_name']} and {claim['b_name']}{beside} {verb} ({about})"

@@ -186,7 +186,7 @@ class Timing(_message.Message):
     def __init__(self, queue_ms: _Optional[float] = ..., inference_ms: _Optional[float] = ..., total_ms: _Optional[float] = ..., batch_size: _Optional[int] = ...) -> None: ...
 
 class LearningDecisionResponse(_message.Message):
-    __slots__ = ("request_id", "selected_action", "confidence", "alternatives", "value", "strategy_name", "used_llm", "fallback", "fallback_reason", "policy", "timing", "cached", "refusal", "advice")
+    __slots__ = ("request_id", "selected_action", "confidence", "alternatives", "value", "strategy_name", "used_llm", "fallback", "fallback_reason", "policy", "timing", "cached", "refusal", "advice", "hints")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     SELECTED_ACTION_FIELD_NUMBER: _ClassVar[int]
     CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
@@ -201,6 +201,7 @@ class LearningDecisionResponse(_message.Message):
     CACHED_FIELD_NUMBER: _ClassVar[int]
     REFUSAL_FIELD_NUMBER: _ClassVar[int]
     ADVICE_FIELD_NUMBER: _ClassVar[int]
+    HINTS_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     selected_action: Action
     confidence: float
@@ -215,7 +216,28 @@ class LearningDecisionResponse(_message.Message):
     cached: bool
     refusal: Refusal
     advice: str
-    def __init__(self, request_id: _Optional[str] = ..., selected_action: _Optional[_Union[Action, _Mapping]] = ..., confidence: _Optional[float] = ..., alternatives: _Optional[_Iterable[_Union[Alternative, _Mapping]]] = ..., value: _Optional[float] = ..., strategy_name: _Optional[str] = ..., used_llm: _Optional[bool] = ..., fallback: _Optional[_Union[Fallback, str]] = ..., fallback_reason: _Optional[str] = ..., policy: _Optional[_Union[PolicyIdentity, _Mapping]] = ..., timing: _Optional[_Union[Timing, _Mapping]] = ..., cached: _Optional[bool] = ..., refusal: _Optional[_Union[Refusal, _Mapping]] = ..., advice: _Optional[str] = ...) -> None: ...
+    hints: _containers.RepeatedCompositeFieldContainer[Hint]
+    def __init__(self, request_id: _Optional[str] = ..., selected_action: _Optional[_Union[Action, _Mapping]] = ..., confidence: _Optional[float] = ..., alternatives: _Optional[_Iterable[_Union[Alternative, _Mapping]]] = ..., value: _Optional[float] = ..., strategy_name: _Optional[str] = ..., used_llm: _Optional[bool] = ..., fallback: _Optional[_Union[Fallback, str]] = ..., fallback_reason: _Optional[str] = ..., policy: _Optional[_Union[PolicyIdentity, _Mapping]] = ..., timing: _Optional[_Union[Timing, _Mapping]] = ..., cached: _Optional[bool] = ..., refusal: _Optional[_Union[Refusal, _Mapping]] = ..., advice: _Optional[str] = ..., hints: _Optional[_Iterable[_Union[Hint, _Mapping]]] = ...) -> None: ...
+
+class Hint(_message.Message):
+    __slots__ = ("kind", "subjects", "channel", "strength", "low", "high", "evidence", "words")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    SUBJECTS_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_FIELD_NUMBER: _ClassVar[int]
+    STRENGTH_FIELD_NUMBER: _ClassVar[int]
+    LOW_FIELD_NUMBER: _ClassVar[int]
+    HIGH_FIELD_NUMBER: _ClassVar[int]
+    EVIDENCE_FIELD_NUMBER: _ClassVar[int]
+    WORDS_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    subjects: _containers.RepeatedScalarFieldContainer[str]
+    channel: str
+    strength: float
+    low: float
+    high: float
+    evidence: str
+    words: str
+    def __init__(self, kind: _Optional[str] = ..., subjects: _Optional[_Iterable[str]] = ..., channel: _Optional[str] = ..., strength: _Optional[float] = ..., low: _Optional[float] = ..., high: _Optional[float] = ..., evidence: _Optional[str] = ..., words: _Optional[str] = ...) -> None: ...
 
 class Refusal(_message.Message):
     __slots__ = ("code", "code_name", "message", "retry_after_ms")

@@ -17,8 +17,9 @@ from jimbot.advisor.adviser import open_adviser
 from jimbot.advisor.settings import AdviserSettings
 from jimbot.clients import bus_tracing
 from jimbot.clients.event_bus import EventBusClient
-from jimbot.errors import UsageError
+from jimbot.errors import KnowledgeError, UsageError
 from jimbot.games.contract import game_entry
+from jimbot.knowledge import KnowledgeGraphClient
 from jimbot.policies.players import find_player
 from jimbot.runs.sinks.publishing import Publisher
 from jimbot.runs.sinks.webhook import open_webhook
@@ -26,12 +27,14 @@ from jimbot.services.alerting import WHO, ServiceAlerts
 from jimbot.services.bus.publisher import open_publisher
 from jimbot.services.bus.told import DecisionTeller
 from jimbot.services.decision import CanaryRule, DecisionService, ServedPolicy, ServiceSettings
+from jimbot.services.decision.hinting import Hinting
 from jimbot.services.decision_log import DecisionLog
 from jimbot.services.graph_hints import graph_hints
 from jimbot.services.orchestrator import RayLearningOrchestrator
 from jimbot.services.prometheus import open_metrics
 from jimbot.services.reload import RunWatch
 
+MINE = "mine"
 _log = logging.getLogger("jimbot.services")
 
 
@@ -57,6 +60,8 @@ class Offer:
     alert_webhook: str | None = None
     adviser: AdviserSettings | None = None
     """Who is asked where a policy is not sure."""
+    graph: str | None = None
+    """The knowledge graph that is asked for hints: an address, or `mine`."""
 
 
 def served_policy(reference: str, offer: Offer) -> ServedPolicy:
@@ -115,6 +120,18 @@ def _add_advisers(
         )
 
 
+def ask_graph(service: DecisionService, address: str, told: Callable[[str], None]) -> None:
+    """Answers come with what the knowledge graph says; if it is away, without."""
+    client = KnowledgeGraphClient(None if address == MINE else address)
+    if not service.policies(client.game).policies:
+        raise UsageError(f"--graph knows the game '{client.game}', for which nothing is served; serve a policy of it.")
+    service.hinting = Hinting(client, service.figures)
+    try:
+        told(f"Hints: {len(client.names.all('Joker'))} jokers in {client.store.address}.")
+    except KnowledgeError as problem:
+        told(f"Without hints for now: {problem}")
+
+
 async def serve(
     offer: Offer,
     door: Any,
@@ -151,6 +168,8 @@ async def serve(
         watch = await asyncio.to_thread(load, service, offer, told)
         if watch is not None:
             closing.insert(0, watch.close)
+        if offer.graph is not None:
+            await asyncio.to_thread(ask_graph, service, offer.graph, told)
         if offer.bus is not None:
             publisher = open_publisher(offer.bus)
             closing.append(publisher.close)

@@ -27,6 +27,8 @@ jimbot serve balatro --bus nats://127.0.0.1:4222   (several of them share the qu
 
 jimbot serve vgc --host 0.0.0.0 --token-file tokens.txt --tls-cert cert.pem --tls-key key.pem
 
+jimbot serve balatro --graph mine   (answers name the strategy and what works together)
+
 Ask it: jimbot ask question.json. Play it: jimbot watch grpc://127.0.0.1:50051/balatro"""
 
 
@@ -73,6 +75,10 @@ def serve(
         str | None,
         typer.Option(metavar="ADDRESS", help="Answer questions on this bus too, and tell decisions there: embedded, …"),
     ] = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Name the strategy and add hints from this knowledge graph; mine: yours."),
+    ] = None,
     grace: Annotated[float, typer.Option(help="Seconds for what was taken, when asked to stop.")] = 10.0,
     metrics_port: Annotated[int | None, typer.Option(help="Show Prometheus figures on this port.")] = None,
     alert_webhook: Annotated[
@@ -106,5 +112,6 @@ def serve(
     offer = Offer(
         tuple(policy or ()), game, watch_run, canary, canary_share, shadow, runs_dir, metrics_port, log, log_bodies,
         traces, settings, bus, alert_webhook, adviser_settings(adviser_set) if adviser or adviser_set else None,
+        graph,
     )  # fmt: skip
     asyncio.run(run(offer, door, terminal.note))

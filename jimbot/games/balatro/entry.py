@@ -237,7 +237,19 @@ def _read_holdings(game: BatchGame, row: int) -> dict[str, Any]:
     return read_state(game, row)
 
 
-KNOWLEDGE = Knowledge(_parts, _read_holdings)
+def _read_observation(observation: np.ndarray) -> dict[str, Any]:
+    from jimbot.games.balatro.synergy.seen import read_observation
+
+    return read_observation(observation)
+
+
+def _vocabulary() -> Mapping[str, tuple[str, ...]]:
+    from jimbot.games.balatro.synergy.seen import item_keys
+
+    return {"item": item_keys()}
+
+
+KNOWLEDGE = Knowledge(_parts, _read_holdings, read_observation=_read_observation, vocabulary=_vocabulary)
 SEED_PAGES = SeedPages(
     'Conditions such as voucher:v_telescope@1, joker:j_blueprint+negative@<=2, not boss:"The Needle"@<=3: boss, '
     "voucher, tag, joker, tarot, planet, spectral, card or pack, a colon, a key or a name, for jokers an edition, and "

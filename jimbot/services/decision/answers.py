@@ -8,9 +8,11 @@ import numpy as np
 
 from jimbot.advisor.reply import Advice
 from jimbot.games.spec import GameSpec
+from jimbot.knowledge.records import Hints, sentence
 from jimbot.proto.events_pb2 import (
     Action,
     Alternative,
+    Hint,
     LearningDecisionResponse,
     PolicyIdentity,
     StrategyRequest,
@@ -26,6 +28,7 @@ from jimbot.services.decision.served import ServedPolicy
 Words = Callable[[int], str | None] | None
 
 
+MOST_HINTS = 5  # of each kind
 _FEW = 64  # so many numbers Python sorts as fast, and without letting go of the interpreter
 _known: dict[tuple[str, int], Action] = {}  # by fingerprint of the game's actions and number
 
@@ -85,6 +88,8 @@ def computed(question: Question, served: ServedPolicy, item: Item) -> LearningDe
     answer.strategy_name = strategy_name(answer.policy)
     answer.timing.queue_ms, answer.timing.inference_ms = item.queue_ms, item.inference_ms
     answer.timing.batch_size = item.batch_rows
+    if question.hints is not None:
+        write_hints(answer, question.hints)
     return answer
 
 
@@ -125,7 +130,25 @@ def stepped_in(
     fill(answer, served.spec, action, decision.probabilities[0], decision.values[0], question.alternatives, words)
     answer.fallback_reason = f"{given.who}: {refusal}"
     answer.strategy_name = f"fallback {given.who}"
+    if question.hints is not None:
+        write_hints(answer, question.hints)
     return answer
+
+
+def write_hints(answer: LearningDecisionResponse, hints: Hints) -> None:
+    """What the knowledge graph says about the state."""
+    if hints.strategy_name and not answer.fallback:
+        answer.strategy_name = hints.strategy_name
+    for kind, claims in (("synergy", hints.synergies), ("counter", hints.counters)):
+        for claim in claims[:MOST_HINTS]:
+            answer.hints.append(
+                Hint(
+                    kind=kind,
+                    subjects=[claim["a"], claim["b"], *claim["others"]],
+                    words=sentence(claim),
+                    **{name: claim[name] for name in ("channel", "strength", "low", "high", "evidence")},
+                )
+            )
 
 
 def strategy_name(identity: PolicyIdentity) -> str:

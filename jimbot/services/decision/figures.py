@@ -49,6 +49,7 @@ class Figures:
         self.reloads: Counter[tuple[str, str]] = Counter()  # (game, swapped | refused)
         self.steps_back: Counter[str] = Counter()  # game: canaries withdrawn
         self.shadows: Counter[tuple[str, str]] = Counter()  # (game, same | other | failed | dropped)
+        self.hints: Counter[tuple[str, str]] = Counter()  # (game, answered | late | failed | resting)
         self.in_flight = 0  # requests and messages being answered now
         self.beside_training = 0  # batches computed although training had not given way
         self.queue_ms = Histogram(MILLISECONDS)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from jimbot.games.hooks import Sight
+from jimbot.knowledge.records import Hints
 from jimbot.proto import events_pb2 as messages
 from jimbot.services.decision.choosing import Choosing
 from jimbot.services.decision.places import Place
@@ -35,6 +36,7 @@ class Question:
     answer: Future[Answer] | None = field(default=None)
     doubted: bool = False
     """An adviser was asked and has not answered: the next time it may have."""
+    hints: Hints | None = None
 
 
 @dataclass(frozen=True)

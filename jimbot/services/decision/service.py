@@ -28,6 +28,7 @@ from jimbot.services.decision.advising import Advising
 from jimbot.services.decision.answers import computed, stepped_in, strategy_message, take_advice
 from jimbot.services.decision.choosing import choose, read_choosing
 from jimbot.services.decision.fallback import Fallbacks, Given
+from jimbot.services.decision.hinting import Hinting
 from jimbot.services.decision.lane import Item, Lane
 from jimbot.services.decision.places import Place, Places
 from jimbot.services.decision.question import Answer, Question, Request, Told, joined, joined_async, session_of
@@ -56,6 +57,8 @@ class DecisionService(Places):
         self.fallbacks = Fallbacks(settings.fallback)
         self.advising = Advising()
         self._rows = RowDecisions(self)
+        self.hinting: Hinting | None = None
+        """What the knowledge graph adds to answers, where one is asked."""
         self.draining = False
 
     # --- deciding ---
@@ -73,6 +76,8 @@ class DecisionService(Places):
             if not mine:
                 answer = joined(question)
             elif answer is None:
+                if self.hinting is not None and self.hinting.suits(question):
+                    question.hints = self.hinting.hints(question)
                 outcome = self._asked(question)
                 advice = self.advising.ask(question, outcome) if isinstance(outcome, Item) else None
                 answer = self._settle(question, outcome, advice)
@@ -94,7 +99,7 @@ class DecisionService(Places):
             if not mine:
                 answer = await joined_async(question)
             elif answer is None:
-                outcome = await self._asked_async(question)
+                outcome = await self._asked_with_hints(question)
                 answer = self._settle(question, outcome, await self._advised(question, outcome))
         except RefusedError as refusal:
             raise self.refused(request, refusal, began, traceparent) from None
@@ -127,6 +132,8 @@ class DecisionService(Places):
         self.drain()
         super().close()
         self.advising.close()
+        if self.hinting is not None:
+            self.hinting.close()
 
     # --- reading a request ---
 
@@ -220,6 +227,15 @@ class DecisionService(Places):
                 outcome = full
             else:
                 outcome = item.error or item
+        return outcome
+
+    async def _asked_with_hints(self, question: Question) -> Item | RefusedError:
+        """The policy and the graph at the same time, each in threads of its own."""
+        if self.hinting is None or not self.hinting.suits(question):
+            return await self._asked_async(question)
+        looking = asyncio.create_task(asyncio.to_thread(self.hinting.hints, question))
+        outcome = await self._asked_async(question)
+        question.hints = await looking
         return outcome
 
     def _attempts(self, question: Question) -> Iterator[tuple[Lane, Item]]:

@@ -1,0 +1,50 @@
+"""The parts of a game that an observation shows, by key: for those who have the observation and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jimbot.games.balatro.encoding.fields import (
+    COLUMNS,
+    FIRST_CONSUMABLE_ITEM,
+    FIRST_JOKER_ITEM,
+    ITEM_IDS,
+    OBSERVATION,
+)
+from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, DECKS, HANDS, JOKERS, VOUCHERS
+
+
+def read_observation(observation: np.ndarray) -> dict[str, Any]:
+    """(D,) observation → jokers, consumables, vouchers, boss, deck and how much each poker hand was played; what it
+    does not show is left out."""
+    keys = item_keys()
+    hands = _field(observation, "hands")[:, COLUMNS["hands"].index("played")]
+    return {
+        "jokers": [keys[item] for item in _ids(observation, "joker_id")],
+        "consumables": [keys[item] for item in _ids(observation, "consumable_id")],
+        "vouchers": [VOUCHERS.key(int(number)) for number in np.flatnonzero(_field(observation, "vouchers"))],
+        "boss": next((BLINDS.key(boss - 1) for boss in _ids(observation, "boss_id")), None),
+        "deck": next((DECKS.key(deck - 1) for deck in _ids(observation, "deck")), None),
+        "played": {HANDS.key(hand): float(often) for hand, often in enumerate(hands) if often > 0},
+    }
+
+
+def item_keys() -> tuple[str, ...]:
+    """The key of every id of the vocabulary `item`; nothing for ids that are no joker or consumable."""
+    keys = [""] * ITEM_IDS
+    for first, table in ((FIRST_JOKER_ITEM, JOKERS), (FIRST_CONSUMABLE_ITEM, CONSUMABLES)):
+        for number in range(len(table)):
+            keys[first + number] = table.key(number)
+    return tuple(keys)
+
+
+def _field(observation: np.ndarray, name: str) -> np.ndarray:
+    return observation[OBSERVATION.span(name)].reshape(OBSERVATION[name].shape)
+
+
+def _ids(observation: np.ndarray, name: str) -> list[int]:
+    """The ids of a field without 0, which means nothing, and whatever no game would show."""
+    ids = np.rint(_field(observation, name))
+    return ids[(ids > 0) & (ids < OBSERVATION[name].ids)].astype(int).tolist()
