@@ -69,7 +69,7 @@ class AdviserSettings:
             raise UnknownNameError("adviser", self.source, SOURCES)
         bounds = {"confidence_threshold": (0, 1), "least_stake": (0, 1), "share": (0, 0.05), "seconds": (0.01, 600),
                   "attempts": (1, 10), "max_tokens": (64, 32_000), "at_once": (1, 64), "moves": (2, 500),
-                  "rollouts": (2, 100_000), "weight": (0, 1000)}  # fmt: skip
+                  "rollouts": (2, 100_000), "weight": (0.001, 1000)}  # fmt: skip
         limits = [one.name for one in fields(self) if "_per_" in one.name]
         for name, (least, most) in bounds.items() | {(name, (0, 1e12)) for name in limits}:
             if not least <= getattr(self, name) <= most:

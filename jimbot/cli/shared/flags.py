@@ -36,6 +36,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "league": (),
     "PPO, seldom needed": ("ent_blocks", "clip_value", "forced_every", "grow_batch"),
     "teacher": (),
+    "advice": (),
     "population": (),
     "dqn": (),
     "replay": (),

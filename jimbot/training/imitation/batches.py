@@ -32,7 +32,7 @@ class Batch(NamedTuple):
     action: Any  # (B,) int32
     target: Any  # (B,) float32, discounted return
     value_weight: Any  # (B,) float32, 0 where the return is not known to its end (a truncated game), else 1
-    weight: Any  # (B,) float32, 0 for rows that only fill up the last batch
+    weight: Any  # (B,) float32, 0 for rows that only fill up the last batch; else 1, or what the dataset says
     probabilities: Any  # (B, A) float32, or None
     labels: Any = None  # (B, A) bool: one of these was chosen; or None
 
@@ -84,7 +84,7 @@ class Batches:
             index = np.arange(start, start + batch_size)
             inside = index < self.validation_rows
             batch = _take(self._validation, np.where(inside, index, 0))
-            yield batch._replace(weight=inside.astype(np.float32))
+            yield batch._replace(weight=batch.weight * inside)
 
     def _drawn(
         self, order: np.ndarray, batch_size: int, luck: np.random.Generator
@@ -121,6 +121,8 @@ class Batches:
         pool.value_weight[place] = self.value_weight[rows]
         if pool.probabilities is not None and chunk.probabilities is not None:
             pool.probabilities[place] = chunk.probabilities[kept]
+        if chunk.weight is not None:
+            pool.weight[place] = chunk.weight[kept]
         if pool.labels is not None and chunk.labels is not None:
             pool.labels[place] = chunk.labels[kept]
         return place.stop

@@ -7,6 +7,7 @@
     chunk_00000/trajectory.npy     (R,) int32            whose decision: game number × players + player
     chunk_00000/probabilities.npy  (R, A) float16        how likely the teacher found each action; optional
     chunk_00000/labels.npy         (R, ⌈A/8⌉) uint8      packed bits: the actions it may have been; optional
+    chunk_00000/weight.npy         (R,) float32          how much a clone shall care; optional, else 1
     reward.npy                     (all rows,) float32   raw reward from each decision to the next
     trajectories/….npy             seed, return, length, ended and stats of every trajectory
 
@@ -66,6 +67,8 @@ class DatasetInfo(MadeForGame):
     probabilities: bool = False
     labels: bool = False
     """Whether rows tell of sets of actions one of which was chosen, where nobody saw which; `action` is one of them."""
+    weights: bool = False
+    """Whether rows have a weight each."""
     games: int = Field(default=0, ge=0)
     """Games played to their end."""
     rows: int = Field(default=0, ge=0)
@@ -95,6 +98,7 @@ class Chunk(NamedTuple):
     action: np.ndarray  # (R,) int32
     probabilities: np.ndarray | None  # (R, A) float32
     labels: np.ndarray | None  # (R, A) bool
+    weight: np.ndarray | None = None  # (R,) float32
 
 
 class DatasetWriter:
@@ -108,7 +112,8 @@ class DatasetWriter:
         self._sizes = [0, 0]  # bytes of observations in memory, in the file
 
     def add_chunk(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """One stretch of rows: observation, legal_mask (bool), action, trajectory, maybe probabilities, labels."""
+        """One stretch of rows: observation, legal_mask (bool), action, trajectory; maybe probabilities, labels,
+        weight."""
         folder = f"chunk_{len(self.chunks):05d}"
         known = self._legal_masks is not None and np.array_equal(
             self._legal_masks(arrays["observation"]), arrays["legal_mask"]
@@ -240,6 +245,9 @@ class Dataset:
             raise self._damaged(f"chunk {number} holds an action that was not legal")
         if labels is not None and not labels[np.arange(count), action].all():
             raise self._damaged(f"chunk {number} holds an action outside its labels")
+        weight = self._chunk_array(number, "weight", np.float32) if self.info.weights else None
+        if weight is not None and not (np.isfinite(weight) & (weight >= 0)).all():
+            raise self._damaged(f"chunk {number} holds a weight that is none")
         kept = np.flatnonzero(self.usable[start:stop])
         return Chunk(
             rows=start + kept,
@@ -248,6 +256,7 @@ class Dataset:
             action=action[kept],
             probabilities=None if probabilities is None else probabilities[kept].astype(np.float32),
             labels=None if labels is None else labels[kept],
+            weight=None if weight is None else weight[kept],
         )
 
     def discounted_returns(self, gamma: float, reward: np.ndarray) -> np.ndarray:

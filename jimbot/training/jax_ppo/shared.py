@@ -18,7 +18,8 @@ KEPT_PROGRAMS = 4
 NUMBERS = ("gamma", "gae_lambda", "clip_eps", "vf_coef", "ent_coef", "max_grad_norm")
 """Arguments of the programs."""
 LEAGUE = ("league", "league_members", "past_interval")
-APART = (CHANGEABLE - {"gradient_pieces"}) | {"seed", "lr", "anneal_lr", "init_from", "bc_model", *LEAGUE, *NUMBERS}
+START = ("init_from", "bc_model")
+APART = (CHANGEABLE - {"gradient_pieces"}) | {"seed", "lr", "anneal_lr", "adviser", *START, *LEAGUE, *NUMBERS}
 """Settings that no program is compiled for."""
 
 

@@ -13,20 +13,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jimbot.advisor.settings import AdviserSettings
 from jimbot.errors import SettingsError
 from jimbot.games.contract import BatchGame, FunctionalGame, functional_game
 from jimbot.games.functional import from_named_leaves, named_leaves
 from jimbot.policies.jax_networks import Params
 from jimbot.policies.onnx_form import onnx_from_params
-from jimbot.policies.portable import with_metadata
+from jimbot.policies.portable import OnnxPolicy, with_metadata
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
 from jimbot.runs.files import remove_directory
+from jimbot.training.advice.background import BackgroundAdvice, LatestPolicy
 from jimbot.training.environments.given import has_curriculum, training_game, training_options
 from jimbot.training.framework import Callback, RLTrainer, plain_callback
 from jimbot.training.init_policy import check_network, filled, fitting_params, start_of
 from jimbot.training.jax_ppo.entropy import blocks_of
 from jimbot.training.jax_ppo.gradients import NOISE, SIGNAL
 from jimbot.training.jax_ppo.growth import Growth, grown, growth_from
+from jimbot.training.jax_ppo.imitate import Imitation, answering
 from jimbot.training.jax_ppo.phases import fused_phase_seconds
 from jimbot.training.jax_ppo.program import (
     HostUpdate,
@@ -35,7 +38,7 @@ from jimbot.training.jax_ppo.program import (
     initial_state,
     network_for,
 )
-from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS
+from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS, network_text
 from jimbot.training.jax_ppo.teacher import Teacher
 from jimbot.training.league.opponents import Seats
 from jimbot.training.league.store import league_state, open_league, past_self, plays_league, restore_league
@@ -77,6 +80,10 @@ class JaxPPOTrainer(RLTrainer):
         self.state: TrainState | None = None
         self.growth = Growth()
         self.teacher = Teacher.of(settings, session.run.root)
+        self.advice: BackgroundAdvice | None = None
+        AdviserSettings().with_values(settings.advice.settings)  # says at once which setting there is not
+        self._imitation = Imitation(self.network, settings.ppo.max_grad_norm, settings.advice.coef, settings.seed)
+        self._latest: LatestPolicy | None = None
         self._update: Any
         self._compile()
         self._fused_seconds: dict[str, float] | None = None
@@ -144,6 +151,7 @@ class JaxPPOTrainer(RLTrainer):
                 self.growth.add(result.losses)
                 losses = {name: value for name, value in result.losses.items() if name not in (SIGNAL, NOISE)}
                 measures.add(losses, result.measured, self._grown().batch_size)
+                self._take_advice(update, total)
                 self._grow(update)
                 if self.seats is not None and update % self.settings.league.past_interval == 0:
                     self.seats.league.add(past_self(update, self.policy_onnx()))
@@ -151,11 +159,15 @@ class JaxPPOTrainer(RLTrainer):
             if rest := measures.take():
                 session.log(self.step, rest | self.more_metrics())
             path = self.save_model()
+            if self.advice is not None:
+                self.advice.finish(training_options(self.settings))
         return session.finished(self.step, reason, path)
 
     def more_metrics(self) -> dict[str, float]:
         figures = self.game.health() if isinstance(self.game, BatchGame) else {}
         found = {f"health/{name}": value for name, value in figures.items()} | self.growth.metrics()
+        if self.advice is not None:
+            found |= self.advice.metrics() | {"train/advice_loss": self._imitation.loss}
         return found | (self.seats.league.metrics() if self.seats is not None else {})
 
     def policy_onnx(self) -> bytes:
@@ -184,6 +196,9 @@ class JaxPPOTrainer(RLTrainer):
         state |= {_GROWTH_PREFIX + name: value for name, value in self.growth.arrays().items()}
         path = self.session.store.save(self._manifest(), self.policy_onnx(), self._params(), state)
         self.session.saved(self.step, path)
+        if self.advice is not None and self._latest is not None:
+            self.advice.save(training_options(self.settings))
+            self._latest.policy = OnnxPolicy.from_bytes(self.policy_onnx(), self._latest.name)
         return path
 
     def load_model(self, path: str | Path) -> None:
@@ -216,11 +231,31 @@ class JaxPPOTrainer(RLTrainer):
         return super().relieve(name)
 
     def close(self) -> None:
+        if self.advice is not None:
+            self.advice.close()
         if isinstance(self.game, BatchGame):
             self.game.close()
         if (folder := self.session.run.path / EXPERIENCE).is_dir():
             remove_directory(folder)
         self.session.close()
+
+    def _take_advice(self, update: int, total: int) -> None:
+        """Asks about where the games stand now, and learns from what was answered by now; waits for nobody."""
+        if not self.settings.advice.use or not isinstance(self.game, BatchGame):
+            return
+        if self.advice is None:
+            self._latest = LatestPolicy(OnnxPolicy.from_bytes(self.policy_onnx(), LatestPolicy.name))
+            chosen, folder = self.settings.advice.settings, self.session.run.path
+            self.advice = BackgroundAdvice.of(chosen, self._latest, self._manifest(), self.game, folder)
+        live, answer = self._live(), answering(network_text(self.network))
+
+        def probabilities(observation: np.ndarray, legal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            chances, values = answer(live.params, observation, legal)
+            return np.asarray(chances), np.asarray(values)
+
+        self.advice.look(self.game, probabilities, self._grown().batch_size, update)
+        params = self._imitation.learn(live.params, self.advice.demonstrations, self._learning_rate(total))
+        self.state = live._replace(params=params)
 
     def _compile(self) -> None:
         """The update for the settings as they are; XLA compiles when it is first called."""
@@ -254,6 +289,7 @@ class JaxPPOTrainer(RLTrainer):
     def _build_game(self) -> FunctionalGame | BatchGame:
         settings = self.settings
         by_hand = settings.stepping == "host" or has_curriculum(settings) or settings.teacher.policy is not None
+        by_hand |= settings.advice.use
         pure = None if by_hand else _pure_game(settings.game, json.dumps(training_options(settings), sort_keys=True))
         if pure is not None:
             return pure

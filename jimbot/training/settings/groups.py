@@ -120,6 +120,20 @@ class TeacherSettings(Group):
         return None if value in ("", "none") else value
 
 
+class AdviceSettings(Group):
+    """An adviser that is asked while learning"""
+
+    use: bool = Field(
+        False,
+        description="Ask about positions the policy is not sure of, in the background: Claude (ANTHROPIC_API_KEY), "
+        "else the planner. Answers become weighted demonstrations.",
+    )
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description="{setting of the adviser: value}; see jimbot adviser settings."
+    )
+    coef: float = Field(0.5, ge=0, description="Learning rate of a step towards its answers, as a share of lr.")
+
+
 class SavingSettings(Group):
     """Checkpoints"""
 

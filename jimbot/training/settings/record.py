@@ -24,6 +24,7 @@ from jimbot.reading.yaml_values import yaml_value
 from jimbot.training.learners import AUTO, spelled
 from jimbot.training.settings.batch import LARGE_BATCH_GAMES, fit_batch
 from jimbot.training.settings.groups import (
+    AdviceSettings,
     CurriculumSettings,
     DQNSettings,
     Group,
@@ -50,7 +51,7 @@ CHANGEABLE = frozenset(
     {
         *("total_timesteps", "minutes", "log_interval", "eval_interval", "eval_games", "stop_on_collapse"),
         *("auto_tune", "autoscale", "memory_limit_gb", "buffer_gb", "gradient_pieces", "grow_batch"),
-        *("population_games", "population_quantile"),
+        *("population_games", "population_quantile", "adviser_settings", "adviser_coef"),
         *("address", "num_env_runners", "num_gpus", "num_gpus_per_env_runner", "spill_gb"),
         *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
         *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact", "share"),
@@ -141,6 +142,7 @@ class TrainSettings(RunSettings):
     ppo: PPOSettings = Field(default_factory=PPOSettings)
     start: StartSettings = Field(default_factory=StartSettings)
     teacher: TeacherSettings = Field(default_factory=TeacherSettings)
+    advice: AdviceSettings = Field(default_factory=AdviceSettings)
     curriculum: CurriculumSettings = Field(default_factory=CurriculumSettings)
     league: LeagueSettings = Field(default_factory=LeagueSettings)
     population: PopulationSettings = Field(default_factory=PopulationSettings)

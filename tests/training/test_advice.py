@@ -1,0 +1,169 @@
+"""Advice while learning: asked in the background, never waited for, kept as weighted demonstrations and learned."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jimbot.advisor.adviser import Adviser
+from jimbot.advisor.question import Question
+from jimbot.advisor.reply import Advice
+from jimbot.advisor.settings import AdviserSettings
+from jimbot.errors import SettingsError, UnknownNameError
+from jimbot.games.contract import game_entry, make
+from jimbot.games.probe import COLOURS
+from jimbot.training.advice.background import FILE, BackgroundAdvice
+from jimbot.training.advice.demonstrations import Demonstration, Demonstrations
+from jimbot.training.imitation.batches import Batches
+from jimbot.training.imitation.dataset import Dataset
+from jimbot.training.jax_ppo.imitate import Imitation, answering
+from jimbot.training.jax_ppo.shared import network_text
+from jimbot.training.run import run_training
+from tests.advisor.messages_api import chosen, playing_the_api
+from tests.training.small import SMALL, probe_parts, small_settings
+
+SPEC = game_entry("probe").spec
+
+
+class Source:
+    """Advises the colour after the one that pays, which no reward would ever teach; may be held up."""
+
+    name, edition, used_llm = "against", "against", True
+
+    def __init__(self) -> None:
+        self.go, self.asked = threading.Event(), 0
+
+    def ask(self, question: Question, seconds: float) -> Advice:
+        self.asked += 1
+        self.go.wait(30)
+        wanted = next(one for one in question.moves if one.label.endswith(COLOURS[against(question.state)]))
+        return Advice(wanted.action, wanted.label, wanted.words, "No reason.", self.name, True)
+
+
+def against(state: str) -> int:
+    paying = next(number for number, colour in enumerate(COLOURS) if f"the {colour} side" in state)
+    return (paying + 1) % len(COLOURS)
+
+
+def advised(folder: Path, source: Source, **settings: Any) -> tuple[BackgroundAdvice, Any]:
+    game = make("probe", 16)
+    game.reset(np.arange(16, dtype=np.uint64))
+    return BackgroundAdvice(Adviser(source, AdviserSettings(**settings)), game, folder), game
+
+
+def even(observation: np.ndarray, legal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return (legal / legal.sum(axis=1, keepdims=True)).astype(np.float32), np.zeros(len(legal), np.float32)
+
+
+def answered(advice: BackgroundAdvice) -> None:
+    for future in list(advice._open):
+        future.result(30)
+
+
+def test_asking_returns_at_once_and_answers_become_demonstrations(tmp_path: Path) -> None:
+    advice, game = advised(tmp_path, source := Source())
+    advice.look(game, even, 512, 1)
+    assert not len(advice.demonstrations)  # nobody has answered, and nobody waited
+    advice.look(game, even, 512, 2)
+    source.go.set()
+    answered(advice)
+    assert len(advice.demonstrations) == source.asked == 4  # as many at once as allowed, and no more
+    observation, legal, action, weight = advice.demonstrations.drawn(8, np.random.default_rng(0))
+    paying = observation[:, : len(COLOURS)].argmax(axis=1)
+    assert (action % len(COLOURS) == (paying + 1) % len(COLOURS)).all()
+    assert legal[np.arange(8), action].all()
+    assert (weight == 1).all()
+    assert advice.metrics()["advice/demonstrations"] == 4
+    advice.close()
+
+
+def test_no_more_is_asked_than_a_twentieth_of_the_decisions(tmp_path: Path) -> None:
+    advice, game = advised(tmp_path, source := Source())
+    source.go.set()
+    for update in range(10):
+        advice.look(game, even, 8, update)
+        answered(advice)
+    assert source.asked <= advice.adviser.figures.asked == 4  # of 80
+    advice.close()
+
+
+def test_advice_is_a_dataset_that_a_clone_reads_with_its_weights(tmp_path: Path) -> None:
+    known = Demonstrations(SPEC)
+    legal = np.zeros(SPEC.actions.size, bool)
+    legal[:4] = True
+    for number in range(6):
+        known.add(Demonstration(np.full(SPEC.observation.size, number, np.float32), legal, number % 4, 0.5 + number))
+    known.save(tmp_path / FILE, "advice of nobody", {})
+    with Dataset.open(tmp_path / FILE) as dataset:
+        assert (dataset.info.games, dataset.info.weights) == (6, True)
+        batches = Batches(dataset, dataset.reward, 0.99, 0.34, 0, False)
+        seen = [*batches.train(0, 2), *batches.validate(2)]
+        rows = np.concatenate([batch.observation[:, 0] for batch in seen]).tolist()
+        told = dict(zip(rows, np.concatenate([batch.weight for batch in seen]).tolist(), strict=True))
+        assert told == {float(number): 0.5 + number for number in range(6)}
+        assert not np.concatenate([batch.value_weight for batch in seen]).any()  # what a move brought is not known
+    again = Demonstrations(SPEC)
+    again.load(tmp_path / FILE)
+    assert len(again) == 6
+
+
+def test_steps_towards_demonstrations_make_them_likelier() -> None:
+    settings, network, _ = probe_parts()
+    params = network.init(0)
+    known = Demonstrations(SPEC)
+    legal = np.zeros(SPEC.actions.size, bool)
+    legal[:4] = True
+    seen = np.eye(1, SPEC.observation.size, dtype=np.float32)[0]
+    known.add(Demonstration(seen, legal, 2, 1.0))
+    answer = answering(network_text(network))
+
+    def chance(of: Any) -> float:
+        return float(answer(of, seen[None], legal[None])[0][0, 2])
+
+    def learned(coef: float) -> float:
+        imitation, moved = Imitation(network, settings.ppo.max_grad_norm, coef, 0), params
+        for _ in range(40):
+            moved = imitation.learn(moved, known, 3e-3)
+        return chance(moved)
+
+    assert learned(1.0) > 2 * chance(params)
+    assert learned(0.0) == chance(params)  # the control
+
+
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, **changes: Any) -> Any:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+    monkeypatch.setenv("JIMBOT_ADVISER_LEDGER", str(tmp_path / "books.sqlite"))
+    settings = small_settings(adviser=True, run_name="advised", no_wandb=True, **changes)
+    return run_training(settings, tmp_path, quiet=True)
+
+
+def test_a_run_learns_from_claude_and_keeps_what_it_was_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import anthropic  # noqa: F401 - seconds, which the small run would be over in
+
+    with playing_the_api(lambda table: chosen(table["legal_moves"][against(table["table"])]["action"])) as api:
+        run(tmp_path, monkeypatch, api.address)
+    with Dataset.open(tmp_path / "advised" / FILE) as dataset:
+        assert dataset.info.games > 0
+        assert dataset.info.policy == "advice of claude-haiku-5-5"
+    assert len(api.requests) <= 0.05 * SMALL["total_timesteps"]
+
+
+def test_a_server_that_never_answers_holds_up_no_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run is over while every question is still open."""
+    with playing_the_api(chosen("door 0 red")._replace(seconds=60)) as api:
+        result = run(tmp_path, monkeypatch, api.address, adviser_settings={"at_once": 2})
+    assert result.step >= SMALL["total_timesteps"]
+    assert len(api.requests) == 2
+    assert not (tmp_path / "advised" / FILE).exists()
+
+
+def test_what_cannot_be_set_is_said_before_anything_is_learned(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="setting of the adviser 'dolars_per_hour'"):
+        run_training(small_settings(adviser=True, adviser_settings={"dolars_per_hour": 1}), tmp_path, quiet=True)
+    with pytest.raises(SettingsError, match="only learner jax"):
+        run_training(small_settings(adviser=True, learner="sb3"), tmp_path, quiet=True)
