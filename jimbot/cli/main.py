@@ -26,7 +26,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Judge": ("evaluate", "compare", "analyze", "verify"),
     "Look": ("ui", "watch", "play", "replay", "seed", "graph"),
     "Serve": ("export", "serve", "ask", "mcp", "bus", "host"),
-    "Operate": ("runs", "adviser", "doctor", "setup", "bench", "soak", "help"),
+    "Operate": ("up", "runs", "adviser", "doctor", "setup", "bench", "soak", "help"),
 }
 """Commands by the panel of `--help` that shows them, in its order; a panel is a room of jimbot.cli."""
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)

@@ -44,6 +44,7 @@ NOT_RUN = {
     r"jimbot ask|grpc://": "needs a service; tests/services/test_grpc_server.py starts some",
     r"jimbot bus tail": "waits for events; tests/cli/test_bus.py publishes some",
     r"--from-bus|told\.npz": "needs games on a bus; tests/cli/test_bus.py plays some",
+    r"jimbot up": "starts everything; tests/services/test_stack.py starts what is quick",
     r"jimbot mcp": "waits for an assistant; tests/services/test_mcp.py is one",
     r"jimbot setup": "needs a network; tests/conftest.py calls what is behind it",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Annotated
 
 import typer
@@ -40,8 +41,11 @@ def events(
     publisher = BackgroundPublisher(bus, queue_size)
     intake = Intake(publisher)
     terminal.note(f"Events go from ws://{address}:{port}/events to the bus {bus}; Ctrl+C ends it.")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the server raises it again when it has ended
     try:
         event_server(intake, address, port).run()
+    except KeyboardInterrupt:
+        pass
     finally:
         publisher.close()
         figures = intake.figures()

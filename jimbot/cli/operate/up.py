@@ -1,0 +1,140 @@
+"""`jimbot up`: everything that is installed, at once, with one view of how it is."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jimbot.cli.shared import terminal
+from jimbot.cli.shared.options import RUNS, RunsDirOption
+from jimbot.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from jimbot.services.stack import Keeper, Status
+
+EPILOG = """Examples:
+
+jimbot up
+
+jimbot up --watch-run my-run   (serves the run's best policy, while it trains and afterwards)
+
+jimbot up hackmatrix --without host --port ui=8601
+
+jimbot up --once --json   (starts everything, says how it is, ends it: does this installation work?)
+
+Components: bus, serve, ui, graph, events, host. Logs: runs/.up/NAME.log. Ctrl+C ends all of them."""
+BEAT = 0.5  # seconds
+FOLDER = ".up"
+COLOURS = {"well": "green", "starting": "yellow", "not installed": "dim"}
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=EPILOG)(up)
+
+
+def up(
+    policy: Annotated[
+        list[str] | None, typer.Argument(help="Policies to serve, as for jimbot serve; default: the shipped one.")
+    ] = None,
+    watch_run: Annotated[str | None, typer.Option(help="Serve a run's best policy, and every better one.")] = None,
+    bus: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Another bus than a file beside the runs: nats://HOST:PORT.")
+    ] = None,
+    without: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Leave a component out.")] = None,
+    port: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=PORT", help="Another port; also figures=PORT for /metrics.")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="End when all are up, with 0 if all are well, else 1.")] = False,
+    runs_dir: RunsDirOption = RUNS,
+    as_json: Annotated[bool, typer.Option("--json", help="A line of JSON whenever something changed.")] = False,
+) -> None:
+    """Start everything that is installed, keep it running, and end it cleanly.
+
+    Decision service, event bus, page, knowledge graph, event ingest, simulator host; what dies is started again.
+    """
+    from jimbot.services.stack import Keeper, StackSettings, components
+
+    ports = {name: _port(name, value) for name, value in terminal.pairs(port or []).items()}
+    settings = StackSettings(tuple(policy or ()), watch_run, runs_dir, bus, tuple(without or ()), ports)
+    parts = components(settings)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with Keeper(parts, runs_dir / FOLDER) as keeper:
+        try:
+            _watch(keeper, once, as_json)
+        except KeyboardInterrupt:
+            terminal.note("Ending everything…")
+        well = keeper.well
+    if once and not well:
+        raise typer.Exit(1)
+
+
+def _port(name: str, value: Any) -> int:
+    if type(value) is not int or not 0 < value < 65_536:
+        raise UsageError(f"--port {name} is {value!r}; expected a number from 1 to 65535.")
+    return value
+
+
+def _watch(keeper: Keeper, once: bool, as_json: bool) -> None:
+    """Until Ctrl+C, or, with `once`, until everything is up or given up."""
+    from rich.live import Live
+
+    picture = None
+    if not as_json and not once and sys.stdout.isatty():
+        picture = Live(console=terminal.console(), auto_refresh=False)
+        picture.start()
+    told: dict[str, Any] = {}
+    try:
+        while True:
+            found = keeper.tick()
+            if picture is not None:
+                picture.update(table(found), refresh=True)
+            elif not once:
+                told = _tell_changes(found, told, as_json)
+            if once and keeper.settled:
+                break
+            time.sleep(BEAT)
+    finally:
+        if picture is not None:
+            picture.stop()
+    if as_json:
+        terminal.print_json([one.to_dict() for one in found])
+    else:
+        terminal.console().print(table(found))
+
+
+def _tell_changes(found: list[Status], told: dict[str, Any], as_json: bool) -> dict[str, Any]:
+    """A line for each component whose state or process is another than it was."""
+    now = {one.name: (one.state, one.pid) for one in found}
+    for one in found:
+        if told.get(one.name) == now[one.name]:
+            continue
+        if as_json:
+            typer.echo(json.dumps(one.to_dict()))
+        else:
+            terminal.note(f"{one.name}: {one.state} ({one.says or one.where})")
+    return now
+
+
+def table(found: list[Status]) -> Table:
+    """How everything is."""
+    from rich.table import Table
+
+    from jimbot.training.session.dashboard import duration
+
+    shown = Table("", "state", "where", "up", "restarts", "MB", "", expand=True)
+    for one in found:
+        colour = COLOURS.get(one.state, "red")
+        since = duration(one.seconds) if one.pid is not None else ""
+        memory = f"{one.megabytes:,.0f}" if one.megabytes else ""
+        shown.add_row(
+            f"[bold]{one.name}[/]", f"[{colour}]{one.state}[/]", one.where, since, str(one.restarts or ""), memory,
+            one.says[:200],
+        )  # fmt: skip
+    return shown

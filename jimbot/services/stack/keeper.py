@@ -1,0 +1,261 @@
+"""Keeps programs running: starts them, asks for their health, starts again what died, and ends all of them for certain.
+
+A program that dies is started again after a pause that doubles; after so many deaths in a row without having been well
+in between it is given up, and says why. One that was well and does not answer for a minute is ended and counts as dead.
+Each has a group of its own (Ctrl+C is the keeper's to handle) and is on a `leash`: a killed keeper leaves none behind.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import psutil
+
+from jimbot.runs.files import make_directory
+from jimbot.services.stack.components import Component
+from jimbot.services.stack.leash import LEAVE_SECONDS
+
+CHILD = "jimbot.cli.operate.up_child"
+"""The module a child runs: the command line, on a leash."""
+LARGEST_LOG = 2**20  # bytes kept when a program is started again
+
+
+class State(StrEnum):
+    MISSING = "not installed"
+    STARTING = "starting"
+    WELL = "well"
+    UNWELL = "does not answer"
+    WAITING = "starts again soon"
+    GIVEN_UP = "given up"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long the keeper waits for what."""
+
+    check: float = 2.0
+    """Seconds between two questions about health."""
+    first_pause: float = 0.5
+    longest_pause: float = 30.0
+    deaths: int = 5
+    """In a row, before a program is given up."""
+    starting: float = 900.0
+    """Seconds a first start may take: rules are compiled once per machine."""
+    unwell: float = 60.0
+    settled: float = 60.0
+    """Seconds of health after which earlier deaths are forgotten."""
+    leave: float = LEAVE_SECONDS + 3.0
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a program is, for people and scripts."""
+
+    name: str
+    state: State
+    what: str
+    where: str
+    says: str
+    pid: int | None
+    restarts: int
+    seconds: float
+    """Since it was started."""
+    megabytes: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "state": str(self.state)}
+
+
+def jimbot_child(words: Sequence[str]) -> list[str]:
+    return [sys.executable, "-m", CHILD, *words]
+
+
+class Kept:
+    """One program and what happened to it."""
+
+    def __init__(self, component: Component, log: Path, patience: Patience, command: Callable[..., list[str]]) -> None:
+        self.component, self._log, self._patience, self._command = component, log, patience, command
+        self.process: subprocess.Popen[bytes] | None = None
+        self.state = State.MISSING if component.missing else State.STARTING
+        self.says = f"pip install 'jimbot[{component.missing}]'" if component.missing else ""
+        self.restarts = self.deaths = 0
+        self._began = self._changed = self._due = self._asked = time.monotonic()
+        self._answer: Future[str] | None = None
+
+    def tick(self, now: float, pool: ThreadPoolExecutor) -> None:
+        """Does what is due."""
+        if self.state in (State.MISSING, State.GIVEN_UP, State.ENDED):
+            return
+        if self.component.words:
+            if self.process is None:
+                if now < self._due:
+                    return
+                self._start(now)
+            elif self.process.poll() is not None:
+                self._died(now, f"ended with code {self.process.returncode}: {self._last_words()}")
+                return
+        self._look(now, pool)
+
+    def _start(self, now: float) -> None:
+        if self._log.exists() and self._log.stat().st_size > LARGEST_LOG:
+            self._log.unlink()
+        with open(self._log, "ab") as log:
+            self.process = self._opened(log)
+        self._began, self._answer = now, None
+        self._to(State.STARTING, now)
+
+    def _opened(self, log: BinaryIO) -> subprocess.Popen[bytes]:
+        group = 0 if os.name == "posix" else None
+        command = self._command(self.component.words)
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log, process_group=group)
+
+    def _look(self, now: float, pool: ThreadPoolExecutor) -> None:
+        if self._answer is None:
+            if now >= self._asked:
+                self._answer = pool.submit(self.component.check)
+            return
+        if not self._answer.done():
+            return
+        problem = self._answer.exception()
+        well, says = problem is None, str(problem or "") if problem else self._answer.result()
+        self._answer = None
+        self._asked = now + (self._patience.check if well else min(0.5, self._patience.check))
+        if well:
+            self.says = says
+            self._to(State.WELL, now)
+            if now - self._changed >= self._patience.settled:
+                self.deaths = 0
+            return
+        if self.state is State.WELL:
+            self._to(State.UNWELL, now)
+        self.says = says if self.state is State.UNWELL else self._last_words() or "not there yet"
+        limit = self._patience.starting if self.state is State.STARTING else self._patience.unwell
+        if self.process is not None and now - self._changed >= limit:
+            self.kill()
+            self._died(now, f"did not answer for {limit:g} s: {says}")
+
+    def _died(self, now: float, says: str) -> None:
+        if self.state is State.WELL and now - self._changed >= self._patience.settled:
+            self.deaths = 0
+        self._close()
+        self.deaths += 1
+        self.says = says
+        if self.deaths >= self._patience.deaths:
+            self._to(State.GIVEN_UP, now)
+            return
+        self.restarts += 1
+        self._due = now + min(self._patience.longest_pause, self._patience.first_pause * 2 ** (self.deaths - 1))
+        self._to(State.WAITING, now)
+
+    def _to(self, state: State, now: float) -> None:
+        if state is not self.state:
+            self.state, self._changed = state, now
+
+    def _last_words(self) -> str:
+        with suppress(OSError):
+            with open(self._log, "rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
+                lines = file.read().decode(errors="replace").split("\n")
+            return next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return ""
+
+    def terminate(self) -> None:
+        """Asks it to end."""
+        if self.process is not None and self.process.poll() is None:
+            with suppress(OSError):
+                self.process.terminate()
+
+    def kill(self) -> None:
+        """Ends it, and whatever it started."""
+        if self.process is None:
+            return
+        with suppress(OSError):
+            if os.name == "posix":
+                os.killpg(self.process.pid, signal.SIGKILL)
+            else:
+                self.process.kill()
+        self.process.wait()
+
+    def _close(self) -> None:
+        if self.process is not None and self.process.stdin is not None:
+            with suppress(OSError):
+                self.process.stdin.close()
+        self.process = None
+
+    def end(self, by: float) -> None:
+        """Waits for it, and ends it where it does not end by itself."""
+        if self.process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(max(0.0, by - time.monotonic()))
+            self.kill()
+            self._close()
+        if self.state not in (State.MISSING, State.GIVEN_UP):
+            self.state = State.ENDED
+
+    def status(self, now: float) -> Status:
+        pid, megabytes = (self.process.pid if self.process is not None else None), 0.0
+        if pid is not None:
+            with suppress(psutil.Error):
+                megabytes = psutil.Process(pid).memory_info().rss / 1e6
+        about, since = self.component, now - self._began if pid is not None else 0.0
+        return Status(about.name, self.state, about.what, about.where, self.says, pid, self.restarts, since, megabytes)
+
+
+class Keeper:
+    """All of them. A context manager: leaving it ends every program."""
+
+    def __init__(
+        self,
+        components: Sequence[Component],
+        folder: Path,
+        patience: Patience = Patience(),
+        command: Callable[[Sequence[str]], list[str]] = jimbot_child,
+    ) -> None:
+        """`folder` takes a log per program."""
+        make_directory(folder)
+        self._patience = patience
+        self.kept = [Kept(one, folder / f"{one.name}.log", patience, command) for one in components]
+        self._pool = ThreadPoolExecutor(max(1, len(self.kept)), "jimbot-health")
+
+    def tick(self) -> list[Status]:
+        """Does what is due; how everything is now. To be called a few times a second."""
+        now = time.monotonic()
+        for kept in self.kept:
+            kept.tick(now, self._pool)
+        return [kept.status(now) for kept in self.kept]
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is on its way any more: well, not installed, or given up."""
+        return all(kept.state in (State.WELL, State.MISSING, State.GIVEN_UP) for kept in self.kept)
+
+    @property
+    def well(self) -> bool:
+        """Whether everything that is installed is well."""
+        return all(kept.state in (State.WELL, State.MISSING) for kept in self.kept)
+
+    def close(self) -> None:
+        for kept in self.kept:
+            kept.terminate()
+        by = time.monotonic() + self._patience.leave
+        for kept in self.kept:
+            kept.end(by)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

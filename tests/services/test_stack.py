@@ -1,0 +1,180 @@
+"""Everything at once: what dies is started again, what keeps dying is given up, and nothing survives its keeper."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from jimbot.errors import UnknownNameError, UsageError
+from jimbot.services.stack import Component, Keeper, StackSettings, State, Status, components
+from jimbot.services.stack.components import EXTRAS, PORTS
+from jimbot.services.stack.keeper import Patience
+from tests.services.buses import free_port
+
+QUICK = Patience(check=0.02, first_pause=0.02, longest_pause=0.1, deaths=3, unwell=0.2, settled=0.3, leave=1.0)
+STAYS = "import sys, time; print('here I am', flush=True); time.sleep(600)"
+STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {STAYS}"
+
+
+def fine() -> str:
+    return "fine"
+
+
+def script(name: str, text: str, check: Callable[[], str] = fine) -> Component:
+    return Component(name, "for a test", "nowhere", check, (text,))
+
+
+def keeper(tmp_path: Path, *parts: Component, patience: Patience = QUICK) -> Keeper:
+    def command(words: Sequence[str]) -> list[str]:
+        return [sys.executable, "-c", *words]
+
+    return Keeper(parts, tmp_path, patience, command)
+
+
+def until(kept: Keeper, met: Callable[[dict[str, Status]], Any], seconds: float = 20.0) -> dict[str, Status]:
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        found = {one.name: one for one in kept.tick()}
+        if met(found):
+            return found
+        time.sleep(0.01)
+    raise AssertionError(f"never came: {found}")
+
+
+def gone(pid: int, seconds: float = 20.0) -> bool:
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_what_dies_is_started_again_and_all_ends_with_the_keeper(tmp_path: Path) -> None:
+    with keeper(tmp_path, script("a", STAYS), script("b", STUBBORN)) as kept:
+        first = until(kept, lambda found: all(one.state is State.WELL for one in found.values()))
+        assert kept.well
+        assert first["a"].says == "fine"
+        os.kill(first["a"].pid or 0, signal.SIGKILL)
+        second = until(kept, lambda found: found["a"].state is State.WELL and found["a"].pid != first["a"].pid)
+        assert (second["a"].restarts, second["b"].restarts) == (1, 0)
+        until(kept, lambda found: "here" in (tmp_path / "b.log").read_text())
+    assert gone(second["a"].pid or 0)
+    assert gone(second["b"].pid or 0)  # asked kindly it would have stayed
+
+
+def test_what_keeps_dying_is_given_up_with_its_last_words(tmp_path: Path) -> None:
+    def away() -> str:
+        raise ConnectionRefusedError("nobody there")
+
+    failing = script("bad", "import sys; print('Port 9 is taken.', file=sys.stderr); sys.exit(2)", away)
+    with keeper(tmp_path, failing, script("good", STAYS)) as kept:
+        found = until(kept, lambda found: found["bad"].state is State.GIVEN_UP)
+        assert found["bad"].says == "ended with code 2: Port 9 is taken."
+        assert found["bad"].restarts == QUICK.deaths - 1
+        until(kept, lambda found: found["good"].state is State.WELL)
+        assert kept.settled
+        assert not kept.well
+
+
+def test_earlier_deaths_are_forgotten_after_a_while_of_health(tmp_path: Path) -> None:
+    with keeper(tmp_path, script("a", STAYS)) as kept:
+        for _ in range(QUICK.deaths + 1):
+            found = until(kept, lambda found: found["a"].state is State.WELL)
+            until(kept, lambda found, since=time.monotonic(): time.monotonic() - since > QUICK.settled + 0.1)
+            os.kill(found["a"].pid or 0, signal.SIGKILL)
+            until(kept, lambda found: found["a"].state is not State.WELL)
+        assert until(kept, lambda found: found["a"].state is State.WELL)
+
+
+def test_what_no_longer_answers_is_started_again(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def check() -> str:
+        asked.append(1)
+        if 5 < len(asked) < 12:
+            raise TimeoutError("no answer")
+        return "fine"
+
+    with keeper(tmp_path, script("a", STAYS, check), patience=replace(QUICK, unwell=0.05)) as kept:
+        first = until(kept, lambda found: found["a"].state is State.WELL)
+        found = until(kept, lambda found: found["a"].restarts == 1 and found["a"].state is State.WELL)
+        assert found["a"].pid != first["a"].pid
+
+
+def test_what_is_not_installed_is_listed_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EXTRAS, "ui", ("web", ("no_such_module",)))
+    ports = {name: free_port() for name in PORTS}
+    parts = components(StackSettings(runs_dir=tmp_path, ports=ports))
+    assert [one.name for one in parts] == ["bus", "serve", "ui", "graph", "events", "host"]
+    with keeper(tmp_path, *(one for one in parts if one.name in ("bus", "ui"))) as kept:
+        found = until(kept, lambda found: found["bus"].state is State.WELL)
+        assert found["ui"].state is State.MISSING
+        assert found["ui"].says == "pip install 'jimbot[web]'"
+        assert found["bus"].says == "0 events, 0 behind"
+        assert kept.well
+
+
+def test_wrong_names_and_taken_ports_are_told_before_anything_starts(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'serve'"):
+        components(StackSettings(without=["server"]))
+    with pytest.raises(UnknownNameError, match="Did you mean 'ui'"):
+        components(StackSettings(ports={"uii": 8600}))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        others = {name: free_port() for name in PORTS}
+        with pytest.raises(UsageError, match=rf"Port {port}, which ui needs, is taken .*--port ui=PORT"):
+            components(StackSettings(ports={**others, "ui": port}))
+        with pytest.raises(UsageError, match=rf"Port {port}, which serve needs, is taken .*--port figures=PORT"):
+            components(StackSettings(ports={**others, "figures": port}))
+
+
+# --- the command, with real children ---
+
+
+def up(folder: Path) -> subprocess.Popen[str]:
+    """Only what starts quickly: bus and event ingest."""
+    left_out = [word for name in ("serve", "ui", "graph", "host") for word in ("--without", name)]
+    words = ["up", "--json", "--runs-dir", str(folder), "--port", f"events={free_port()}", *left_out]
+    return subprocess.Popen([sys.executable, "-m", "jimbot", *words], stdout=subprocess.PIPE, text=True)
+
+
+def told(process: subprocess.Popen[str], met: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    assert process.stdout is not None
+    for line in process.stdout:
+        found = json.loads(line)
+        if met(found):
+            return found
+    raise AssertionError("it ended before")
+
+
+def test_no_child_survives_a_killed_keeper(tmp_path: Path) -> None:
+    process = up(tmp_path)
+    try:
+        found = told(process, lambda one: one["name"] == "events" and one["state"] == "well")
+    finally:
+        process.kill()
+    assert gone(found["pid"])
+
+
+def test_sigterm_ends_everything_in_order(tmp_path: Path) -> None:
+    process = up(tmp_path)
+    found = told(process, lambda one: one["name"] == "events" and one["state"] == "well")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
+    assert gone(found["pid"], 0.1)
+    assert "0 events taken" in (tmp_path / ".up" / "events.log").read_text()  # it said goodbye itself
