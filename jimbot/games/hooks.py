@@ -16,14 +16,14 @@ for its name, so a new game gets whatever it brings along.
 | `PlainStates` | `jimbot serve`: requests that carry a state instead of an observation |
 | `LiveProtocol` | `jimbot host`: the game in the protocol its bought edition is driven by |
 | `Glossary` | `jimbot mcp`: what a thing of the game does |
-| `SeedPages` | `jimbot mcp`: what seeds hold, without playing them |
+| `SeedPages` | `jimbot mcp` and `jimbot ui`: what seeds hold, without playing them |
 | `ReadForeign` | `jimbot serve`: the same in the words of another program |
 | `Knowledge` | `jimbot graph`: what a build is made of, and what works together as the rules measure it |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -265,6 +265,11 @@ class SeedPages:
     """(seed as the game writes it, options of its own) → what it holds, ready for JSON."""
     search: Callable[[str, int, Mapping[str, Any]], Iterator[tuple[int, list[str]]]]
     """(question, seeds wanted, options of its own) → (seeds looked at so far, new ones found), again and again."""
+    chapters: Callable[[str, Mapping[str, Any]], dict[str, Any]]
+    """(seed, options of its own) → the same to be drawn: {"title", "words", "chapters": [{"title", "zones"}]}, zones as
+    in `scenes`."""
+    choices: Callable[[], Mapping[str, Sequence[str]]]
+    """Options of its own that have a list of values, by name."""
 
 
 # --- what its words mean ---

@@ -200,3 +200,45 @@ def test_a_recording_is_opened_and_a_damaged_one_is_a_sentence(
     tab.goto(f"{served.address}/watch")
     tab.get_by_label("Recording").set_input_files(tmp_path / "bad.json")
     expect(tab.get_by_text(f"'{HOSTILE}', is not possible there")).to_be_visible()
+
+
+def test_runs_and_policies_are_compared(served: Served, open_tab: OpenTab) -> None:
+    tab = open_tab(served.address)
+    for name in ("first", "second"):
+        tab.get_by_label(f"Choose {name}").check()
+    tab.get_by_role("button", name="Compare").click()
+    expect(tab.get_by_text("As judged when they were trained")).to_be_visible()
+    expect(tab.get_by_text("Not judged yet: second.")).to_be_visible()
+    expect(tab.get_by_role("img", name=re.compile("Share of games that came"))).to_be_visible()
+    tab.get_by_label("Policies, with commas").fill("random, random")
+    tab.locator(".wish select").select_option("probe")
+    tab.get_by_label("Games each").fill("8")
+    tab.get_by_role("button", name="Play them on the same seeds").click()
+    expect(tab.get_by_text("cannot be told apart")).to_be_visible(timeout=30_000)
+    with tab.expect_download() as kept:
+        tab.locator("figure.chart").first.hover()
+        tab.locator("figure.chart").first.get_by_role("button", name="SVG").click()
+    assert "<svg" in kept.value.path().read_text()
+    with tab.expect_download() as kept:
+        tab.locator("figure.chart").first.hover()
+        tab.locator("figure.chart").first.get_by_role("button", name="PNG").click()
+    assert kept.value.path().read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.long
+def test_a_seed_is_looked_into_filtered_and_found(served: Served, open_tab: OpenTab) -> None:
+    tab = open_tab(f"{served.address}/seeds?game=balatro&seed=7LB2WVPK&antes=2", quiet=("400",))
+    tab.set_default_timeout(300_000)
+    expect(tab.get_by_role("heading", name="Ante 2")).to_be_visible(timeout=300_000)
+    tab.get_by_label("Filter cards").fill("no such card")
+    expect(tab.get_by_role("heading", name="Ante 2")).to_have_count(0)
+    tab.get_by_label("That hold").fill("joker:nonsense@1")
+    tab.get_by_role("button", name="Search").click()
+    expect(tab.get_by_role("alert")).to_contain_text("nonsense")
+    tab.get_by_label("That hold").fill("voucher:v_telescope@1")
+    tab.get_by_role("button", name="Search").click()
+    expect(tab.get_by_role("status")).to_contain_text("24 found", timeout=300_000)
+    tab.get_by_label("That hold").fill("joker:j_perkeo@1 and joker:j_blueprint+negative@1 and voucher:v_telescope@1")
+    tab.get_by_role("button", name="Search").click()
+    tab.get_by_role("button", name="Cancel").click()
+    expect(tab.get_by_role("status")).to_contain_text("then cancelled", timeout=60_000)

@@ -2,14 +2,16 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { get, listen, post, useConnected } from "./api";
+import { Compare } from "./compare";
 import { Complaint, Doing, Empty } from "./parts";
 import { followLinks, usePlace } from "./place";
 import { Run } from "./run";
 import { Runs } from "./runs";
+import { Seeds } from "./seeds";
 import "./style.css";
 import { Watch } from "./watch";
 
-const PAGES: [string, string][] = [["/", "Runs"], ["/watch", "Watch"]];
+const PAGES: [string, string][] = [["/", "Runs"], ["/watch", "Watch"], ["/seeds", "Seeds"], ["/compare", "Compare"]];
 const THEMES = ["auto", "light", "dark"] as const;
 
 function setTheme(theme: string): void {
@@ -44,6 +46,8 @@ function Shown({ path }: { path: string }) {
   if (word === "") return <Runs />;
   if (word === "run") return <Run />;
   if (word === "watch") return <Watch />;
+  if (word === "seeds") return <Seeds />;
+  if (word === "compare") return <Compare />;
   return <Empty title="Nothing here"><p><a href="/">To the runs</a></p></Empty>;
 }
 

@@ -219,6 +219,18 @@ def _search_seeds(question: str, limit: int, options: Mapping[str, Any]) -> Iter
     return search_seeds(question, limit, options)
 
 
+def _seed_chapters(seed: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    from jimbot.games.balatro.view.seed_scene import chapters
+
+    return chapters(seed, options)
+
+
+def _seed_choices() -> Mapping[str, Sequence[str]]:
+    from jimbot.games.balatro.view.seed_scene import choices
+
+    return choices()
+
+
 def _explain(name: str, kind: str) -> list[Explanation]:
     from jimbot.games.balatro.view.glossary import explain
 
@@ -256,6 +268,8 @@ SEED_PAGES = SeedPages(
     "antes; and, or, not and brackets combine them.",
     _preview_seed,
     _search_seeds,
+    _seed_chapters,
+    _seed_choices,
 )
 GLOSSARY = Glossary(
     ("joker", "consumable", "voucher", "tag", "blind", "deck", "stake", "pack", "hand", "enhancement", "edition",

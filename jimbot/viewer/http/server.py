@@ -18,7 +18,8 @@ from jimbot.errors import CheckpointError, JimbotError, NotWritableError
 from jimbot.services.access import LOOK, Tokens
 from jimbot.viewer.curves import MetricLogs
 from jimbot.viewer.guard import COOKIE, LOGIN, Guard, Sessions
-from jimbot.viewer.http import games, runs
+from jimbot.viewer.http import games, jobs, runs
+from jimbot.viewer.jobs import Jobs
 from jimbot.viewer.run_index import RunIndex
 from jimbot.viewer.tables import Tables
 
@@ -35,6 +36,7 @@ class Page:
         self.index = RunIndex(roots)
         self.logs = MetricLogs()
         self.tables = Tables()
+        self.jobs = Jobs()
 
     def start(self) -> None:
         self.index.start()
@@ -42,6 +44,7 @@ class Page:
     def close(self) -> None:
         self.index.close()
         self.tables.close()
+        self.jobs.close()
 
 
 def page_app(page: Page, tokens: Tokens | None = None) -> Any:
@@ -57,7 +60,7 @@ def page_app(page: Page, tokens: Tokens | None = None) -> Any:
     sessions = Sessions(tokens)
     _static(app)
     _hello(app, sessions)
-    for part in (runs, games):
+    for part in (runs, games, jobs):
         app.include_router(part.routes(page), prefix="/api")
     app.add_exception_handler(JimbotError, _sentence)
     app.add_exception_handler(RequestValidationError, _wrong_request)

@@ -7,7 +7,7 @@ from typing import Any
 
 from jimbot.errors import UnknownNameError
 from jimbot.games.balatro.rules.chance.streams import SEED_COUNT, seed_number
-from jimbot.games.balatro.seeds.finding import preview, search
+from jimbot.games.balatro.seeds.finding import SeedPreview, preview, search
 from jimbot.games.balatro.view.names import find_deck, find_stake
 from jimbot.machine import usable_cores
 
@@ -17,9 +17,14 @@ SEARCHED = {**CHOSEN, "start": "", "max_seeds": SEED_COUNT}
 
 def preview_seed(seed: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """What a seed holds; options: antes, deck, stake, shop_cards and packs (per ante)."""
+    return seed_preview(seed, options).as_dict()
+
+
+def seed_preview(seed: str, options: Mapping[str, Any]) -> SeedPreview:
+    """The same as a record."""
     chosen = _chosen(options, CHOSEN)
     packs = chosen.pop("packs")
-    return preview(seed, first_packs=packs, later_packs=packs, **chosen).as_dict()
+    return preview(seed, first_packs=packs, later_packs=packs, **chosen)
 
 
 def search_seeds(question: str, limit: int, options: Mapping[str, Any]) -> Iterator[tuple[int, list[str]]]:

@@ -165,7 +165,8 @@ def _marks(edition: int, flags: int) -> list[str]:
     return found + [name for flag, name in STICKERS if flags & flag]
 
 
-def _face(rank: int, suit: int, enhancement: int, edition: int, seal: int) -> Card:
+def face(rank: int, suit: int, enhancement: int, edition: int, seal: int) -> Card:
+    """A playing card."""
     marks = [ENHANCEMENT_MARKS[enhancement], EDITION_MARKS[edition].lower(), SEALS[seal]]
     name = words.playing_card(rank, suit, enhancement, edition, seal)
     card: Card = {"name": name, "kind": "card", "marks": [mark for mark in marks if mark]}
@@ -187,7 +188,7 @@ def _hand_card(g: Any, place: int) -> Card:
     if flags & CARD_FACE_DOWN:
         card: Card = {"name": "face down", "kind": "card", "state": "hidden"}
     else:
-        card = _face(
+        card = face(
             int(g.card_rank[slot]), int(g.card_suit[slot]), int(g.card_enhancement[slot]), int(g.card_edition[slot]),
             int(g.card_seal[slot]),
         )  # fmt: skip
@@ -224,7 +225,7 @@ def _offer(g: Any, place: int, foot: str) -> Card:
     kind, number, edition = int(g.offer_kind[place]), int(g.offer_id[place]), int(g.offer_edition[place])
     card: Card
     if kind == OFFER_CARD:
-        card = _face(
+        card = face(
             number, int(g.offer_suit[place]), int(g.offer_enhancement[place]), edition, int(g.offer_seal[place])
         )
     elif kind == OFFER_JOKER:
