@@ -5,8 +5,8 @@ jokers  150 × 8   → 512 → 256    each joker: held, and seven numbers about 
 the rest of the observation → 128
 shared  512 → 512 → 512, then policy (1000, of which the game's actions are used) and value (1)
 
-With `memgraph_embedding_dim` each joker in play also has a learned row of so many numbers, until a knowledge graph
-gives better ones; their mean and maximum over the jokers in play join the shared layers.
+With `memgraph_embedding_dim` each joker in play also has a row of so many numbers, learned from nothing or given by the
+knowledge graph (`graph_embeddings`); their mean and maximum over the jokers in play join the shared layers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ JOKER_COLUMNS = ("present", "debuffed", "eternal", "perishable", "rental", "valu
 _NEEDED = ("deck_left", "deck_total", "hand_card", "hand", "joker_id", "jokers")
 
 
-def balatro_net(spec: GameSpec, memgraph_embedding_dim: int = 0) -> list[dict[str, Any]]:
+GRAPH_TABLE = "table_joker_graph"
+
+
+def balatro_net(spec: GameSpec, memgraph_embedding_dim: int = 0, fixed: bool = False) -> list[dict[str, Any]]:
     """The program for a game with Balatro's fields."""
     known = spec.observation.offsets
     if any(name not in known for name in _NEEDED):
@@ -46,7 +49,7 @@ def balatro_net(spec: GameSpec, memgraph_embedding_dim: int = 0) -> list[dict[st
     if memgraph_embedding_dim:
         joker = _field(program, spec, "joker_id")
         ids = spec.observation["joker_id"].ids
-        parts.append(program.pool(program.embed(joker, "table_joker_graph", ids, memgraph_embedding_dim)))
+        parts.append(program.pool(program.embed(joker, GRAPH_TABLE, ids, memgraph_embedding_dim, fixed)))
     shared = program.layers(program.concat(parts), "shared", SHARED)
     actions = spec.actions.size
     program.dense(shared, "policy", max(POLICY, actions), relu=False, out="all_logits")

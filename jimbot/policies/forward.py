@@ -64,6 +64,9 @@ class Ops(Protocol):
     def clip(self, array: Any, limit: Any) -> Any:
         """Cut off at ±limit, which may be infinite"""
 
+    def fixed(self, array: Any) -> Any:
+        """The same, but no gradient passes"""
+
     def pick(self, array: Any, index: Any) -> Any:
         """Entries of axis 1 by (N, K) integers, own ones per row of the batch."""
 

@@ -26,6 +26,7 @@ EMBEDDED_ABOVE = 64  # ids of smaller vocabularies are one-hot: a gather's gradi
 ITEM_WIDTH = 32
 FOLD_WIDTH = 8  # what the trunk sees of each single item
 PAIR_RANK = 8
+GRAPH_TABLE = "table_graph"
 
 
 def suits(spec: GameSpec) -> bool:
@@ -49,6 +50,11 @@ def describe(spec: GameSpec) -> dict[str, Any]:
         "loose": loose,
         "blocks": [_block(block, groups) for block in spec.actions.blocks],
     }
+
+
+def graph_vocabulary(spec: GameSpec) -> str:
+    """The vocabulary whose ids a knowledge graph may know; nothing where there is none."""
+    return next((field.vocabulary for field in spec.observation.fields if field.vocabulary), "")
 
 
 def table_of(field: Field) -> str:
@@ -124,6 +130,8 @@ def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
         if _has_pairs(block):
             shapes[f"left_{block['name']}"] = shapes[f"right_{block['name']}"] = (width, rank)
             shapes[f"gate_{block['name']}"] = (widths[-1], rank)
+    if "graph" in network:
+        shapes["graph"] = (network["graph"]["shape"][1], width)
     plain = sum(1 if block["group"] else block["size"] for block in items["blocks"])
     return {**shapes, "policy": (widths[-1], plain), "value": (widths[-1], 1)}
 
@@ -131,7 +139,8 @@ def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
 def table_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """(entries, width) of every embedding."""
     items = network["items"]
-    return {f"table_{name}": (count, items["item_width"]) for name, count in items["tables"].items()}
+    tables = {f"table_{name}": (count, items["item_width"]) for name, count in items["tables"].items()}
+    return {**tables, GRAPH_TABLE: tuple(network["graph"]["shape"])} if "graph" in network else tables
 
 
 def forward_flops(network: Mapping[str, Any]) -> int:
@@ -199,7 +208,7 @@ def _pair_incidence(about: tuple[tuple[int, ...], ...], rows: int) -> np.ndarray
 
 def outputs(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], observation: Any) -> tuple[Any, Any]:
     """(N, D) observation → ((N, A) logits before masking, (N, 1) value), in the arithmetic of `ops`."""
-    items = network["items"]
+    items, params = network["items"], _with_graph(ops, network, params)
     encoded = {
         name: ops.relu(encode(ops, params, f"item_{name}", group, items["item_width"], observation))
         for name, group in in_order(items["groups"])
@@ -208,6 +217,16 @@ def outputs(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], obs
     for layer in range(1, len(network["hidden"])):
         hidden = ops.relu(dense(params, f"trunk_{layer}", hidden))
     return _logits(ops, items, params, hidden, encoded), dense(params, "value", hidden)
+
+
+def _with_graph(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters, with what the knowledge graph says of every thing added to its embedding."""
+    graph = network.get("graph")
+    if graph is None:
+        return params
+    rows = params[GRAPH_TABLE] if graph["trainable"] else ops.fixed(params[GRAPH_TABLE])
+    table = f"table_{graph['vocabulary']}"
+    return {**params, table: params[table] + dense(params, "graph", rows)}
 
 
 def _spans(places: Sequence[Sequence[int]]) -> list[list[int]]:

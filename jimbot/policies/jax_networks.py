@@ -83,6 +83,10 @@ class JaxOps:
         return jnp.clip(array, -limit, limit)
 
     @staticmethod
+    def fixed(array: Any) -> Any:
+        return jax.lax.stop_gradient(array)
+
+    @staticmethod
     def pick(array: Any, index: Any) -> Any:
         return jnp.take_along_axis(
             array, index.reshape(*index.shape, *[1] * (array.ndim - 2)), axis=1, mode="promise_in_bounds"

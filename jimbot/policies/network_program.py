@@ -4,7 +4,7 @@ A program is a list of JSON-able steps over one input, the (N, F) features of a 
 
     slice    entries `start`… of the features, as (N, *shape)
     take     some entries of the last axis
-    embed    (N, …) ids → (N, …, dim), a learned row per id
+    embed    (N, …) ids → (N, …, dim), a row per id, learned unless `fixed`
     dense    (N, …, inputs) → (N, …, outputs), with ReLU if `relu`; over slots it is one encoder shared by all of them
     concat   side by side along the last axis
     flatten  (N, …) → (N, all of them)
@@ -52,8 +52,9 @@ class Program:
     def take(self, of: str, columns: Sequence[int]) -> str:
         return self._add("take", (*self.shapes[of][:-1], len(columns)), of=of, columns=list(columns))
 
-    def embed(self, of: str, table: str, ids: int, dim: int) -> str:
-        return self._add("embed", (*self.shapes[of], dim), of=of, table=table, shape=[ids, dim])
+    def embed(self, of: str, table: str, ids: int, dim: int, fixed: bool = False) -> str:
+        more: dict[str, Any] = {"fixed": True} if fixed else {}
+        return self._add("embed", (*self.shapes[of], dim), of=of, table=table, shape=[ids, dim], **more)
 
     def dense(self, of: str, layer: str, outputs: int, relu: bool = True, out: str = "") -> str:
         *slots, inputs = self.shapes[of]
@@ -179,7 +180,8 @@ def _take(ops: Any, step: Step, params: Mapping[str, Any], results: Mapping[str,
 
 
 def _embed(ops: Any, step: Step, params: Mapping[str, Any], results: Mapping[str, Any]) -> Any:
-    return ops.lookup(params[step["table"]], ops.to_index(results[step["of"]]))
+    table = params[step["table"]]
+    return ops.lookup(ops.fixed(table) if step.get("fixed") else table, ops.to_index(results[step["of"]]))
 
 
 def _dense(ops: Any, step: Step, params: Mapping[str, Any], results: Mapping[str, Any]) -> Any:

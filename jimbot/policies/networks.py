@@ -26,7 +26,7 @@ import numpy as np
 from jimbot.errors import CheckpointError, SettingsError, UnknownNameError
 from jimbot.games.spec import BoardView, Field, GameSpec
 from jimbot.policies import doubles, items, network_program
-from jimbot.policies.balatro_net import SHARED, balatro_net
+from jimbot.policies.balatro_net import GRAPH_TABLE, SHARED, balatro_net
 from jimbot.policies.board import feature_size as board_feature_size
 
 KINDS = ("mlp", "board", "items", "doubles", "towers", "fields", "BalatroNet")
@@ -35,6 +35,12 @@ _FROM_THINGS = {"items": items, "doubles": doubles}
 # How the names of parameters begin that only one of the two heads uses.
 _POLICY_ONLY = ("policy", "actor", "query", "left_", "right_", "gate_", "actions.")
 _VALUE_ONLY = ("value", "critic")
+OFF, FIXED, TRAINABLE = GRAPH_CHOICES = ("off", "fixed", "trainable")
+GRAPH_TABLES = {"items": items.GRAPH_TABLE, "BalatroNet": GRAPH_TABLE}
+"""The parameter that holds the rows of the knowledge graph, by kind."""
+GRAPH_WIDTH = 128
+GRAPH_VERSION = 1
+"""Of the way rows are made from a graph and used; it changes with either."""
 DEFAULT_WIDTH = {"mlp": 256, "board": 128, "items": 192, "doubles": 256}
 
 
@@ -50,13 +56,16 @@ def describe_network(
     normalize: bool = False,
     duelling: bool = False,
     memgraph_embedding_dim: int = 0,
+    graph_embeddings: str = OFF,
 ) -> dict[str, Any]:
     """The architecture for a game: `auto` takes `board` or `items` where the game has them, else `mlp`.
 
     `hidden_dim` (0: the kind's own default width) and `num_layers` are of mlp, board and items, the layer lists and
     `features_dim` of towers and fields. `action_values`: the policy's numbers are values of actions (DQN), the best
     legal one is the value; `duelling`: they are advantages over the value, with mean 0 over the legal ones. `normalize`
-    puts a shift and scale of the observation before everything else. `memgraph_embedding_dim` is BalatroNet's.
+    puts a shift and scale of the observation before everything else. `graph_embeddings` (off, fixed, trainable) gives
+    things a row of `memgraph_embedding_dim` numbers (0: 128) from the knowledge graph, in `items` and `BalatroNet`;
+    without it those of BalatroNet begin by chance.
     """
     board = next((field for field in spec.observation.fields if field.board), None)
     if kind == "auto":
@@ -65,15 +74,20 @@ def describe_network(
         raise UnknownNameError("network", kind, (*KINDS, "auto"))
     if num_layers < 1 or hidden_dim < 0:
         raise SettingsError(f"A network of {num_layers} layers of {hidden_dim}; expected at least 1 layer.")
+    graph = _describe_graph(spec, kind, memgraph_embedding_dim, graph_embeddings)
+    if graph:
+        memgraph_embedding_dim = graph["shape"][1]
     network: dict[str, Any] = {
         "kind": kind,
         "observation_size": spec.observation.size,
         "num_actions": spec.actions.size,
         **_layers(
             spec, kind, hidden_dim, num_layers, policy_layers, () if action_values else value_layers, features_dim,
-            memgraph_embedding_dim,
+            memgraph_embedding_dim, graph_embeddings == FIXED,
         ),
     }  # fmt: skip
+    if graph:
+        network["graph"] = graph
     if action_values:
         network["action_values"] = True
         if duelling:
@@ -104,17 +118,37 @@ def _layers(
     value_layers: Sequence[int],
     features_dim: int,
     memgraph_embedding_dim: int,
+    fixed: bool,
 ) -> dict[str, Any]:
     """`hidden` of every kind, and the `steps` of those that are programs."""
     if kind in DEFAULT_WIDTH:
         return {"hidden": [hidden_dim or DEFAULT_WIDTH[kind]] * num_layers}
     if kind == "BalatroNet":
-        return {"hidden": list(SHARED), "steps": balatro_net(spec, memgraph_embedding_dim)}
+        return {"hidden": list(SHARED), "steps": balatro_net(spec, memgraph_embedding_dim, fixed)}
     encoded = features_dim if kind == "fields" else 0
     return {
         "hidden": [features_dim, *policy_layers] if encoded else list(policy_layers),
         "steps": network_program.towers(spec, policy_layers, value_layers, encoded),
     }
+
+
+def _describe_graph(spec: GameSpec, kind: str, dim: int, choice: str) -> dict[str, Any]:
+    """Which table holds what the knowledge graph says; nothing where the graph is not asked."""
+    if choice == OFF:
+        return {}
+    if choice not in GRAPH_CHOICES:
+        raise UnknownNameError("graph_embeddings", choice, GRAPH_CHOICES)
+    vocabulary = items.graph_vocabulary(spec)
+    if kind not in GRAPH_TABLES or not vocabulary:
+        known = " and ".join(GRAPH_TABLES)
+        raise SettingsError(
+            f"graph_embeddings is {choice}, which networks {known} of games with a graph can use; not {kind}."
+        )
+    ids = next(field.ids for field in spec.observation.fields if field.vocabulary == vocabulary)
+    return {
+        "version": GRAPH_VERSION, "table": GRAPH_TABLES[kind], "vocabulary": vocabulary,
+        "shape": [ids, dim or GRAPH_WIDTH], "trainable": choice == TRAINABLE,
+    }  # fmt: skip
 
 
 def continuous_entries(spec: GameSpec) -> np.ndarray:

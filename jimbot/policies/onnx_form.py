@@ -215,6 +215,9 @@ class OnnxOps:
         below = self.graph.add("Min", array.name, limit.name)
         return self._node("Max", below, self.graph.add("Neg", limit.name), rank=array.rank)
 
+    def fixed(self, array: Tensor) -> Tensor:
+        return array
+
     def pick(self, array: Tensor, index: Tensor) -> Tensor:
         last = self._integers([2])
         positions = self._node("Unsqueeze", index.name, last, rank=3, dtype=np.int64)

@@ -141,6 +141,10 @@ class TorchOps:
         return torch.as_tensor(table)[index.long()]
 
     @staticmethod
+    def fixed(array: Tensor) -> Tensor:
+        return array.detach()
+
+    @staticmethod
     def pick(array: Tensor, index: Tensor) -> Tensor:
         wide = index.long().reshape(*index.shape, *[1] * (array.ndim - 2)).expand(-1, -1, *array.shape[2:])
         return array.gather(1, wide)

@@ -22,6 +22,7 @@ from jimbot.errors import CheckpointError, SettingsError, UsageError
 from jimbot.games.contract import BatchGame, available_games, game_entry
 from jimbot.runs.checkpoint import Checkpoint, Manifest, check_matches, load_checkpoint
 from jimbot.runs.checkpoint import CheckpointStore as CheckpointManager
+from jimbot.training.graph_tables import graph_tables
 from jimbot.training.init_policy import check_network, find_start
 from jimbot.training.league.store import check_league
 from jimbot.training.learners import (
@@ -170,6 +171,10 @@ class RLTrainer(ABC, metaclass=_Trainer):
         """(description, parameters) of the policy, if it is a network of `policies.networks`."""
         return None
 
+    def described_network(self) -> Mapping[str, Any]:
+        """The architecture it learns, if it is one of `policies.networks`."""
+        return (self.portable_network() or ({}, {}))[0]
+
     def learning_state(self) -> dict[str, np.ndarray]:
         """What a continued run needs beside the parameters."""
         import numpy as np
@@ -285,8 +290,15 @@ class RLTrainer(ABC, metaclass=_Trainer):
             f"This learner cannot start from the clone {path} (bc_model); use --learner jax, or leave it out."
         )
 
+    def put_params(self, params: Mapping[str, np.ndarray]) -> None:
+        """Replaces some parameters of a model that was just made."""
+        raise SettingsError("This learner cannot begin with rows of the knowledge graph; set graph_embeddings to off.")
+
     def begin(self, root: str | Path) -> str:
-        """A new run's first parameters, where the settings name another policy; says what was taken over."""
+        """A new run's first parameters, where another policy or the knowledge graph gives some; says what was taken."""
+        network = self.described_network()
+        if not self.settings.start.init_from and (tables := graph_tables(network, self.settings.game)):
+            self.put_params(tables)
         if self.settings.start.bc_model:
             return self.start_from_clone(find_start(self.settings.start.bc_model, root))
         if self.settings.start.init_from:

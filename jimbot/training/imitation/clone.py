@@ -29,6 +29,7 @@ from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import with_metadata
 from jimbot.policies.reward_transform import transform_reward
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
+from jimbot.training.graph_tables import graph_tables
 from jimbot.training.imitation.batches import Batch, Batches, prefetched
 from jimbot.training.imitation.dataset import Dataset
 from jimbot.training.imitation.settings import ALGORITHM, CloneSettings
@@ -220,7 +221,8 @@ class Cloner:
                 worse_epochs=jnp.int32(0),
             )
 
-        return build(self.network.init(self.settings.seed))
+        tables = graph_tables(self.network.description, self.dataset.spec.id)
+        return build({**self.network.init(self.settings.seed), **tables})
 
     def _save(self) -> Path:
         """A checkpoint of the best parameters so far (before the first validation: of those there are)."""

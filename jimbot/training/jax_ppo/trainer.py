@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,14 @@ class JaxPPOTrainer(RLTrainer):
             observed = Moments(*(jnp.array(value, jnp.float32) for value in moments_of(start.params, start.step)))
             live = self._live()
             self.state = live._replace(statistics=live.statistics._replace(observed=observed))
+
+    def described_network(self) -> Mapping[str, Any]:
+        return self.network.description
+
+    def put_params(self, params: Mapping[str, np.ndarray]) -> None:
+        live = self._live()
+        given = {name: jnp.array(value, jnp.float32) for name, value in params.items()}
+        self.state = live._replace(params={**live.params, **given})
 
     def start_from_clone(self, path: str | Path) -> str:
         taken = fitting_params(path, self.spec, self.network.description)

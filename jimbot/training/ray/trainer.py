@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,18 @@ class RayTrainer(RLTrainer):
         callbacks: Any = self.algorithm.callbacks
         self.callbacks = callbacks[0] if isinstance(callbacks, list) else callbacks
         self.curriculum = self.callbacks.curriculum
+
+    def described_network(self) -> Mapping[str, Any]:
+        return self.description
+
+    def put_params(self, params: Mapping[str, np.ndarray]) -> None:
+        algorithm = self._live()
+        weights = algorithm.learner_group.get_weights()["default_policy"]
+        for name in weights:  # of the network, and of DQN's target
+            given = params.get(name.rpartition(".")[2].replace("__", "."))
+            weights[name] = weights[name] if given is None else given
+        algorithm.learner_group.set_weights({"default_policy": weights})
+        algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=algorithm.learner_group)
 
     def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> TrainResult:
         if self.algorithm is None:

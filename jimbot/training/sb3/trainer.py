@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +116,13 @@ class SB3Trainer(RLTrainer):
                 network.load_arrays(start.params)
         if self.settings.normalize_obs:
             self.games.observed = moments_of(start.params, start.step)
+
+    def described_network(self) -> Mapping[str, Any]:
+        return self.description
+
+    def put_params(self, params: Mapping[str, np.ndarray]) -> None:
+        for network in self._networks():
+            network.load_arrays({**network.arrays(), **params})
 
     def train(self, total_timesteps: int | None = None, callback: Callback | Any = None) -> TrainResult:
         """`callback`: ours (step, metrics), or SB3's own callbacks."""

@@ -66,7 +66,13 @@ class NetworkSettings(Group):
     value_layers: list[int] = Field([256, 256], description="Layers of the value alone (towers, fields): 256,256.")
     features_dim: int = Field(512, ge=1, le=MOST_WIDE, description="Numbers the encoded observation becomes (fields).")
     memgraph_embedding_dim: int = Field(
-        0, ge=0, le=1024, description="BalatroNet: numbers in a learned row for every joker in play; 0: none."
+        0,
+        ge=0,
+        le=1024,
+        description="Numbers in a row per joker; 0: none (BalatroNet), or 128 with graph-embeddings.",
+    )
+    graph_embeddings: Literal["off", "fixed", "trainable"] = Field(
+        "off", description="Rows of the knowledge graph for items and BalatroNet: off, fixed or trainable (learned on)."
     )
 
     @field_validator("policy_layers", "value_layers", mode="before")
