@@ -24,6 +24,7 @@ from jimbot.games.hooks import (
     Glossary,
     HostedGame,
     HostFiles,
+    Interaction,
     Knowledge,
     LivePlay,
     LiveProtocol,
@@ -261,7 +262,19 @@ def _vocabulary() -> Mapping[str, tuple[str, ...]]:
     return {"item": item_keys()}
 
 
-KNOWLEDGE = Knowledge(_parts, _read_holdings, read_observation=_read_observation, vocabulary=_vocabulary)
+def _measure(*values: Any, **named: Any) -> Iterator[Interaction]:
+    from jimbot.games.balatro.synergy.knowledge import measure
+
+    return measure(*values, **named)
+
+
+def _measure_group(*values: Any, **named: Any) -> Interaction:
+    from jimbot.games.balatro.synergy.knowledge import measure_group
+
+    return measure_group(*values, **named)
+
+
+KNOWLEDGE = Knowledge(_parts, _read_holdings, _measure, _measure_group, _read_observation, _vocabulary)
 SEED_PAGES = SeedPages(
     'Conditions such as voucher:v_telescope@1, joker:j_blueprint+negative@<=2, not boss:"The Needle"@<=3: boss, '
     "voucher, tag, joker, tarot, planet, spectral, card or pack, a colon, a key or a name, for jokers an edition, and "

@@ -57,7 +57,7 @@ def test_no_compiled_module_takes_anything_from_the_plain_ones():
                 assert not others, f"{path.name} imports {others}"
 
 
-@pytest.mark.parametrize("apart", ["heuristic.rounds", "synergy.arms"])
+@pytest.mark.parametrize("apart", ["heuristic.rounds", "arms.playing"])
 def test_what_calls_the_rules_keeps_its_machine_code_apart_from_them(apart):
     rules, caller = (build._directory_of(f"jimbot.games.balatro.{name}") for name in ("scoring", apart))
     if build.JIT_DISABLED:

@@ -12,8 +12,8 @@ table or in the options; all of these end up inside the machine code here. So th
 hash of every table, every option and every source that can reach machine code (all but `PLAIN` and `APART`): any change
 means a new directory, and old ones are swept away when nobody has used them for a month. Where the package lies does
 not matter (`cache_place.py`): clones and worktrees of the same sources share the machine code. The scripted player and
-the measuring of synergies (`APART`) compile by themselves: their machine code lies in directories below, each named by
-a hash of its own sources, so a change of one leaves the code of the rules in use.
+what synergies are measured with (`APART`) compile by themselves: their machine code lies in directories below, each
+named by a hash of its own sources, so a change of one leaves the code of the rules in use.
 
 Environment:
 - `NUMBA_DISABLE_JIT=1` runs the same functions as plain Python (debugger, tests).
@@ -50,10 +50,10 @@ except ImportError:  # another Numba: its inner classes moved
 
 _numba_settings: Any = numba.config  # its members are made at run time
 PACKAGE = Path(__file__).resolve().parents[1]
-PLAIN = ("view", "verify", "live", "entry", "transcript", "benchmarks")
-"""Modules and folders no compiled module imports from: words, pictures and protocols, which may change without a new
-compile."""
-APART = ("heuristic", "synergy")
+PLAIN = ("view", "verify", "live", "entry", "transcript", "benchmarks", "synergy")
+"""Modules and folders no compiled module imports from: words, pictures, protocols and statistics, which may change
+without a new compile."""
+APART = ("heuristic", "arms")
 """Folders of kernels that the rules do not call."""
 _UNUSED_AFTER_SECONDS = 30 * 24 * 3600
 

@@ -195,7 +195,7 @@ def _is_new(s, outcome):
 
 
 @njit
-def _best_plays(g, s):
+def best_plays(g, s):
     """Tries the choices of cards; returns the poker hand of the best one, -1 if nothing can be tried.
 
     `s.best_score[hand]` is the most each poker hand scores for certain (-1 if it cannot be formed) and
@@ -231,7 +231,7 @@ def _best_plays(g, s):
 @njit
 def write_helpers(g, s, out):
     """Writes the best certain scores into the observation, as such and as a share of what the blind still wants."""
-    best = _best_plays(g, s)
+    best = best_plays(g, s)
     if best < 0:
         return
     missing = max(1.0, g.requirement - g.score)
