@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, LiteralString, TypeVar, cast
 from urllib.parse import urlsplit
@@ -27,6 +28,7 @@ from jimbot.knowledge.store import Limits, Rows
 USER, PASSWORD = "JIMBOT_GRAPH_USER", "JIMBOT_GRAPH_PASSWORD"
 CONNECT_SECONDS = 3.0
 WRITE_SECONDS = 120.0
+FRESH_SECONDS = 30.0
 AT_ONCE = 2000  # rows of one statement
 ABOUT_QUERY = f"MATCH (a:{schema.ABOUT}) WHERE a.key = 'graph' RETURN a.version AS version, a.game AS game"
 
@@ -55,6 +57,10 @@ class BoltStore:
 
     def exists(self) -> bool:
         return self._read(lambda run: bool(list(run(ABOUT_QUERY))), Limits())
+
+    def stamp(self) -> int:
+        """Nobody tells us what others write there, so from time to time."""
+        return int(time.monotonic() / FRESH_SECONDS)
 
     def ask(self, query: str, parameters: Mapping[str, Any] | None = None, limits: Limits = Limits()) -> Rows:
         check_question(query)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,7 @@ DEADLINE = 0.05
 """Seconds a decision waits for its hint."""
 FAILURES, REST = 5, 5.0
 MOST_HINTS = 8
+MOST_REMEMBERED = 4096
 
 State = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 """What a game stands like by keys, or what finds it out."""
@@ -46,6 +47,8 @@ class KnowledgeGraphClient:
         self.store: GraphStore = open_store(graph_address(address, self.game), self.game)
         self._guard = Guard(deadline, failures, rest)
         self._known: tuple[Names, list[queries.Claim]] | None = None
+        self._synergies: dict[frozenset[str], list[queries.Claim]] = {}
+        self._stamp: Hashable = None
         self._lock = threading.Lock()
 
     # --- as users know it ---
@@ -62,7 +65,7 @@ class KnowledgeGraphClient:
 
     def joker_synergies(self, jokers: Sequence[str]) -> dict[str, Any]:
         keys = self.names.keys(jokers, "Joker")
-        return {"jokers": keys, "synergies": queries.synergies_among(self.store, keys)}
+        return {"jokers": keys, "synergies": list(self._among(keys))}
 
     def ask(self, query: str, parameters: Mapping[str, Any] | None = None, limits: Limits = Limits()) -> Rows:
         self._prepare()
@@ -103,10 +106,6 @@ class KnowledgeGraphClient:
         """Hints by outcome: answered, late, failed, resting."""
         return self._guard.figures()
 
-    def forget(self) -> None:
-        """Names and strategies are read anew at the next question: the graph was changed."""
-        self._known = None
-
     def close(self) -> None:
         self._guard.close()
         self.store.close()
@@ -119,7 +118,7 @@ class KnowledgeGraphClient:
         names, known = self._everything()
         jokers = _keys(names, state.get("jokers"), "Joker")
         boss = next(iter(_keys(names, state.get("boss"), "Boss")), None)
-        synergies = queries.synergies_among(self.store, jokers) if len(jokers) > 1 else []
+        synergies = self._among(jokers) if len(jokers) > 1 else []
         counters = queries.counters_to(self.store, boss) if boss else []
         relevant = [claim for claim in counters if claim["a"] in jokers]
         nearest = next(iter(queries.nearest_strategies(known, _parts(names, state))), None)
@@ -129,11 +128,27 @@ class KnowledgeGraphClient:
         )  # fmt: skip
 
     def _everything(self) -> tuple[Names, list[queries.Claim]]:
+        """Names and strategies, read anew when the graph was replaced."""
         with self._lock:
-            if self._known is None:
+            stamp = self.store.stamp()
+            if self._known is None or stamp != self._stamp:
+                self._known = None
+                self._synergies.clear()
                 self._prepare()
                 self._known = Names.of(self.store), queries.strategies(self.store)
+                self._stamp = self.store.stamp()
             return self._known
+
+    def _among(self, keys: Sequence[str]) -> list[queries.Claim]:
+        """What is held changes far less often than it is asked about."""
+        held = frozenset(keys)
+        found = self._synergies.get(held)
+        if found is None:
+            found = queries.synergies_among(self.store, keys)
+            if len(self._synergies) >= MOST_REMEMBERED:
+                self._synergies.clear()
+            self._synergies[held] = found
+        return found
 
     def _prepare(self) -> None:
         if self._made_if_missing and not self.store.exists():

@@ -53,6 +53,14 @@ class LadybugStore:
     def exists(self) -> bool:
         return self._path.exists()
 
+    def stamp(self) -> tuple[int, int, int] | None:
+        """Which file lies there now; None: none."""
+        try:
+            about = self._path.stat()
+        except OSError:
+            return None
+        return about.st_ino, about.st_mtime_ns, about.st_size
+
     # --- reading ---
 
     def ask(self, query: str, parameters: Mapping[str, Any] | None = None, limits: Limits = Limits()) -> Rows:
@@ -96,15 +104,12 @@ class LadybugStore:
 
     def _open(self, any_version: bool = False) -> None:
         """Opens the file if it is not the one that is open already."""
-        try:
-            about = self._path.stat()
-        except OSError:
-            self.close()
-            raise KnowledgeError(f"There is no graph at {self._path}. Make one: jimbot graph build") from None
-        stamp = about.st_ino, about.st_mtime_ns, about.st_size
-        if stamp == self._seen:
+        stamp = self.stamp()
+        if stamp is not None and stamp == self._seen:
             return
         self.close()
+        if stamp is None:
+            raise KnowledgeError(f"There is no graph at {self._path}. Make one: jimbot graph build")
         self._check_digest()
         self._database, self._connection = _connected(self._path, read_only=True)
         try:

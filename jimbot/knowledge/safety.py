@@ -7,6 +7,7 @@ call procedures. So a query is taken apart into words here, outside its strings 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from jimbot.errors import KnowledgeError
 
@@ -30,6 +31,7 @@ _PARTS = re.compile(
 )
 
 
+@lru_cache(maxsize=256)  # the same few questions are asked all the time
 def check_question(query: str) -> str:
     """The query as it is, if it can only read; a KnowledgeError in one sentence if not.
 

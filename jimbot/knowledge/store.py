@@ -6,7 +6,7 @@ wrong with it. Queries of JimBot itself keep to the Cypher that all engines unde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -42,6 +42,10 @@ class GraphStore(Protocol):
 
     def exists(self) -> bool:
         """Whether there is a graph already; an empty database is none."""
+        ...
+
+    def stamp(self) -> Hashable:
+        """Another one as soon as what it holds may be another; costs next to nothing."""
         ...
 
     def ask(self, query: str, parameters: Mapping[str, Any] | None = None, limits: Limits = Limits()) -> Rows:

@@ -11,8 +11,8 @@ import pytest
 from jimbot.errors import KnowledgeError, UnknownNameError
 from jimbot.knowledge import KnowledgeGraphClient
 from jimbot.knowledge.ladybug_store import LadybugStore
-from jimbot.knowledge.records import Graph
-from tests.knowledge.samples import GAME, sample, sample_file
+from jimbot.knowledge.records import SYNERGY, Graph, Node
+from tests.knowledge.samples import GAME, edge, sample, sample_file
 
 pytest.importorskip("ladybug")
 
@@ -41,6 +41,12 @@ def test_the_query_of_the_design_is_answered_by_column(client: KnowledgeGraphCli
     query = "MATCH (j1:Joker)-[s:SYNERGIZES_WITH]->(j2:Joker) WHERE j1.name IN $jokers RETURN j2.name, s.strength"
     rows = asyncio.run(client.query(query, jokers=["Blueprint"]))
     assert rows == [{"j2.name": "Brainstorm", "s.strength": 0.6}]
+
+
+def test_a_graph_that_was_replaced_is_noticed(client: KnowledgeGraphClient, path: Path) -> None:
+    assert len(client.joker_synergies(["Baron", "Mime"])["synergies"]) == 2
+    LadybugStore(path, GAME).add([Node("Joker", "j_new", "New")], [edge(SYNERGY, "j_baron", "j_mime", 0.1, "money")])
+    assert len(client.joker_synergies(["Baron", "Mime", "new"])["synergies"]) == 3
 
 
 def test_an_unknown_joker_is_answered_with_the_nearest(client: KnowledgeGraphClient) -> None:

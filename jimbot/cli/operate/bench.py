@@ -14,7 +14,7 @@ LEARNERS = {  # game: (name, network, width); other games are measured with thei
     "balatro": (("balatro", "auto", 0),),
 }
 COMPARED = ("balatro",)  # learners measured against sb3-contrib's MaskablePPO in the same run
-PARTS = ("learner", "ray", "replay", "serve", "bus")
+PARTS = ("learner", "ray", "replay", "serve", "bus", "graph")
 ALL = "all"
 EPILOG = """Examples:
 
@@ -34,6 +34,8 @@ jimbot bench serve --game hackmatrix   (decisions for other programs)
 
 jimbot bench bus   (questions and events between programs)
 
+jimbot bench graph   (what a question to the knowledge graph costs)
+
 jimbot bench all --seconds 20"""
 
 
@@ -42,7 +44,9 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    what: Annotated[str, typer.Argument(help="A game (random play), learner, ray, replay, serve, bus or all.")] = "all",
+    what: Annotated[
+        str, typer.Argument(help="A game (random play), learner, ray, replay, serve, bus, graph or all.")
+    ] = "all",
     game: Annotated[str | None, typer.Option(help="Measure the learner on this game only.")] = None,
     seconds: Annotated[float, typer.Option(help="How long each measurement runs.")] = 10.0,
     num_envs: Annotated[int | None, typer.Option(help="Games at once; default 1,024 to play, 256 to learn.")] = None,
@@ -89,6 +93,11 @@ def bench(
 
         terminal.note("The event bus, embedded and over NATS…")
         results["bus"] = bench_bus(seconds)
+    if what == "graph":
+        from jimbot.knowledge.benchmarks import bench_graph
+
+        terminal.note("The knowledge graph in a file…")
+        results["graph"] = bench_graph(seconds)
     if what in ("replay", ALL):
         from jimbot.training.replay.benchmarks import bench_replay
 
