@@ -107,3 +107,11 @@ def test_assignments_without_a_value_are_refused() -> None:
 
 def test_only_real_settings_are_listed_as_changeable() -> None:
     assert set(paths(TrainSettings)) >= CHANGEABLE
+
+
+def test_a_mapping_may_be_typed_after_its_flag() -> None:
+    settings = load_settings({"ent_blocks": "{play: 0.5}", "adviser_settings": "{model: claude-opus-5, seconds: 4}"})
+    assert settings.ppo.ent_blocks == {"play": 0.5}
+    assert settings.advice.settings == {"model": "claude-opus-5", "seconds": 4}
+    with pytest.raises(SettingsError, match="ent_blocks"):
+        load_settings({"ent_blocks": "{play"})

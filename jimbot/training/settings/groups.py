@@ -6,12 +6,28 @@ The first line of a record's docstring is the title of its panel in `jimbot trai
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+
+from jimbot.errors import UnreadableError
+from jimbot.reading.yaml_values import yaml_value
 
 MOST_WIDE, MOST_LAYERS = 65_536, 16
 """Of a network; anything beyond is a slip of the finger, and says so before memory runs out."""
+
+
+def _typed(value: Any) -> Any:
+    """A mapping as it is typed after a flag: `{play: 0.5}`."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return yaml_value(value)
+    except UnreadableError as problem:
+        raise ValueError(str(problem)) from problem
+
+
+AS_TYPED = BeforeValidator(_typed)
 
 
 class Group(BaseModel):
@@ -26,7 +42,7 @@ class PPOSettings(Group):
     lr: float = Field(2.5e-4, gt=0, description="Learning rate (Adam).")
     anneal_lr: bool = Field(False, description="Lower the learning rate linearly to 0 at total-timesteps.")
     ent_coef: float = Field(0.01, ge=0, description="Weight of the entropy bonus.")
-    ent_blocks: dict[str, float] = Field(
+    ent_blocks: Annotated[dict[str, float], AS_TYPED] = Field(
         default_factory=dict,
         description="{block of actions: factor} of the entropy inside it: {play: 0.5}.",
     )
@@ -134,7 +150,7 @@ class AdviceSettings(Group):
         description="Ask about positions the policy is not sure of, in the background: Claude (ANTHROPIC_API_KEY), "
         "else the planner. Answers become weighted demonstrations.",
     )
-    settings: dict[str, Any] = Field(
+    settings: Annotated[dict[str, Any], AS_TYPED] = Field(
         default_factory=dict, description="{setting of the adviser: value}; see jimbot adviser settings."
     )
     coef: float = Field(0.5, ge=0, description="Learning rate of a step towards its answers, as a share of lr.")
