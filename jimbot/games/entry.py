@@ -26,6 +26,7 @@ from jimbot.games.hooks import (
     SeedForm,
     SeedPages,
     Sitting,
+    Variety,
 )
 from jimbot.games.pure_game import FunctionalGame
 from jimbot.games.scenes import Scene
@@ -91,6 +92,8 @@ class GameEntry:
     """Where a curriculum can stop a game."""
     rare_events: Callable[[], tuple[RareEvent, ...]] | None = None
     """What replay should remember longer than other steps."""
+    varieties: Callable[[], tuple[Variety, ...]] | None = None
+    """What tells ways to play apart."""
     legal_masks: Callable[[np.ndarray], np.ndarray] | None = None
     """(B, D) observations → (B, A) bool: what was legal in them, exactly; for games whose observation tells it all, so
     that stored experience need not hold it."""

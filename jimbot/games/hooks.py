@@ -5,6 +5,7 @@ for its name, so a new game gets whatever it brings along.
 |---|---|
 | `Milestones` | the curriculum: `use_curriculum`, `CurriculumGame`, `CurriculumWrapper` |
 | `RareEvent` | prioritised replay |
+| `Variety` | how various play is: metrics of training, the health watch, `jimbot analyze` |
 | `Figure` | `info` of wrapped environments |
 | `RecordingForm` | `--record` of play and watch, `jimbot replay` |
 | `Sitting` | `jimbot play` and `jimbot ui`: moves as people type them |
@@ -75,6 +76,21 @@ class RareEvent:
     """Keys are below this."""
     find: Callable[[np.ndarray, np.ndarray], Found]
     """(observation before (N, D), after (N, D)) → where it happened."""
+
+
+@dataclass(frozen=True)
+class Variety:
+    """A kind of thing that games are played with and that tells ways to play apart."""
+
+    name: str
+    title: str
+    """In a few words, for reports."""
+    keys: int
+    """Keys are below this."""
+    find: Callable[[np.ndarray], Found]
+    """observation (N, D) → which rows have which keys."""
+    name_of: Callable[[int], str]
+    """A key in words."""
 
 
 # --- where a game stands ---

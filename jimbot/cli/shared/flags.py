@@ -37,6 +37,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "PPO, seldom needed": ("ent_blocks", "clip_value", "forced_every", "grow_batch"),
     "teacher": (),
     "advice": (),
+    "exploration": (),
     "population": (),
     "dqn": (),
     "replay": (),

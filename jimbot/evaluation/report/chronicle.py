@@ -10,6 +10,7 @@ import numpy as np
 
 from jimbot.evaluation.intervals import Interval, mean_interval, wilson_interval
 from jimbot.games.contract import BatchGame, Diary, Event, GameEntry
+from jimbot.games.variety import VarietyCount
 
 FEWEST_GAMES = 5
 """Of fewer games than this no effect is told."""
@@ -38,6 +39,7 @@ class Chronicle:
         self._numbers = np.zeros(0, np.int64)
         self._game: BatchGame | None = None
         self._diary: Diary | None = None
+        self.variety = VarietyCount(entry.varieties() if entry.varieties is not None else ())
 
     # --- what `play_games` calls ---
 
@@ -52,6 +54,8 @@ class Chronicle:
     def before(self, actions: np.ndarray, live: np.ndarray) -> None:
         rows = np.flatnonzero(live)
         self._steps.append((self._numbers[rows].astype(np.int32), np.asarray(actions)[rows].astype(np.int32)))
+        if self._game is not None and self.variety.varieties:
+            self.variety.look(self._game.observation[rows])
         if self._diary is not None:
             self._note(self._diary.before(np.asarray(actions), live))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 
@@ -13,6 +14,7 @@ from jimbot.evaluation.summary import Evaluation
 
 _ROWS = 15  # of a topic; the others are folded up
 _MOST_LABELS = 20
+LOCKED_IN = 0.8  # share of the moments in which the same thing is there
 
 
 def header(judged: Evaluation, subtitle: str) -> str:
@@ -93,6 +95,7 @@ def topics_section(judged: Evaluation, chronicle: Chronicle) -> str:
         entries = chronicle.table(topic, reached)
         if entries:
             parts.append(f"<h3>{escape(title)}</h3>{_topic(entries, judged)}")
+    parts += [_variety(chronicle)] if chronicle.variety.spread() else []
     unit = _plain(judged.spec.ladder)
     note = (
         f"“Afterwards” compares games with others that had come just as far: how many more {unit} they went on to "
@@ -129,6 +132,20 @@ def _topic(entries: Sequence[Entry], judged: Evaluation) -> str:
     shown = panel(table(heads, [row(entry) for entry in entries[:_ROWS]], (2, 3, 4, 5)))
     rest = entries[_ROWS:]
     return shown + (folded(f"{len(rest)} more", table(heads, list(map(row, rest)), (2, 3, 4, 5))) if rest else "")
+
+
+def _variety(chronicle: Chronicle) -> str:
+    """How many ways to play there are in its games, and whether it knows more than one."""
+    titles = {one.name: one.title for one in chronicle.variety.varieties}
+    rows, warnings = [], []
+    for name, spread in chronicle.variety.spread().items():
+        rows.append([escape(titles[name]), f"{math.exp(spread.entropy):.1f}", f"{spread.entropy:.2f}",
+                     escape(spread.top_name), svg.percent(spread.top)])  # fmt: skip
+        if spread.top > LOCKED_IN:
+            warnings.append(f"<p><b>Play locks in:</b> {escape(spread.top_name)} is there in "
+                            f"{svg.percent(spread.top)} of all moments ({escape(titles[name])}).</p>")  # fmt: skip
+    heads = ["", "in use, as if alike", "entropy (nats)", "most common", "share of moments"]
+    return f"<h3>Variety</h3>{panel(table(heads, rows, (1, 2, 4)))}{''.join(warnings)}"
 
 
 def figures_section(judged: Evaluation) -> str:

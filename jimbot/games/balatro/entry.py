@@ -37,6 +37,7 @@ from jimbot.games.hooks import (
     SeedForm,
     SeedPages,
     Sight,
+    Variety,
 )
 from jimbot.games.telling import Line
 from jimbot.games.verification import FileReport
@@ -98,6 +99,12 @@ def rare_events() -> tuple[RareEvent, ...]:
     from jimbot.games.balatro.view.rare_events import rare_events
 
     return rare_events()
+
+
+def varieties() -> tuple[Variety, ...]:
+    from jimbot.games.balatro.view.varieties import varieties
+
+    return varieties()
 
 
 def stakes(observation: np.ndarray, legal_mask: np.ndarray) -> np.ndarray:
@@ -343,6 +350,7 @@ GAME = GameEntry(
     knowledge=KNOWLEDGE,
     milestones=MILESTONES,
     rare_events=rare_events,
+    varieties=varieties,
     stakes=stakes,
     figures=FIGURES,
     verify=verify,

@@ -22,6 +22,7 @@ from jimbot.games.contract import BatchGame, FunctionalGame
 from jimbot.games.spec import GameSpec
 from jimbot.policies.jax_networks import JaxNetwork, Params, make_network
 from jimbot.policies.networks import describe_network
+from jimbot.training.exploration.counting import CountBonus
 from jimbot.training.jax_ppo.entropy import blocks_of
 from jimbot.training.jax_ppo.guidance import guidance
 from jimbot.training.jax_ppo.normalising import Statistics, initial_statistics, with_observations, with_rewards
@@ -110,8 +111,9 @@ class HostUpdate:
         seats: Seats | None = None,
         folder: Path | None = None,
         teacher: Teacher | None = None,
+        bonus: CountBonus | None = None,
     ) -> None:
-        self.teacher = teacher
+        self.teacher, self.bonus = teacher, bonus
         self.collector = HostCollector(
             game, network, settings.reward_transform, settings.num_steps, halves, seats, folder
         )
@@ -124,6 +126,10 @@ class HostUpdate:
         if self.teacher is not None:
             label = self.teacher.labels(rollout, int(state.update), phase_key(state.key, state.update, TEACH))
             rollout = rollout._replace(label=label)
+        if self.bonus is not None:
+            ended = self.collector.terminated | self.collector.truncated
+            paid = self.bonus.rewards(self.collector.observation, self.collector.game.observation, ended)
+            rollout = rollout._replace(reward=rollout.reward + paid)
         state, losses = self._learn(state._replace(tally=tally), rollout, lr, self._numbers)
         return UpdateResult(state, losses, measured)
 

@@ -19,7 +19,16 @@ NUMBERS = ("gamma", "gae_lambda", "clip_eps", "vf_coef", "ent_coef", "max_grad_n
 """Arguments of the programs."""
 LEAGUE = ("league", "league_members", "past_interval")
 START = ("init_from", "bc_model")
-APART = (CHANGEABLE - {"gradient_pieces"}) | {"seed", "lr", "anneal_lr", "adviser", *START, *LEAGUE, *NUMBERS}
+APART = (CHANGEABLE - {"gradient_pieces"}) | {
+    "seed",
+    "lr",
+    "anneal_lr",
+    "adviser",
+    "count_bonus",
+    *START,
+    *LEAGUE,
+    *NUMBERS,
+}
 """Settings that no program is compiled for."""
 
 

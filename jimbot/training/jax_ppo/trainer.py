@@ -15,8 +15,10 @@ import numpy as np
 
 from jimbot.advisor.settings import AdviserSettings
 from jimbot.errors import SettingsError
-from jimbot.games.contract import BatchGame, FunctionalGame, functional_game
+from jimbot.games.contract import BatchGame, FunctionalGame, available_games, functional_game, game_entry
 from jimbot.games.functional import from_named_leaves, named_leaves
+from jimbot.games.hooks import Variety
+from jimbot.games.variety import VarietyCount
 from jimbot.policies.jax_networks import Params
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import OnnxPolicy, with_metadata
@@ -24,6 +26,7 @@ from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
 from jimbot.runs.files import remove_directory
 from jimbot.training.advice.background import BackgroundAdvice, LatestPolicy
 from jimbot.training.environments.given import has_curriculum, training_game, training_options
+from jimbot.training.exploration.counting import CountBonus
 from jimbot.training.framework import Callback, RLTrainer, plain_callback
 from jimbot.training.init_policy import check_network, filled, fitting_params, start_of
 from jimbot.training.jax_ppo.entropy import blocks_of
@@ -57,6 +60,7 @@ PER_ROW = ("tally", "rows")  # parts of TrainState with one entry per row of the
 _GAME_PREFIX = "game/"  # of a host-stepped game's snapshot inside a checkpoint's state
 _LEAGUE_PREFIX = "league/"
 _GROWTH_PREFIX = "growth/"
+_BONUS_PREFIX = "bonus/"
 
 
 class JaxPPOTrainer(RLTrainer):
@@ -80,6 +84,8 @@ class JaxPPOTrainer(RLTrainer):
         self.state: TrainState | None = None
         self.growth = Growth()
         self.teacher = Teacher.of(settings, session.run.root)
+        self.bonus = CountBonus.of(settings.game, settings.exploration.count_bonus)
+        self.variety = VarietyCount(_varieties(settings.game))
         self.advice: BackgroundAdvice | None = None
         AdviserSettings().with_values(settings.advice.settings)  # says at once which setting there is not
         self._imitation = Imitation(self.network, settings.ppo.max_grad_norm, settings.advice.coef, settings.seed)
@@ -160,6 +166,8 @@ class JaxPPOTrainer(RLTrainer):
                 losses = {name: value for name, value in result.losses.items() if name not in (SIGNAL, NOISE)}
                 measures.add(losses, result.measured, self._grown().batch_size)
                 self._take_advice(update, total)
+                if isinstance(self.game, BatchGame):
+                    self.variety.look(self.game.observation)
                 self._grow(update)
                 if self.seats is not None and update % self.settings.league.past_interval == 0:
                     self.seats.league.add(past_self(update, self.policy_onnx()))
@@ -174,6 +182,8 @@ class JaxPPOTrainer(RLTrainer):
     def more_metrics(self) -> dict[str, float]:
         figures = self.game.health() if isinstance(self.game, BatchGame) else {}
         found = {f"health/{name}": value for name, value in figures.items()} | self.growth.metrics()
+        found |= self.variety.metrics() | (self.bonus.metrics() if self.bonus is not None else {})
+        self.variety.clear()
         if self.advice is not None:
             found |= self.advice.metrics() | {"train/advice_loss": self._imitation.loss}
         return found | (self.seats.league.metrics() if self.seats is not None else {})
@@ -201,6 +211,8 @@ class JaxPPOTrainer(RLTrainer):
         if self.seats is not None:
             parts = league_state(self.seats, self.games_kept)
             state |= {_LEAGUE_PREFIX + name: value for name, value in parts.items()}
+        if self.bonus is not None:
+            state |= {_BONUS_PREFIX + name: value for name, value in self.bonus.arrays().items()}
         state |= {_GROWTH_PREFIX + name: value for name, value in self.growth.arrays().items()}
         path = self.session.store.save(self._manifest(), self.policy_onnx(), self._params(), state)
         self.session.saved(self.step, path)
@@ -224,6 +236,8 @@ class JaxPPOTrainer(RLTrainer):
             self._compile()
         if isinstance(self.game, BatchGame):
             self.game.restore(_under(_GAME_PREFIX, stored))
+        if self.bonus is not None:
+            self.bonus.restore(_under(_BONUS_PREFIX, stored))
         if self.seats is not None:
             restore_league(self.seats, _under(_LEAGUE_PREFIX, stored), self.settings.game)
         self.session.latest_metrics = dict(manifest.metrics)
@@ -271,7 +285,13 @@ class JaxPPOTrainer(RLTrainer):
         if isinstance(self.game, BatchGame):
             folder = self.session.run.path / EXPERIENCE if settings.memory.share == "file_system" else None
             self._update = HostUpdate(
-                settings, self.network, self.game, seats=self.seats, folder=folder, teacher=self.teacher
+                settings,
+                self.network,
+                self.game,
+                seats=self.seats,
+                folder=folder,
+                teacher=self.teacher,
+                bonus=self.bonus,
             )
         else:
             self._update = fused_update(settings, self.network, self.game)
@@ -297,7 +317,7 @@ class JaxPPOTrainer(RLTrainer):
     def _build_game(self) -> FunctionalGame | BatchGame:
         settings = self.settings
         by_hand = settings.stepping == "host" or has_curriculum(settings) or settings.teacher.policy is not None
-        by_hand |= settings.advice.use
+        by_hand |= settings.advice.use or settings.exploration.count_bonus > 0
         pure = None if by_hand else _pure_game(settings.game, json.dumps(training_options(settings), sort_keys=True))
         if pure is not None:
             return pure
@@ -334,6 +354,12 @@ class JaxPPOTrainer(RLTrainer):
 
     def _manifest(self) -> Manifest:
         return self.manifest_of(LEARNER, self.network.description, int(self._live().update))
+
+
+def _varieties(game: str) -> tuple[Variety, ...]:
+    """What tells ways to play apart; nothing for games that only somebody else knows."""
+    found = game_entry(game).varieties if game in available_games() else None
+    return found() if found is not None else ()
 
 
 def _under(prefix: str, stored: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -12,6 +12,8 @@ DEAD_ENTROPY = 0.02  # nats
 DEAD_KL = 1e-4
 DEAD_CLIP_FRACTION = 1e-3
 FLAT_RETURN = 0.02  # relative spread of the mean return
+LOCKED_SHARE = 0.8  # of the games, that have the same thing
+LOCKED_ROWS = 3  # in a row
 
 
 class Finding(NamedTuple):
@@ -35,6 +37,7 @@ class HealthWatch:
             sentence = f"clip_frac is {clip:.2f} (above {HIGH_CLIP_FRACTION}): lower lr or update-epochs."
             findings.append(Finding("high_clip_frac", sentence))
         self._rows.append(metrics)
+        findings += self._locked_in(metrics)
         if self._collapsed():
             entropy = metrics["train/entropy"]
             sentence = (
@@ -43,6 +46,20 @@ class HealthWatch:
             )
             findings.append(Finding("entropy_collapse", sentence))
         return findings
+
+    def _locked_in(self, metrics: dict[str, float]) -> list[Finding]:
+        """Ways to play that nearly all games share, row after row."""
+        names = [name for name in metrics if name.startswith("variety/") and name.endswith("_top")]
+        rows = list(self._rows)[-LOCKED_ROWS:]
+        for name in names:
+            if len(rows) == LOCKED_ROWS and all(row.get(name, 0.0) > LOCKED_SHARE for row in rows):
+                what = name.removeprefix("variety/").removesuffix("_top")
+                sentence = (
+                    f"Play locks in: {metrics[name]:.0%} of the games have the same of their {what} ({name}): raise "
+                    "ent-coef, weigh it by ent-blocks, or pay for what is rare with count-bonus."
+                )
+                return [Finding("locked_in", sentence)]
+        return []
 
     def _collapsed(self) -> bool:
         rows = self._rows
@@ -58,4 +75,4 @@ class HealthWatch:
         return still and max(returns) - min(returns) <= FLAT_RETURN * max(1.0, abs(sum(returns) / len(returns)))
 
 
-HEALTH_METRICS = ("high_kl", "high_clip_frac", "entropy_collapse")
+HEALTH_METRICS = ("high_kl", "high_clip_frac", "entropy_collapse", "locked_in")

@@ -156,6 +156,16 @@ class AdviceSettings(Group):
     coef: float = Field(0.5, ge=0, description="Learning rate of a step towards its answers, as a share of lr.")
 
 
+class ExplorationSettings(Group):
+    """Exploration"""
+
+    count_bonus: float = Field(
+        0.0,
+        ge=0,
+        description="Reward for what the game counts as rare, over the root of how often it was; 0: none.",
+    )
+
+
 class SavingSettings(Group):
     """Checkpoints"""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jimbot.errors import SettingsError
 from jimbot.training.settings.record import DEFAULTS, TrainSettings
 
-ONLY = {"jax": ("clip_value", "ent_blocks", "forced_every", "grow_batch", "teacher", "adviser")}
+ONLY = {"jax": ("clip_value", "ent_blocks", "forced_every", "grow_batch", "teacher", "adviser", "count_bonus")}
 
 
 def check_only(settings: TrainSettings, learner: str) -> None:

@@ -27,6 +27,7 @@ from jimbot.training.settings.groups import (
     AdviceSettings,
     CurriculumSettings,
     DQNSettings,
+    ExplorationSettings,
     Group,
     JudgingSettings,
     LeagueSettings,
@@ -142,6 +143,7 @@ class TrainSettings(RunSettings):
     ppo: PPOSettings = Field(default_factory=PPOSettings)
     start: StartSettings = Field(default_factory=StartSettings)
     teacher: TeacherSettings = Field(default_factory=TeacherSettings)
+    exploration: ExplorationSettings = Field(default_factory=ExplorationSettings)
     advice: AdviceSettings = Field(default_factory=AdviceSettings)
     curriculum: CurriculumSettings = Field(default_factory=CurriculumSettings)
     league: LeagueSettings = Field(default_factory=LeagueSettings)

@@ -1,8 +1,11 @@
-"""Advice while learning: asked in the background, never waited for, kept as weighted demonstrations and learned."""
+"""What guides learning beside rewards: advice, asked in the background and learned as weighted demonstrations; a bonus
+for what was seldom met; and a word where play locks in. One file, because all of its runs share what is compiled."""
 
 from __future__ import annotations
 
 import threading
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +18,20 @@ from jimbot.advisor.reply import Advice
 from jimbot.advisor.settings import AdviserSettings
 from jimbot.errors import SettingsError, UnknownNameError
 from jimbot.games.contract import game_entry, make
+from jimbot.games.hooks import RareEvent
 from jimbot.games.probe import COLOURS
 from jimbot.training.advice.background import FILE, BackgroundAdvice
 from jimbot.training.advice.demonstrations import Demonstration, Demonstrations
+from jimbot.training.exploration import counting
+from jimbot.training.exploration.counting import CountBonus
+from jimbot.training.framework import open_trainer
 from jimbot.training.imitation.batches import Batches
 from jimbot.training.imitation.dataset import Dataset
 from jimbot.training.jax_ppo.imitate import Imitation, answering
 from jimbot.training.jax_ppo.shared import network_text
+from jimbot.training.jax_ppo.trainer import JaxPPOTrainer
 from jimbot.training.run import run_training
+from jimbot.training.session.health import LOCKED_ROWS, HealthWatch
 from tests.advisor.messages_api import chosen, playing_the_api
 from tests.training.small import SMALL, probe_parts, small_settings
 
@@ -167,3 +176,68 @@ def test_what_cannot_be_set_is_said_before_anything_is_learned(tmp_path: Path) -
         run_training(small_settings(adviser=True, adviser_settings={"dolars_per_hour": 1}), tmp_path, quiet=True)
     with pytest.raises(SettingsError, match="only learner jax"):
         run_training(small_settings(adviser=True, learner="sb3"), tmp_path, quiet=True)
+
+
+# --- what is rare ---
+
+
+def colours(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Another colour pays than before."""
+    old, new = before[:, :4].argmax(axis=1), after[:, :4].argmax(axis=1)
+    rows = np.flatnonzero(old != new)
+    return rows, new[rows]
+
+
+EVENT = RareEvent("new_colour", 1.0, None, 4, colours)
+
+
+def seen(*shown: int) -> np.ndarray:
+    return np.eye(4, dtype=np.float32)[list(shown)]
+
+
+def test_the_nth_time_pays_by_the_root_of_n() -> None:
+    bonus = CountBonus([EVENT], 0.5)
+    observation = np.stack([seen(0, 0), seen(1, 0), seen(1, 1)])  # (3, 2, 4)
+    ended = np.zeros((3, 2), bool)
+    ended[2, 1] = True
+    paid = bonus.rewards(observation, seen(2, 3), ended)
+    assert paid[0].tolist() == [0.5, 0]  # colour 1, the first time
+    assert paid[1].tolist() == pytest.approx([0, 0.5 / np.sqrt(2)])  # again
+    assert paid[2].tolist() == [0.5, 0]  # colour 2; the other row's game was over, what it shows is another one
+    assert bonus.metrics()["explore/new_colour_met"] == 2
+    other = CountBonus([EVENT], 0.5)
+    other.restore(bonus.arrays())
+    assert np.array_equal(other.rewards(observation, seen(2, 3), ended), bonus.rewards(observation, seen(2, 3), ended))
+
+
+def test_a_game_that_names_nothing_rare_cannot_be_paid_for() -> None:
+    assert CountBonus.of("probe", 0.0) is None
+    with pytest.raises(SettingsError, match=r"count_bonus is 0\.1, but game 'probe' names nothing"):
+        CountBonus.of("probe", 0.1)
+
+
+def test_a_run_counts_and_goes_on_counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = replace(game_entry("probe"), rare_events=lambda: (EVENT,))
+    monkeypatch.setattr(counting, "game_entry", lambda game: entry)
+    settings = small_settings(count_bonus=0.1, run_name="paid", no_wandb=True)
+    with closing(open_trainer(settings, tmp_path, quiet=True)) as trainer:
+        assert isinstance(trainer, JaxPPOTrainer)
+        trainer.train()
+        counts = trainer.bonus.arrays()["new_colour"]
+    assert counts.sum() > 1000  # of 3,072 steps, three of four bring another colour
+    assert (counts > 0).all()
+    with closing(open_trainer(settings, tmp_path, quiet=True)) as resumed:
+        assert isinstance(resumed, JaxPPOTrainer)
+        assert np.array_equal(resumed.bonus.arrays()["new_colour"], counts)
+
+
+def test_play_that_locks_in_is_told() -> None:
+    watch = HealthWatch()
+    various, locked = {"variety/jokers_top": 0.4}, {"variety/jokers_top": 0.9, "variety/jokers": 1.0}
+    assert watch.look(various) == []
+    for _ in range(LOCKED_ROWS - 1):
+        assert watch.look(locked) == []
+    (finding,) = watch.look(locked)
+    assert finding.metric == "locked_in"
+    assert "90% of the games have the same of their jokers" in finding.sentence
+    assert watch.look(various) == []

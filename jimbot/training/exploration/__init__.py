@@ -1,0 +1,1 @@
+"""Exploration beyond the entropy bonus: `counting` pays for what was seldom met."""
