@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from collections.abc import Generator
 from pathlib import Path
@@ -11,8 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from jimbot.knowledge.records import Edge, Graph, Node
 from tests.viewer.conftest import OpenTab, Served, serving
-from tests.viewer.making import make_run, row
+from tests.viewer.making import make_run
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -106,6 +106,7 @@ def test_nothing_in_a_run_becomes_part_of_the_page(served: Served, open_tab: Ope
     (path / "lock").unlink(missing_ok=True)
 
 
+@pytest.mark.long
 def test_a_run_deleted_while_shown_is_said_to_be_gone(served: Served, open_tab: OpenTab, root: Path) -> None:
     path = make_run(root, "short-lived", rows=3, age=0)
     tab = open_tab(f"{served.address}/run/0/short-lived", quiet=("404",))
@@ -114,6 +115,7 @@ def test_a_run_deleted_while_shown_is_said_to_be_gone(served: Served, open_tab: 
     expect(tab.get_by_role("alert").first).to_contain_text("no run 'short-lived'")
 
 
+@pytest.mark.long
 def test_a_server_that_goes_away_is_told_and_found_again(open_tab: OpenTab, tmp_path: Path) -> None:
     make_run(tmp_path, "steady", rows=3)
     with serving(tmp_path) as served:
@@ -135,27 +137,13 @@ def test_it_fits_a_telephone_by_night(served: Served, open_tab: OpenTab) -> None
         assert tab.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.long
 def test_an_empty_folder_says_how_to_begin(open_tab: OpenTab, tmp_path: Path) -> None:
     with serving(tmp_path / "not-there-yet") as served:
         tab = open_tab(served.address)
         expect(tab.get_by_text("No runs yet")).to_be_visible()
         make_run(tmp_path / "not-there-yet", "the-first", rows=1)
         expect(tab.get_by_role("link", name="the-first")).to_be_visible()
-
-
-@pytest.mark.long
-def test_ten_thousand_runs_are_listed_and_filtered(open_tab: OpenTab, tmp_path: Path) -> None:
-    text = "".join(f"{json.dumps(row(1000 * i, 1.0 * i, 20_000, random.Random(i)))}\n" for i in range(20))
-    for number in range(10_000):
-        path = tmp_path / f"run-{number:05}"
-        (path / "checkpoints").mkdir(parents=True)
-        (path / "config.yaml").write_text("game: probe\nlearner: jax\nalgorithm: PPO\n")
-        (path / "metrics.jsonl").write_text(text)
-    with serving(tmp_path) as served:
-        tab = open_tab(served.address)
-        expect(tab.get_by_text("10,000 runs", exact=True)).to_be_visible(timeout=120_000)
-        tab.get_by_role("searchbox").fill("09999")
-        expect(tab.locator("td.name a")).to_have_text(["run-09999"])
 
 
 def test_a_policy_plays_and_every_move_has_a_link(served: Served, open_tab: OpenTab) -> None:
@@ -242,3 +230,16 @@ def test_a_seed_is_looked_into_filtered_and_found(served: Served, open_tab: Open
     tab.get_by_role("button", name="Search").click()
     tab.get_by_role("button", name="Cancel").click()
     expect(tab.get_by_role("status")).to_contain_text("then cancelled", timeout=60_000)
+
+
+def test_services_and_knowledge_are_shown(served: Served, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = (Node("Joker", "j_one", HOSTILE, "adds"), Node("Joker", "j_two", "Two", "doubles"))
+    edge = Edge("SYNERGIZES_WITH", "j_one", "j_two", 0.5, 0.4, 0.6, "score", command="jimbot graph measure")
+    monkeypatch.setattr(served.page.known, "graph", lambda: Graph("a game", ends, (edge,)))
+    tab = open_tab(f"{served.address}/knowledge")
+    tab.get_by_role("button", name="Two", exact=True).click()
+    expect(tab).to_have_url(re.compile("around=j_two"))
+    expect(tab.get_by_text("doubles")).to_be_visible()
+    tab.get_by_role("link", name="Services").click()
+    expect(tab.get_by_text("There is no bus at")).to_be_visible(timeout=30_000)
+    expect(tab.get_by_text("None on the bus.")).to_be_visible()

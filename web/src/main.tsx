@@ -3,15 +3,17 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { get, listen, post, useConnected } from "./api";
 import { Compare } from "./compare";
+import { Knowledge } from "./knowledge";
 import { Complaint, Doing, Empty } from "./parts";
 import { followLinks, usePlace } from "./place";
 import { Run } from "./run";
 import { Runs } from "./runs";
 import { Seeds } from "./seeds";
+import { Services } from "./services";
 import "./style.css";
 import { Watch } from "./watch";
 
-const PAGES: [string, string][] = [["/", "Runs"], ["/watch", "Watch"], ["/seeds", "Seeds"], ["/compare", "Compare"]];
+const PAGES: [string, string][] = [["/", "Runs"], ["/watch", "Watch"], ["/seeds", "Seeds"], ["/compare", "Compare"], ["/knowledge", "Knowledge"], ["/services", "Services"]];
 const THEMES = ["auto", "light", "dark"] as const;
 
 function setTheme(theme: string): void {
@@ -48,6 +50,8 @@ function Shown({ path }: { path: string }) {
   if (word === "watch") return <Watch />;
   if (word === "seeds") return <Seeds />;
   if (word === "compare") return <Compare />;
+  if (word === "knowledge") return <Knowledge />;
+  if (word === "services") return <Services />;
   return <Empty title="Nothing here"><p><a href="/">To the runs</a></p></Empty>;
 }
 

@@ -95,7 +95,7 @@ function Cards({ scene, picking }: { scene: Extract<Scene, { kind: "cards" }>; p
     <div class="scene felt">
       <Figures figures={scene.figures} />
       {scene.zones.map((zone) => (
-        <section key={zone.name} class={`zone ${zone.name}`} aria-label={zone.title}>
+        <section key={zone.name} class={`zone z-${zone.name}`} aria-label={zone.title}>
           <h4>{zone.title} {zone.note && <small>{zone.note}</small>}</h4>
           <div class="cards">
             {zone.cards.map((card, place) => {

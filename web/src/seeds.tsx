@@ -109,7 +109,7 @@ function Shown({ game, seed, options }: { game: SeedGame; seed: string; options:
       <div class="tools">
         <input type="search" class="short" placeholder="Filter: blueprint, negative, planet …" aria-label="Filter cards" value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
         <fieldset class="choice"><legend>Show</legend>
-          {all.map((kind) => <button type="button" key={kind} aria-pressed={kinds.length === 0 || kinds.includes(kind)} onClick={() => setKinds(kinds.includes(kind) ? kinds.filter((one) => one !== kind) : [...kinds, kind])}>{kind}</button>)}
+          {all.map((kind) => <button type="button" key={kind} aria-pressed={kinds.includes(kind)} onClick={() => setKinds(kinds.includes(kind) ? kinds.filter((one) => one !== kind) : [...kinds, kind])}>{kind}</button>)}
         </fieldset>
       </div>
       {data.chapters.map((chapter) => {
@@ -119,7 +119,7 @@ function Shown({ game, seed, options }: { game: SeedGame; seed: string; options:
             <h3>{chapter.title}</h3>
             <div class="zones">
               {zones.map((zone, i) => (
-                <section key={i} class={`zone ${zone.name}`} aria-label={zone.title}>
+                <section key={i} class={`zone z-${zone.name}`} aria-label={zone.title}>
                   <h4>{zone.title} {zone.note && <small>{zone.note}</small>}</h4>
                   <div class="cards">{zone.cards.map((card, place) => <span key={place} class={wanted.length && !fits(card) ? "faded" : ""}><CardFace card={card} /></span>)}</div>
                 </section>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 from typing import Annotated
@@ -33,6 +34,10 @@ def ui(
     host: Annotated[str, typer.Option(help="Address to listen on; others than this machine's need a token.")] = (
         "127.0.0.1"
     ),
+    serve: Annotated[str, typer.Option(metavar="ADDRESS", help="The decision service to show.")] = "127.0.0.1:50051",
+    bus: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="The bus to show; default: the one beside the runs.")
+    ] = None,
     token_file: Annotated[Path | None, typer.Option(help="Tokens, one per line; whoever looks shows one.")] = None,
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Show the page in the browser.")] = False,
 ) -> None:
@@ -51,7 +56,7 @@ def ui(
     tokens = Tokens(token_file) if token_file is not None else None
     place = _listener(host, port)
     address = f"http://{f'[{host}]' if ':' in host else host}:{place.getsockname()[1]}/"
-    page = Page(runs or [RUNS])
+    page = Page(runs or [RUNS], serve, bus or os.environ.get("JIMBOT_BUS", ""))
     terminal.console().print(f"JimBot is at {address}  (Ctrl+C ends it)", soft_wrap=True, markup=False)
     if browser:
         import webbrowser

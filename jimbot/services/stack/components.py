@@ -95,7 +95,8 @@ def _all(settings: StackSettings) -> list[Component]:
             "serve", "decisions over gRPC and the bus", "serve", health.decisions(f"{HERE}:{ports['serve']}"),
             "serve", *policies, "--runs-dir", runs, "--bus", bus, "--metrics-port", str(ports["figures"]), scheme="",
         ),
-        one("ui", "the page", "ui", health.page(at("ui", "/api/hello")), "ui", "--runs", runs),
+        one("ui", "the page", "ui", health.page(at("ui", "/api/hello")), "ui", "--runs", runs, "--bus", bus, "--serve",
+            f"{HERE}:{ports['serve']}"),
         one("graph", "what is known, as GraphQL", "graph", health.page(at("graph", "/graphql")), "graph", "serve"),
         one(
             "events", "what mods push, to the bus", "events",

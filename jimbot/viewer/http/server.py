@@ -18,9 +18,11 @@ from jimbot.errors import CheckpointError, JimbotError, NotWritableError
 from jimbot.services.access import LOOK, Tokens
 from jimbot.viewer.curves import MetricLogs
 from jimbot.viewer.guard import COOKIE, LOGIN, Guard, Sessions
-from jimbot.viewer.http import games, jobs, runs
+from jimbot.viewer.http import around, games, jobs, runs
 from jimbot.viewer.jobs import Jobs
+from jimbot.viewer.known import Known
 from jimbot.viewer.run_index import RunIndex
+from jimbot.viewer.services_state import Services
 from jimbot.viewer.tables import Tables
 
 STATIC = Path(__file__).resolve().parents[1] / "static"
@@ -32,11 +34,14 @@ PAGES = ("", "run", "watch", "seeds", "compare", "services", "knowledge")
 class Page:
     """Everything the answers are made from."""
 
-    def __init__(self, roots: Sequence[Path]) -> None:
+    def __init__(self, roots: Sequence[Path], serve: str = "", bus: str = "") -> None:
+        """`serve` and `bus` are the addresses of the services that are shown, where they are not the usual ones."""
         self.index = RunIndex(roots)
         self.logs = MetricLogs()
         self.tables = Tables()
         self.jobs = Jobs()
+        self.services = Services(serve, bus, roots[0])
+        self.known = Known()
 
     def start(self) -> None:
         self.index.start()
@@ -60,7 +65,7 @@ def page_app(page: Page, tokens: Tokens | None = None) -> Any:
     sessions = Sessions(tokens)
     _static(app)
     _hello(app, sessions)
-    for part in (runs, games, jobs):
+    for part in (runs, games, jobs, around):
         app.include_router(part.routes(page), prefix="/api")
     app.add_exception_handler(JimbotError, _sentence)
     app.add_exception_handler(RequestValidationError, _wrong_request)
