@@ -65,6 +65,8 @@ class Adviser:
     def ask_all(self, questions: Sequence[Question], seconds: float | None = None) -> list[Advice | None]:
         """The same for several, as many at a time as the settings allow. Without `seconds` each of them has the time
         that the settings give it, and a planner, which comes to its end by itself, all it needs."""
+        if seconds is None and isinstance(self.source, PlannerAdviser):
+            return self._planned(self.source, questions)
         usual = self.settings.seconds if self.source.used_llm else math.inf
         ends = time.monotonic() + (usual if seconds is None else seconds)
         answers: list[Advice | None] = []
@@ -96,6 +98,22 @@ class Adviser:
         close: Callable[[], None] | None = getattr(self.source, "close", None)
         if close is not None:
             close()
+
+    def _planned(self, planner: PlannerAdviser, questions: Sequence[Question]) -> list[Advice | None]:
+        """All positions in one plan: it is nobody else's time that is spent."""
+        if not questions:
+            return []
+        try:
+            answers = planner.ask_together(questions)
+        except NoAdviceError as problem:
+            self._count(problem.outcome, len(questions))
+            return [None] * len(questions)
+        self._count(ANSWERED, len(questions))
+        return list(answers)
+
+    def _count(self, outcome: str, times: int) -> None:
+        for _ in range(times):
+            self.figures.count(outcome)
 
     def _waited(self, future: Future[Advice | None], ends: float) -> Advice | None:
         try:

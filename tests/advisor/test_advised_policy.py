@@ -224,6 +224,18 @@ def test_the_planner_finds_the_paying_side_without_a_key() -> None:
     adviser.close()
 
 
+def test_positions_planned_together_are_planned_as_alone() -> None:
+    policy = Unsure(0.26)
+    game = make(GAME, ROWS)
+    game.reset(SEEDS[:ROWS])
+    decision = policy.act(game.observation, game.legal_mask)
+    planner = PlannerAdviser(AdviserSettings(rollouts=32), policy)
+    asked = [question_in(game_entry(GAME), game, row, decision) for row in range(ROWS)]
+    together = planner.ask_together(asked)
+    assert together == [planner.ask(question, 1) for question in asked]
+    planner.close()
+
+
 def test_the_planner_says_so_where_it_cannot_look_ahead() -> None:
     planner = PlannerAdviser(AdviserSettings(), scripted_policy("random", GAME))
     game = make(GAME, 1)

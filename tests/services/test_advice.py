@@ -200,6 +200,18 @@ def test_every_counter_is_a_metric() -> None:
     service.close()
 
 
+def test_serve_gives_every_game_of_one_player_an_adviser() -> None:
+    from jimbot.services.serving import Offer, load
+
+    service, told = DecisionService(), []
+    offer = Offer(policies=("random",), game="probe", adviser=AdviserSettings(source="planner"))
+    assert load(service, offer, told.append) is None
+    assert list(service.advising.advisers) == ["probe"]
+    assert service.find("probe", "").reader.telling
+    assert "planner" in told[0]
+    service.close()
+
+
 # --- over the bus ---
 
 
