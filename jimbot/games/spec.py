@@ -93,6 +93,14 @@ class ObservationSpec:
         size = self[name].size
         return slice(self.offsets[name], self.offsets[name] + size)
 
+    @cached_property
+    def id_limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where ids lie in the flat vector, and what each is below: (K,) and (K,) int64."""
+        spans = [(self.span(field.name), field.ids) for field in self.fields if field.ids]
+        places = [np.arange(span.start, span.stop) for span, _ in spans]
+        limits = [np.full(span.stop - span.start, ids) for span, ids in spans]
+        return (np.concatenate(places), np.concatenate(limits)) if spans else (np.zeros(0, int), np.zeros(0, int))
+
     def view(self, observation: np.ndarray, name: str) -> np.ndarray:
         """A field of a (…, D) observation in its own shape."""
         return observation[..., self.span(name)].reshape(*observation.shape[:-1], *self[name].shape)

@@ -23,6 +23,8 @@ from jimbot.policies.portable import load_policy
 from jimbot.proto.events_pb2 import ForeignState, GameState, LearningDecisionRequest, Observation
 from jimbot.runs.arrays import write_npz
 from jimbot.services.decision import Code, DecisionService, RefusedError, ServedPolicy, register_state_form
+from jimbot.services.decision.served import golden_states
+from jimbot.services.decision.states import check_rows
 from tests.services.asking import (
     GAME,
     LEGAL,
@@ -222,6 +224,18 @@ def test_bad_numbers_and_masks_are_refused(service: DecisionService) -> None:
     assert "no legal action" in str(
         refused(service, LearningDecisionRequest(game=GAME, game_state=GameState(observation=nothing)))
     )
+
+
+@pytest.mark.parametrize("name", ["boss_id", "fool_copies"])
+def test_an_id_that_nothing_has_is_the_requests_fault(name: str) -> None:
+    spec = game_entry("balatro").spec
+    values, legal = golden_states(spec, 3)
+    check_rows(values, legal, spec)
+    for wrong in (-1, spec.observation[name].ids):
+        values[2, spec.observation.span(name)] = wrong
+        with pytest.raises(RefusedError, match=f"Row 2 of the observation has {wrong} in '{name}'") as caught:
+            check_rows(values, legal, spec)
+        assert caught.value.code == Code.INVALID_ARGUMENT
 
 
 @given(values=st.binary(max_size=64), mask=st.binary(max_size=16), rows=st.integers(0, 2**32 - 1))

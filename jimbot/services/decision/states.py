@@ -169,9 +169,26 @@ def check_rows(observation: np.ndarray, legal: np.ndarray, spec: GameSpec) -> No
     if not np.isfinite(observation).all():
         row = int(np.flatnonzero(~np.isfinite(observation).all(axis=1))[0])
         raise invalid(f"Row {row} of the observation holds values that are not finite numbers; send finite ones.")
+    _check_ids(observation, spec)
     if not legal.any(axis=1).all():
         row = int(np.flatnonzero(~legal.any(axis=1))[0])
         raise invalid(f"Row {row} has no legal action; a state in which nothing can be done needs no decision.")
+
+
+def _check_ids(observation: np.ndarray, spec: GameSpec) -> None:
+    """A network looks ids up in a table; one beyond it would count as the policy's fault."""
+    places, limits = spec.observation.id_limits
+    if not len(places):
+        return
+    ids = np.rint(observation[:, places])
+    wrong = (ids < 0) | (ids >= limits)
+    if wrong.any():
+        row, place = np.argwhere(wrong)[0].tolist()
+        field = next(f for f in spec.observation.fields if places[place] < spec.observation.span(f.name).stop)
+        raise invalid(
+            f"Row {row} of the observation has {ids[row, place]:g} in '{field.name}'; expected an id of 0 to "
+            f"{limits[place] - 1}."
+        )
 
 
 def limited(legal: np.ndarray, request: LearningDecisionRequest, spec: GameSpec) -> np.ndarray:
