@@ -12,7 +12,7 @@ from jimbot.games.balatro.live.methods import METHODS
 from jimbot.games.balatro.live.refusals import CODES, NeverAnsweredError, RefusedError
 from jimbot.games.balatro.live.table import Table
 from jimbot.games.balatro.live.traps import Traps
-from jimbot.games.balatro.rules.content import CONSUMABLES, NEGATIVE
+from jimbot.games.balatro.rules.content import CONSUMABLES, JOKERS, NEGATIVE
 from jimbot.games.balatro.seeds.finding import preview
 from tests.games.balatro.live_tables import STATES, call, refusal, table_in
 
@@ -240,6 +240,38 @@ def test_the_seeds_shops_and_packs_are_those_of_jimbot_seed() -> None:
         assert [card["key"] for card in state["packs"]["cards"]] == [pack.key for pack in ante.packs[:2]]
 
 
+def test_the_menu_shows_what_the_game_shows_before_a_run() -> None:
+    """As recorded: counters of no round, and blinds nobody has drawn yet."""
+    menu = json.loads(Table().call("menu"))
+    assert menu["round"] == {"hands_left": 0, "hands_played": 0, "discards_left": 0, "discards_used": 0,
+                             "reroll_cost": 5, "chips": 0}  # fmt: skip
+    shown = {place: (blind["name"], blind["status"], blind["score"], blind["tag_name"])
+             for place, blind in menu["blinds"].items()}  # fmt: skip
+    assert shown == {
+        "small": ("Small Blind", "SELECT", 300, ""),
+        "big": ("Big Blind", "UPCOMING", 450, ""),
+        "boss": ("Boss Blind", "UPCOMING", 600, ""),
+    }
+
+
+def test_cashing_out_sets_the_counters_for_the_next_round() -> None:
+    """As recorded: hands, discards and score are those of the next round, what was played that of the last."""
+    table = Table()
+    table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "7LB2WVPK"})
+    table.call("select")
+    table.call("discard", {"cards": [0]})
+    table.call("set", {"chips": 1000})
+    names = ("hands_left", "hands_played", "discards_left", "discards_used")
+    played = json.loads(table.call("play", {"cards": [0]}))["round"]
+    assert [played[name] for name in names] == [3, 1, 3, 1]
+    assert played["chips"] > 1000
+    for method in ("cash_out", "next_round"):
+        shown = json.loads(table.call(method))["round"]
+        assert [shown[name] for name in (*names, "chips")] == [4, 1, 4, 1, 0]
+    shown = json.loads(table.call("select"))["round"]
+    assert [shown[name] for name in (*names, "chips")] == [4, 0, 4, 0, 0]
+
+
 def test_a_won_run_goes_on() -> None:
     table = table_in("boss")
     call(table, "select")
@@ -257,6 +289,19 @@ def test_a_pack_is_opened_from_the_shop_and_leads_back() -> None:
     mega = table_in("mega pack")
     assert call(mega, "pack", card=0)["state"] == "SMODS_BOOSTER_OPENED"
     assert call(mega, "pack", card=0)["state"] == "SHOP"
+
+
+def test_cards_of_a_pack_show_what_they_usually_cost() -> None:
+    """As recorded: nobody pays for them, and they have a price all the same."""
+    table = Table()
+    table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "TEST123"})
+    table.call("select")
+    table.call("set", {"chips": 1000, "money": 100})
+    table.call("play", {"cards": [0]})
+    table.call("cash_out")
+    pack = json.loads(table.call("buy", {"pack": 0}))["pack"]["cards"]
+    costs = [JOKERS.row(card["key"])["cost"] for card in pack]
+    assert [card["cost"] for card in pack] == [{"sell": cost // 2, "buy": cost} for cost in costs]
 
 
 def test_cards_of_a_pack_want_so_many_targets() -> None:

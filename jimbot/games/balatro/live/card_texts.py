@@ -26,7 +26,16 @@ from jimbot.games.balatro.rules.content import (
     STONE,
     SUIT_LETTERS,
 )
-from jimbot.games.balatro.rules.state import CARD_DEBUFFED, CARD_FACE_DOWN, CARD_FORCED, ETERNAL, RENTAL
+from jimbot.games.balatro.rules.state import (
+    CARD_DEBUFFED,
+    CARD_FACE_DOWN,
+    CARD_FORCED,
+    ETERNAL,
+    OFFER_CARD,
+    OFFER_CONSUMABLE,
+    OFFER_JOKER,
+    RENTAL,
+)
 
 _RENTAL_COST = RATES["stickers"]["rental_cost"]
 _PLAYING_CARD_COST = RATES["playing_card_cost"]
@@ -79,7 +88,7 @@ class CardTexts:
             letters = SUIT_LETTERS[suit], LETTER_OF_RANK[rank]
             chips = f"+{RANK_CHIPS[rank]} chips" if enhancement != STONE else ""
             more = ENHANCEMENTS.rows[enhancement - 1]["effect"] if enhancement else ""
-            price = _price(_PLAYING_CARD_COST, edition, costs)
+            price = usual_price(OFFER_CARD, rank, edition, 0, costs)
             value = f'{{"suit":"{letters[0]}","rank":"{letters[1]}","effect":{quoted(f"{chips} {more}".strip())}}}'
             self._pieces[known] = _card_text(
                 f"{letters[0]}_{letters[1]}",
@@ -110,7 +119,7 @@ class CardTexts:
         if known not in self._pieces:
             row = JOKERS.rows[joker]
             now = f" ({', '.join(f'{name} {value}' for name, value in state)})" if state else ""
-            price = _RENTAL_COST if stickers & RENTAL else _price(int(JOKER_COST[joker]), edition, costs)
+            price = usual_price(OFFER_JOKER, joker, edition, stickers, costs)
             self._pieces[known] = _card_text(
                 row["key"],
                 "JOKER",
@@ -127,7 +136,7 @@ class CardTexts:
         known = ("consumable", consumable, edition, sells, asks, costs)
         if known not in self._pieces:
             row = CONSUMABLES.rows[consumable]
-            price = _price(int(CONSUMABLE_COST[consumable]), edition, costs)
+            price = usual_price(OFFER_CONSUMABLE, consumable, edition, 0, costs)
             self._pieces[known] = _card_text(
                 row["key"],
                 d.SETS[row["set"]],
@@ -169,7 +178,13 @@ class CardTexts:
 # --- parts of a card ---
 
 
-def _price(base: int, edition: int, costs: Costs) -> int:
+def usual_price(kind: int, number: int, edition: int, stickers: int, costs: Costs) -> int:
+    """What a card of this kind (`offer_kind`) costs where nothing makes it cheaper."""
+    if stickers & RENTAL:
+        return _RENTAL_COST
+    base = _PLAYING_CARD_COST
+    if kind != OFFER_CARD:
+        base = int((JOKER_COST if kind == OFFER_JOKER else CONSUMABLE_COST)[number])
     inflation, discount = costs
     return max(1, math.floor((base + inflation + int(EDITION_SURCHARGE[edition]) + 0.5) * (100 - discount) / 100))
 

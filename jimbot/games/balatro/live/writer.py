@@ -20,7 +20,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jimbot.games.balatro.live import dialects as d
-from jimbot.games.balatro.live.card_texts import MOST_PIECES, CardTexts, Costs, as_object, blank, number, quoted
+from jimbot.games.balatro.live.card_texts import (
+    MOST_PIECES,
+    CardTexts,
+    Costs,
+    as_object,
+    blank,
+    number,
+    quoted,
+    usual_price,
+)
 from jimbot.games.balatro.rules.content import (
     BLINDS,
     CHALLENGES,
@@ -63,6 +72,9 @@ _CREDIT_CARD = JOKERS.id("j_credit_card")
 _CREDIT = JOKERS.row("j_credit_card")["config"]["extra"]
 _VOUCHER_IDS, _BOOSTER_IDS = 1_000_000, 1_000_000_000  # our goods have no serial; theirs must not meet one of a card
 _FIELDS: tuple[str, ...] = GAME_DTYPE.names or ()
+_MENU_COUNTERS = {"hands_left": 0, "hands_played": 0, "discards_left": 0, "discards_used": 0,
+                  "reroll_cost": RATES["starting"]["reroll_cost"], "chips": 0}  # fmt: skip
+_MENU_BLINDS = {"small": ("SELECT", 0, 300.0), "big": ("UPCOMING", 1, 450.0), "boss": ("UPCOMING", -1, 600.0)}
 
 
 class Leftover(NamedTuple):
@@ -133,8 +145,11 @@ class Writer:
                 ("stake", quoted(self.dialect.stakes[1])),
                 ("used_vouchers", "[]"),
                 ("hands", self._hands([1] * len(HANDS), [0] * len(HANDS), [0] * len(HANDS))),
-                ("round", as_object((name, "0") for name in ("hands_left", "hands_played", "discards_left", "chips"))),
-                ("blinds", as_object((place, self._blind(place, "UPCOMING", -1, 0.0, -1)) for place in d.PLACES)),
+                ("round", as_object((name, str(value)) for name, value in _MENU_COUNTERS.items())),
+                (
+                    "blinds",
+                    as_object((place, self._blind(place, *blind, -1)) for place, blind in _MENU_BLINDS.items()),
+                ),
             ]
         )
 
@@ -166,14 +181,16 @@ class Writer:
 
     def _progress(self, g: Any, phase: int, figures: Any) -> list[tuple[str, str]]:
         levels, played, in_round = g.hand_level.tolist(), g.hand_played.tolist(), g.hand_played_round.tolist()
-        begun = g.rounds > 0  # before the first round the counters show what a round will start with
+        left = int(g.hands_left), int(g.discards_left), float(g.score)
+        if phase in (BLIND_SELECT, SHOP, PACK):  # cashing out sets them to what the next round will start with
+            left = max(1, int(g.hands_per_round)), max(0, int(g.discards_per_round)), 0.0
         counters = [
-            ("hands_left", str(int(g.hands_left if begun else g.hands_per_round))),
+            ("hands_left", str(left[0])),
             ("hands_played", str(int(g.hands_played_round))),
-            ("discards_left", str(int(g.discards_left if begun else g.discards_per_round))),
+            ("discards_left", str(left[1])),
             ("discards_used", str(int(g.discards_used))),
             ("reroll_cost", str(int(figures.reroll))),
-            ("chips", number(float(g.score))),
+            ("chips", number(left[2])),
         ]
         if self.dialect.shows_more:
             counters.append(("most_played_hand", quoted(HANDS.keys[g.most_played_hand])))
@@ -223,7 +240,7 @@ class Writer:
     def _blind(self, place: str, status: str, blind: int, score: float, tag: int) -> str:
         known = ("blind", place, status, blind, score, tag)
         if known not in self._pieces:
-            row = BLINDS.rows[blind] if blind >= 0 else {"key": "", "name": "", "effect": "", "type": "small"}
+            row = BLINDS.rows[blind] if blind >= 0 else {"key": "", "name": "Boss Blind", "effect": "", "type": ""}
             parts = [
                 ("type", f'"{place.upper()}"'),
                 ("status", f'"{status}"'),
@@ -319,14 +336,17 @@ class Writer:
         ]
 
     def _open_pack(self, g: Any) -> str:
-        cards = [self._offer(g, FIRST_PACK_OFFER + number, 0) for number in range(g.pack_count)]
+        cards = [self._offer(g, FIRST_PACK_OFFER + number) for number in range(g.pack_count)]
         return _area(cards, int(PACK_CARDS[g.pack_id]), 1)
 
-    def _offer(self, g: Any, place: int, asks: int) -> str:
+    def _offer(self, g: Any, place: int, asks: int | None = None) -> str:
+        """A card of the shop for what it asks; one of a pack costs what it usually does, though nobody pays."""
         kind, identifier, edition = int(g.offer_kind[place]), int(g.offer_id[place]), int(g.offer_edition[place])
-        costs, sells = _costs(g), max(1, asks // 2)
+        costs, flags = _costs(g), int(g.offer_flags[place])
+        if asks is None:
+            asks = usual_price(kind, identifier, edition, flags, costs)
+        sells = max(1, asks // 2)
         if kind == OFFER_JOKER:
-            flags = int(g.offer_flags[place])
             perish = RATES["stickers"]["perish_rounds"] if flags & PERISHABLE else 0
             piece = self._texts.joker(identifier, edition, flags, perish, 0, False, sells, asks, (), costs)
         elif kind == OFFER_CARD:
