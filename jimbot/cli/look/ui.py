@@ -47,7 +47,7 @@ def ui(
     or notes a run on the page.
     """
     from jimbot.services.access import Tokens, is_loopback
-    from jimbot.viewer.http.server import Page, page_app, page_server
+    from jimbot.viewer.http.server import Page, page_server
 
     if not 0 <= port < 2**16:
         raise UsageError(f"--port is {port}; expected 0 (any free one) to 65535.")
@@ -62,7 +62,7 @@ def ui(
         import webbrowser
 
         webbrowser.open(address)
-    page_server(page_app(page, tokens), host, port).run(sockets=[place])
+    page_server(page, host, port, tokens).run(sockets=[place])
 
 
 def _listener(host: str, port: int) -> socket.socket:

@@ -68,7 +68,7 @@ def routes(page: Page) -> APIRouter:
     async def events(request: Request, since: int = -1) -> EventSourceResponse:
         async def told() -> AsyncGenerator[dict[str, str]]:
             seen = since
-            while True:
+            while not page.stopping():
                 version, changed = index.news(seen)
                 if version != seen:
                     seen = version

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,8 @@ class Page:
     def __init__(self, roots: Sequence[Path], serve: str = "", bus: str = "") -> None:
         """`serve` and `bus` are the addresses of the services that are shown, where they are not the usual ones."""
         self.index = RunIndex(roots)
+        self.stopping: Callable[[], bool] = lambda: False
+        """Whether the server is about to end; streams end by themselves then."""
         self.logs = MetricLogs()
         self.tables = Tables()
         self.jobs = Jobs()
@@ -72,10 +74,12 @@ def page_app(page: Page, tokens: Tokens | None = None) -> Any:
     return Guard(app, sessions)
 
 
-def page_server(app: Any, host: str, port: int) -> uvicorn.Server:
+def page_server(page: Page, host: str, port: int, tokens: Tokens | None = None) -> uvicorn.Server:
     """The server, ready to `run`; it ends in order on SIGTERM and Ctrl+C, streams included."""
-    settings: dict[str, Any] = {"log_level": "warning", "timeout_graceful_shutdown": 1, "server_header": False}
-    return uvicorn.Server(uvicorn.Config(app, host=host, port=port, **settings))
+    settings: dict[str, Any] = {"log_level": "warning", "timeout_graceful_shutdown": 3, "server_header": False}
+    server = uvicorn.Server(uvicorn.Config(page_app(page, tokens), host=host, port=port, **settings))
+    page.stopping = lambda: server.should_exit
+    return server
 
 
 def _static(app: FastAPI) -> None:
