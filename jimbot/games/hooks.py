@@ -375,6 +375,8 @@ class Knowledge:
     """(D,) observation → which parts it shows, by key, as `read_state` names them."""
     vocabulary: Callable[[], Mapping[str, tuple[str, ...]]] | None = None
     """For each vocabulary of the observation's ids (`Field.vocabulary`): the key of every id, or nothing."""
+    give: Callable[[BatchGame, int, Sequence[str]], None] | None = None
+    """(game, row, keys): hands parts over to a run at its start."""
 
 
 # --- what lies outside Python ---

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jimbot.cli.look import graph_build, graph_draw, graph_serve
+from jimbot.cli.look import graph_build, graph_discover, graph_draw, graph_serve
 from jimbot.cli.look.graph_options import GraphGameOption, GraphOption, complete_part, opened
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.options import JsonOption
@@ -30,6 +30,8 @@ jimbot graph show Baron --to "Hanging Chad"   (why these two belong together)
 jimbot graph query "MATCH (j:Joker)-[s:FAVOURS]->(h:HandType) RETURN j.name, h.name, s.strength LIMIT 5"
 
 jimbot graph build   (measures every pair; Ctrl+C keeps what there is, the same command goes on)
+
+jimbot graph discover --minutes 5   (strategies of played games, and new ones tried)
 
 jimbot graph draw --core --output core.svg
 
@@ -53,7 +55,7 @@ def register(app: typer.Typer) -> None:
         help="What works together, measured by the simulator: look, ask, draw, carry away.",
         epilog=EPILOG,
     )
-    for command in (show, query, graph_build.build, graph_draw.draw, export):
+    for command in (show, query, graph_build.build, graph_discover.discover, graph_draw.draw, export):
         graph_app.command()(command)
     graph_app.command("import")(import_graph)
     graph_app.command()(graph_serve.serve)

@@ -281,7 +281,14 @@ def _measure_group(*values: Any, **named: Any) -> Interaction:
     return measure_group(*values, **named)
 
 
-KNOWLEDGE = Knowledge(_parts, _read_holdings, _measure, _measure_group, _read_observation, _vocabulary)
+def _give(game: BatchGame, row: int, keys: Sequence[str]) -> None:
+    from jimbot.games.balatro.synergy.parts import give
+
+    give(game, row, keys)
+    cast(BalatroGame, game).look()
+
+
+KNOWLEDGE = Knowledge(_parts, _read_holdings, _measure, _measure_group, _read_observation, _vocabulary, _give)
 SEED_PAGES = SeedPages(
     'Conditions such as voucher:v_telescope@1, joker:j_blueprint+negative@<=2, not boss:"The Needle"@<=3: boss, '
     "voucher, tag, joker, tarot, planet, spectral, card or pack, a colon, a key or a name, for jokers an edition, and "

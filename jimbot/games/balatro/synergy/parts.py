@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, cast
 
@@ -19,6 +20,7 @@ from jimbot.games.balatro.rules.content import (
     VOUCHERS,
     Table,
 )
+from jimbot.games.balatro.rules.inventory import START_COUNTER, add_joker
 from jimbot.games.balatro.rules.state import PHASE_NAMES
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.hooks import Part
@@ -84,6 +86,15 @@ def _numbers(config: dict[str, Any]) -> list[float]:
         elif isinstance(value, int | float):
             found.append(float(value))
     return found
+
+
+def give(game: BatchGame, row: int, keys: Sequence[str]) -> None:
+    """Hands jokers to a run, left to right, as if they had been bought; who holds too many finds no room for others."""
+    g = cast(BalatroGame, game).games[row]
+    for key in keys:
+        joker = JOKERS.id(key)
+        add_joker(g, joker, 0, 0, START_COUNTER[joker], int(g.next_serial))
+        g.next_serial += 1
 
 
 def read_state(game: BatchGame, row: int) -> dict[str, Any]:

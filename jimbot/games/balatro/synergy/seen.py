@@ -13,12 +13,13 @@ from jimbot.games.balatro.encoding.fields import (
     ITEM_IDS,
     OBSERVATION,
 )
+from jimbot.games.balatro.encoding.scaling import LARGEST
 from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, DECKS, HANDS, JOKERS, VOUCHERS
 
 
 def read_observation(observation: np.ndarray) -> dict[str, Any]:
-    """(D,) observation → jokers, consumables, vouchers, boss, deck and how much each poker hand was played; what it
-    does not show is left out."""
+    """(D,) observation → jokers, consumables, vouchers, boss, deck, how much each poker hand was played, and the
+    few figures that say how far the run is; what it does not show is left out."""
     keys = item_keys()
     hands = _field(observation, "hands")[:, COLUMNS["hands"].index("played")]
     return {
@@ -28,7 +29,16 @@ def read_observation(observation: np.ndarray) -> dict[str, Any]:
         "boss": next((BLINDS.key(boss - 1) for boss in _ids(observation, "boss_id")), None),
         "deck": next((DECKS.key(deck - 1) for deck in _ids(observation, "deck")), None),
         "played": {HANDS.key(hand): float(often) for hand, often in enumerate(hands) if often > 0},
+        "ante": round(float(_field(observation, "run")[COLUMNS["run"].index("ante")]) * 8),
+        "money": _count(observation, "money", "money"),
+        "cards": _count(observation, "run", "card_count"),
     }
+
+
+def _count(observation: np.ndarray, name: str, column: str) -> int:
+    """A whole number, its scale (`scaling.count_log`) taken back."""
+    scaled = float(np.clip(_field(observation, name)[COLUMNS[name].index(column)], -LARGEST, LARGEST))
+    return int(np.copysign(np.rint(np.expm1(4 * abs(scaled))), scaled))
 
 
 def item_keys() -> tuple[str, ...]:
