@@ -55,6 +55,10 @@ class BoltStore:
     def address(self) -> str:
         return self._address
 
+    @property
+    def local(self) -> bool:
+        return False
+
     def exists(self) -> bool:
         return self._read(lambda run: bool(list(run(ABOUT_QUERY))), Limits())
 

@@ -21,6 +21,7 @@ from jimbot.knowledge.addresses import graph_address, open_store
 from jimbot.knowledge.first_use import graph_game, make_first_graph
 from jimbot.knowledge.guard import Guard
 from jimbot.knowledge.names import Names
+from jimbot.knowledge.pairs import Pairs
 from jimbot.knowledge.records import Graph, Hints
 from jimbot.knowledge.store import GraphStore, Limits, Rows
 
@@ -28,7 +29,6 @@ DEADLINE = 0.05
 """Seconds a decision waits for its hint."""
 FAILURES, REST = 5, 5.0
 MOST_HINTS = 8
-MOST_REMEMBERED = 4096
 
 State = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 """What a game stands like by keys, or what finds it out."""
@@ -47,7 +47,7 @@ class KnowledgeGraphClient:
         self.store: GraphStore = open_store(graph_address(address, self.game), self.game)
         self._guard = Guard(deadline, failures, rest)
         self._known: tuple[Names, list[queries.Claim]] | None = None
-        self._synergies: dict[frozenset[str], list[queries.Claim]] = {}
+        self._pairs: Pairs | None = None
         self._stamp: Hashable = None
         self._lock = threading.Lock()
 
@@ -65,7 +65,7 @@ class KnowledgeGraphClient:
 
     def joker_synergies(self, jokers: Sequence[str]) -> dict[str, Any]:
         keys = self.names.keys(jokers, "Joker")
-        return {"jokers": keys, "synergies": list(self._among(keys))}
+        return {"jokers": keys, "synergies": self._among(keys)}
 
     def ask(self, query: str, parameters: Mapping[str, Any] | None = None, limits: Limits = Limits()) -> Rows:
         self._prepare()
@@ -132,23 +132,19 @@ class KnowledgeGraphClient:
         with self._lock:
             stamp = self.store.stamp()
             if self._known is None or stamp != self._stamp:
-                self._known = None
-                self._synergies.clear()
+                self._known = self._pairs = None
                 self._prepare()
                 self._known = Names.of(self.store), queries.strategies(self.store)
                 self._stamp = self.store.stamp()
             return self._known
 
     def _among(self, keys: Sequence[str]) -> list[queries.Claim]:
-        """What is held changes far less often than it is asked about."""
-        held = frozenset(keys)
-        found = self._synergies.get(held)
-        if found is None:
-            found = queries.synergies_among(self.store, keys)
-            if len(self._synergies) >= MOST_REMEMBERED:
-                self._synergies.clear()
-            self._synergies[held] = found
-        return found
+        if not self.store.local:
+            return queries.synergies_among(self.store, keys)
+        with self._lock:
+            if self._pairs is None:
+                self._pairs = Pairs(self.store)
+            return self._pairs.among(keys)
 
     def _prepare(self) -> None:
         if self._made_if_missing and not self.store.exists():

@@ -50,6 +50,10 @@ class LadybugStore:
     def address(self) -> str:
         return str(self._path)
 
+    @property
+    def local(self) -> bool:
+        return True
+
     def exists(self) -> bool:
         return self._path.exists()
 

@@ -21,6 +21,7 @@ _CLAIM = (
 )
 _ENDS = "a.key AS a, b.key AS b, a.name AS a_name, b.name AS b_name"
 _AMONG = f"MATCH (a:Joker)-[s:{SYNERGY}]->(b:Joker) WHERE a.key IN $keys AND b.key IN $keys RETURN {_ENDS}, {_CLAIM}"
+ALL_SYNERGIES = f"MATCH (a:Joker)-[s:{SYNERGY}]->(b:Joker) RETURN {_ENDS}, {_CLAIM}"
 _PARTNERS = f"MATCH (a:Joker)-[s:{SYNERGY}]->(b:Joker) WHERE %s.key = $key RETURN {_ENDS}, {_CLAIM}"
 _COUNTERS = f"MATCH (a:%s)-[s:{COUNTER}]->(b:Boss) WHERE %s.key = $key RETURN {_ENDS}, {_CLAIM}"
 _FAVOURS = f"MATCH (a:Joker)-[s:{FAVOUR}]->(b:HandType) WHERE %s.key = $key RETURN {_ENDS}, {_CLAIM}"
@@ -39,8 +40,13 @@ _USES = (
 
 def synergies_among(store: GraphStore, keys: Sequence[str]) -> list[Claim]:
     """What is known between any two of these jokers, strongest first."""
+    return among(store.ask(_AMONG, {"keys": sorted(set(keys))}, MANY).dicts(), keys)
+
+
+def among(rows: list[Claim], keys: Sequence[str]) -> list[Claim]:
+    """Rows as claims, strongest first; groups only where all of them are there."""
     held = set(keys)
-    return _strongest([claim for claim in _claims(store, _AMONG, keys=sorted(held)) if held >= set(claim["others"])])
+    return _strongest([claim for claim in _plain(rows) if held >= set(claim["others"])])
 
 
 def partners(store: GraphStore, key: str) -> list[Claim]:
@@ -132,10 +138,14 @@ def explanation(store: GraphStore, start: str, end: str) -> list[Claim]:
 
 
 def _claims(store: GraphStore, query: str, **parameters: Any) -> list[Claim]:
-    found = store.ask(query, parameters, MANY).dicts()
-    for claim in found:
-        claim["order"], claim["others"] = claim.pop("placing"), split(claim["others"])
-    return found
+    return _plain(store.ask(query, parameters, MANY).dicts())
+
+
+def _plain(rows: list[Claim]) -> list[Claim]:
+    """Rows under the names that claims have outside of engines."""
+    for row in rows:
+        row["order"], row["others"] = row.pop("placing"), split(row["others"])
+    return rows
 
 
 def _strongest(claims: list[Claim]) -> list[Claim]:

@@ -40,6 +40,11 @@ class GraphStore(Protocol):
     @property
     def address(self) -> str: ...
 
+    @property
+    def local(self) -> bool:
+        """Whether all of it may be read at once without a thought."""
+        ...
+
     def exists(self) -> bool:
         """Whether there is a graph already; an empty database is none."""
         ...

@@ -127,6 +127,7 @@ def ask_graph(service: DecisionService, address: str, told: Callable[[str], None
         raise UsageError(f"--graph knows the game '{client.game}', for which nothing is served; serve a policy of it.")
     service.hinting = Hinting(client, service.figures)
     try:
+        client.joker_synergies(client.names.all("Joker")[:2])  # reads what every decision will ask for
         told(f"Hints: {len(client.names.all('Joker'))} jokers in {client.store.address}.")
     except KnowledgeError as problem:
         told(f"Without hints for now: {problem}")

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from jimbot.errors import KnowledgeError, UnknownNameError
-from jimbot.knowledge import KnowledgeGraphClient
+from jimbot.knowledge import KnowledgeGraphClient, queries
 from jimbot.knowledge.ladybug_store import LadybugStore
+from jimbot.knowledge.pairs import Pairs
 from jimbot.knowledge.records import SYNERGY, Graph, Node
-from tests.knowledge.samples import GAME, edge, sample, sample_file
+from tests.knowledge.samples import GAME, JOKERS, edge, sample, sample_file
 
 pytest.importorskip("ladybug")
 
@@ -41,6 +42,12 @@ def test_the_query_of_the_design_is_answered_by_column(client: KnowledgeGraphCli
     query = "MATCH (j1:Joker)-[s:SYNERGIZES_WITH]->(j2:Joker) WHERE j1.name IN $jokers RETURN j2.name, s.strength"
     rows = asyncio.run(client.query(query, jokers=["Blueprint"]))
     assert rows == [{"j2.name": "Brainstorm", "s.strength": 0.6}]
+
+
+def test_pairs_in_memory_say_what_the_engine_says(client: KnowledgeGraphClient) -> None:
+    pairs = Pairs(client.store)
+    for keys in (["j_mime", "j_baron"], ["j_baron", "j_blueprint", "j_mime"], ["j_loner", "j_baron"], [], list(JOKERS)):
+        assert pairs.among(keys) == queries.synergies_among(client.store, keys)
 
 
 def test_a_graph_that_was_replaced_is_noticed(client: KnowledgeGraphClient, path: Path) -> None:
