@@ -6,11 +6,14 @@ shared by all workers, all child processes and the next run.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -19,6 +22,8 @@ import pytest
 from hypothesis import settings
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+DATA_PREFIX = os.path.join(tempfile.gettempdir(), "jimbot-data-")
+"""Where tests keep what belongs to a user, the knowledge graph for one."""
 
 with contextlib.suppress(ValueError):  # in a background job Ctrl+C is ignored, and child processes would inherit that
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -32,9 +37,21 @@ os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_cpu_use_fusi
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # idle threads sleep: two workers share the cores
 os.environ["JIMBOT_CACHE_DIR"] = str(REPOSITORY / ".jimbot-cache" / "tests")
 os.environ.setdefault("JIMBOT_IDLE_SIMULATORS", "2")  # starting one costs seconds; the next test takes it over
-for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
+for name in (
+    "WANDB_MODE",
+    "WANDB_API_KEY",
+    "WANDB_IDENTITY_TOKEN_FILE",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "JIMBOT_GRAPH",
+):
     os.environ.pop(name, None)  # no test may speak to a server
 os.environ["NETRC"] = os.devnull
+if not os.environ.get("XDG_DATA_HOME", "").startswith(DATA_PREFIX):  # worker processes share that of their parent
+    os.environ["XDG_DATA_HOME"] = tempfile.mkdtemp(
+        dir=os.path.dirname(DATA_PREFIX), prefix=os.path.basename(DATA_PREFIX)
+    )
+    atexit.register(shutil.rmtree, os.environ["XDG_DATA_HOME"], ignore_errors=True)
 
 # Random examples are the same in every run, and no example is judged by its time.
 settings.register_profile("jimbot", derandomize=True, deadline=None, database=None)
