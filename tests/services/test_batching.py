@@ -25,6 +25,7 @@ from jimbot.services.decision import (
     ServiceSettings,
     lane,
 )
+from jimbot.services.decision.figures import Figures
 from jimbot.services.decision.rollout import Canary
 from tests.services.asking import (
     GAME,
@@ -512,3 +513,26 @@ def test_the_games_own_player_answers_in_the_policys_place() -> None:
     rows = asyncio.run(service.decide_rows(batch(slice(0, 8))))
     assert rows.fallback == messages.FALLBACK_FAULT
     assert LEGAL[np.arange(8), list(rows.actions)].all()
+
+
+def test_looking_at_the_queue_and_taking_from_it_do_not_meet() -> None:
+    """The event loop counts what waits while the lane's thread takes a batch; under load both happen at once."""
+    one = lane.Lane(serve(Scripted()), ServiceSettings(), Figures())
+    taken: list[list[lane.Item]] = []
+    other = threading.Thread(target=lambda: taken.append(one._take()))
+
+    class Counted:
+        """A mask; whoever counts its rows gives the other thread time to take it away."""
+
+        def __len__(self) -> int:
+            if other.ident is None:
+                other.start()
+                other.join(0.2)
+            return 0  # nothing to compute, so nothing is
+
+    waiting: Any = [lane.Item(observation(), Counted(), time.perf_counter() + 60) for _ in range(2)]
+    one._queue.extend(waiting)
+    one._compute_in(asyncio.new_event_loop())
+    other.join(10)
+    assert taken == [waiting]
+    one.close()

@@ -200,7 +200,8 @@ class Lane:
 
     def _compute_in(self, loop: asyncio.AbstractEventLoop) -> None:
         """One batch, if that is quick and nothing has to be waited for."""
-        rows = sum(len(item.legal) for item in itertools.islice(self._queue, self._settings.batch_size))
+        with self._changed:  # the lane's own thread may be taking a batch at this moment
+            rows = sum(len(item.legal) for item in itertools.islice(self._queue, self._settings.batch_size))
         if not rows or self._cost.of(rows) > LONGEST_IN_LOOP_MS or not self._busy.acquire(blocking=False):
             return
         try:
