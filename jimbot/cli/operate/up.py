@@ -61,8 +61,7 @@ def up(
     """
     from jimbot.services.stack import Keeper, StackSettings, components
 
-    ports = {name: _port(name, value) for name, value in terminal.pairs(port or []).items()}
-    settings = StackSettings(tuple(policy or ()), watch_run, runs_dir, bus, tuple(without or ()), ports)
+    settings = StackSettings(tuple(policy or ()), watch_run, runs_dir, bus, tuple(without or ()), ports_of(port))
     parts = components(settings)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with Keeper(parts, runs_dir / FOLDER) as keeper:
@@ -75,10 +74,13 @@ def up(
         raise typer.Exit(1)
 
 
-def _port(name: str, value: Any) -> int:
-    if type(value) is not int or not 0 < value < 65_536:
-        raise UsageError(f"--port {name} is {value!r}; expected a number from 1 to 65535.")
-    return value
+def ports_of(given: list[str] | None) -> dict[str, int]:
+    """What NAME=PORT says, name by name."""
+    found = terminal.pairs(given or [], "--port")
+    for name, value in found.items():
+        if type(value) is not int or not 0 < value < 65_536:
+            raise UsageError(f"--port {name} is {value!r}; expected a number from 1 to 65535.")
+    return found
 
 
 def _watch(keeper: Keeper, once: bool, as_json: bool) -> None:
