@@ -1,0 +1,37 @@
+"""`jimbot bench bus` and `jimbot bench serve`: every figure is there; how large it is, is the machine's affair."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from jimbot.cli import main
+
+pytest.importorskip("grpc")
+
+
+def figures(capsys: pytest.CaptureFixture[str], name: str, *words: str) -> dict[str, float]:
+    assert main.run(["bench", *words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)[name]
+    numbers = {name: value for name, value in found.items() if isinstance(value, int | float)}
+    assert all(math.isfinite(value) and value >= 0 for value in numbers.values())
+    assert {"cores", "load_average", "load_average_after"} <= numbers.keys(), "the load they were taken at"
+    return numbers
+
+
+def test_the_bus_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    found = figures(capsys, "bus", "bus", "--seconds", "0.1")
+    assert found["embedded_durable_events_per_second"] > 0
+    assert found["embedded_request_reply_p99_9_ms"] >= found["embedded_request_reply_p50_ms"] > 0
+
+
+@pytest.mark.long
+def test_the_service_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    """Open-loop arrivals to p99.9, saturation, streams, batches against one by one, and overload."""
+    found = figures(capsys, "serve_hackmatrix", "serve", "--game", "hackmatrix", "--seconds", "1")
+    assert found["unary_offered_per_second"] == 500
+    assert found["unary_p99_9_ms"] >= found["unary_p99_ms"] >= found["unary_p50_ms"] > 0
+    assert {"in_process_p99_ms", "unary_saturated_per_second", "streamed_decisions_per_second", "batching_ratio",
+            "overload_goodput_fraction", "overload_accepted_p99_ms"} <= found.keys()  # fmt: skip
