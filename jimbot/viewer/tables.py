@@ -27,6 +27,7 @@ from jimbot.games.seed_names import seed_name, seed_number
 from jimbot.games.seeds import HELD_OUT, bank_seeds
 from jimbot.policies.contract import Decision, decide
 from jimbot.policies.players import Player
+from jimbot.services.mcp.live_games import LiveGame
 from jimbot.training.session.compile_cache import use_compile_cache
 
 MOST_TABLES = 24
@@ -197,6 +198,32 @@ def _ending(game: BatchGame, total: float) -> Frame:
     how = "won" if stats.get("won") else "cut off by its step limit" if game.truncated[0] else "over"
     ended = {"over": True, "outcome": f"The game is {how}.", "stats": stats, "total": _short(total)}
     return {**ended, "moves": [], "value": None, "move": None, "legal": 0}
+
+
+# --- a game that runs elsewhere ---
+
+
+def live_game(player: Player, address: str, seed_text: str) -> Played:
+    """A policy plays the game of another program, through the protocol of the bought edition."""
+    about = {"kind": "live", "game": player.game, "policy": player.name, "title": f"{player.name} plays at {address}"}
+    about["thinks"] = player.manifest is not None
+    return Played(about, lambda: _live_frames(player, address, seed_text))
+
+
+def _live_frames(player: Player, address: str, seed_text: str) -> Iterator[Frame]:
+    live = LiveGame(player.entry, player.options, seed_text.strip(), address)
+    scene = None
+    while not live.over:
+        game, total = live.game, live.total
+        playable = np.zeros_like(game.legal_mask)
+        playable[0, live.legal()] = True
+        decision = player.policy.act(game.observation, playable)
+        action, scene = int(decision.actions[0]), scene_of(player.entry, game)
+        frame = {"scene": scene, "total": _short(total), "move": game.describe_action(0, action), "over": False}
+        frame |= {**think(game, decision), "told": list(live.not_read)}
+        yield {**frame, "reward": _short(live.act(action))}
+    ending = {"moves": [], "value": None, "move": None, "legal": 0, "outcome": live.outcome, "stats": live.stats}
+    yield {**ending, "scene": scene, "over": True, "total": _short(live.total)}
 
 
 # --- recordings ---

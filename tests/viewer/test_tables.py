@@ -14,7 +14,17 @@ from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry, make
 from jimbot.games.recording import begin_recording, read_recording
 from jimbot.policies.players import find_player
-from jimbot.viewer.tables import MOST_MOVES, PersonGame, Table, Tables, policy_game, policy_reference, recorded_game
+from jimbot.services.live_host import DiskFiles, LiveHost
+from jimbot.viewer.tables import (
+    MOST_MOVES,
+    PersonGame,
+    Table,
+    Tables,
+    live_game,
+    policy_game,
+    policy_reference,
+    recorded_game,
+)
 
 
 def finished(table: Table) -> Table:
@@ -108,3 +118,47 @@ def test_runs_go_by_their_key_and_everything_else_by_name(tmp_path: Path) -> Non
     assert policy_reference("1/mine", "000012", roots)[0] == str(roots[1] / "mine" / "checkpoints" / "000012")
     assert policy_reference("balatro", "", roots) == ("balatro", roots[0])
     assert policy_reference("9/mine", "", roots) == ("9/mine", roots[0])
+
+
+@pytest.mark.long  # it waits a minute for a game that may still start
+def test_a_live_game_that_nobody_runs_is_a_sentence() -> None:
+    table = finished(live_game(find_player("random", "balatro"), "http://127.0.0.1:1", ""))
+    assert "127.0.0.1:1" in table.complaint
+    assert not table.frames
+
+
+@pytest.mark.long
+def test_a_policy_plays_the_game_of_another_program() -> None:
+    live = game_entry("balatro").live
+    assert live is not None
+    host = LiveHost([live.host("1.x", True, (), DiskFiles())]).start()
+    try:
+        table = finished(live_game(find_player("random", "balatro"), f"http://127.0.0.1:{host.ports[0]}", "7LB2WVPK"))
+    finally:
+        host.stop()
+    assert not table.complaint
+    assert table.frames[-1]["over"]
+    assert table.frames[0]["scene"]["kind"] == "cards"
+
+
+@pytest.mark.long
+def test_a_balatro_transcript_is_drawn_move_by_move_with_advice() -> None:
+    player = find_player("balatro")
+    game = make("balatro", 1, options=player.options)
+    game.reset(np.array([7], np.uint64))
+    recorder = begin_recording(game, 7, player.options)
+    for _ in range(30):
+        action = int(player.policy.act(game.observation, game.legal_mask).actions[0])
+        recorder.note(action)
+        game.step(np.array([action]))
+    table = finished(recorded_game(read_recording(recorder.finish(0.0).to_json()), player))
+    assert not table.complaint
+    assert {frame["scene"]["kind"] for frame in table.frames} == {"cards"}
+    assert all(frame["moves"] for frame in table.frames[:-1])
+    person = PersonGame(game_entry("balatro"), "7LB2WVPK", player.options)
+    while not person.frames:
+        time.sleep(0.05)
+    for text in ("select", "play 1 2", "discard 1"):
+        person.move(text)
+    assert person.ask(player)["moves"]
+    assert any(offer["zone"] == "hand" for offer in person.frames[-1]["offers"])

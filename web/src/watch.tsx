@@ -154,6 +154,7 @@ function Setup({ open }: { open: (text: string) => void }) {
   const [second, setSecond] = useState("");
   const [seed, setSeed] = useState("");
   const [error, setError] = useState("");
+  const [live, setLive] = useState("");
   const chosen = game || games.data?.games[0]?.id || "";
   const about = useGet<{ about: string; players: string[]; two_sides: boolean; seed_example: string }>(chosen ? `/api/games/${encodeURIComponent(chosen)}` : null);
   const mine = runs.data?.rows.filter((row) => row.game === chosen) ?? [];
@@ -199,6 +200,12 @@ function Setup({ open }: { open: (text: string) => void }) {
           <h3>Play yourself</h3>
           <p class="quiet">and ask the policy whenever you like.</p>
           <button type="button" disabled={!chosen} onClick={() => go(address("/watch", { ...query, mode: "play" }))}>Play {games.data?.games.find((one) => one.id === chosen)?.title}</button>
+          <h3>Play a live game</h3>
+          <p class="quiet">The policy plays the game of another program: the bought game's mod, or <code>jimbot host</code>.</p>
+          <form class="row" onSubmit={(event) => { event.preventDefault(); go(address("/watch", { ...query, address: live })); }}>
+            <input value={live} placeholder="127.0.0.1:12346" aria-label="Address of a live game" onInput={(event) => setLive(event.currentTarget.value)} />
+            <button type="submit" disabled={!live}>Play it</button>
+          </form>
           <h3>Open a recording</h3>
           <p class="quiet">A file that <code>--record</code> of watch or play wrote; it stays on your machine.</p>
           <input type="file" accept=".json,application/json" aria-label="Recording" onChange={(event) => void read(event.currentTarget.files?.[0])} />
@@ -213,7 +220,7 @@ function Setup({ open }: { open: (text: string) => void }) {
 
 function wish(query: URLSearchParams, policy: string | null): Record<string, unknown> {
   return {
-    kind: "watch", game: query.get("game") ?? "", policy: policy ?? "", checkpoint: query.get("checkpoint") ?? "",
+    kind: query.has("address") ? "live" : "watch", address: query.get("address") ?? "", game: query.get("game") ?? "", policy: policy ?? "", checkpoint: query.get("checkpoint") ?? "",
     rival: query.get("rival") ?? "", seed: query.get("seed") ?? "", stochastic: query.get("stochastic") === "true",
   };
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -62,7 +63,8 @@ def ui(
         import webbrowser
 
         webbrowser.open(address)
-    page_server(page, host, port, tokens).run(sockets=[place])
+    with suppress(KeyboardInterrupt):  # the usual end
+        page_server(page, host, port, tokens).run(sockets=[place])
 
 
 def _listener(host: str, port: int) -> socket.socket:

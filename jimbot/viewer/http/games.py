@@ -17,7 +17,7 @@ from jimbot.policies.players import Player, find_player
 from jimbot.policies.scripted import scripted_names
 from jimbot.runs.directory import is_plain_name
 from jimbot.runs.shipped import shipped_games
-from jimbot.viewer.tables import PersonGame, Tables, policy_game, policy_reference, recorded_game
+from jimbot.viewer.tables import PersonGame, Tables, live_game, policy_game, policy_reference, recorded_game
 
 if TYPE_CHECKING:
     from jimbot.viewer.http.server import Page
@@ -28,7 +28,7 @@ LONGEST_RECORDING = 20_000_000
 class Wanted(BaseModel):
     """A game somebody wants to see."""
 
-    kind: Literal["watch", "person", "recording"] = "watch"
+    kind: Literal["watch", "person", "recording", "live"] = "watch"
     game: str = ""
     policy: str = ""
     checkpoint: str = ""
@@ -37,6 +37,8 @@ class Wanted(BaseModel):
     options: dict[str, Any] = {}
     stochastic: bool = False
     recording: str = ""
+    address: str = ""
+    """Where a live game is: http://HOST:PORT of the bought game's mod, or of `jimbot host`."""
 
 
 class Move(BaseModel):
@@ -94,6 +96,9 @@ def routes(page: Page) -> APIRouter:
         if wanted.kind == "person":
             entry = game_entry(wanted.game)
             return {"id": tables.add(PersonGame(entry, wanted.seed, wanted.options))}
+        if wanted.kind == "live":
+            watched = player(wanted.policy or wanted.game, wanted.checkpoint, wanted.game, wanted.options or None)
+            return {"id": tables.add(live_game(watched, wanted.address, wanted.seed))}
         name = _name(wanted)
         with one_at_a_time:
             if not wanted.seed or not tables.known(name):

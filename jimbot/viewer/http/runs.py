@@ -75,7 +75,7 @@ def routes(page: Page) -> APIRouter:
                     yield {"event": "news", "data": json.dumps({"version": version, "changed": changed})}
                 await asyncio.sleep(BEAT)
 
-        return EventSourceResponse(told(), ping=PING, send_timeout=5)
+        return EventSourceResponse(told(), ping=PING, send_timeout=5, shutdown_grace_period=2)
 
     @router.get("/runs/{root}/{name}")
     def run(root: int, name: str) -> dict[str, Any]:
