@@ -34,10 +34,6 @@ class Column:
     def __init__(self) -> None:
         self.rows, self.values = array("I"), array("d")
 
-    def add(self, row: int, value: float) -> None:
-        self.rows.append(row)
-        self.values.append(value)
-
 
 class MetricLog:
     """One metrics file as columns."""
@@ -79,15 +75,18 @@ class MetricLog:
     def _add(self, row: dict[str, Any]) -> None:
         number = len(self._steps)
         games = row.get(EPISODES)
-        self._steps.append(float(row["step"]))
-        self._times.append(float(row.get("time") or 0.0))
+        self._steps.append(float(row.pop("step")))
+        self._times.append(float(row.pop("time", 0.0) or 0.0))
         self._games.append((self._games[-1] if number else 0.0) + (games if isinstance(games, int | float) else 0.0))
+        columns = self._columns
         for name, value in row.items():
-            if name in ("step", "time") or value is None:
+            if value is None or not abs(value) < LARGEST:  # so put, NaN never passes
                 continue
-            value = float(value)
-            if abs(value) < LARGEST:  # so put, NaN never passes
-                self._columns.setdefault(name, Column()).add(number, value)
+            column = columns.get(name)
+            if column is None:
+                column = columns[name] = Column()
+            column.rows.append(number)
+            column.values.append(value)
 
     @property
     def names(self) -> list[str]:
