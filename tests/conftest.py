@@ -36,7 +36,6 @@ os.environ["JAX_PLATFORMS"] = "cpu"  # bit-exactness is promised on CPU
 os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # idle threads sleep: two workers share the cores
 os.environ["JIMBOT_CACHE_DIR"] = str(REPOSITORY / ".jimbot-cache" / "tests")
-os.environ["XDG_DATA_HOME"] = str(REPOSITORY / ".jimbot-cache" / "tests" / "data")  # no test writes to a user's own
 os.environ.setdefault("JIMBOT_IDLE_SIMULATORS", "2")  # starting one costs seconds; the next test takes it over
 for name in (
     "WANDB_MODE",
