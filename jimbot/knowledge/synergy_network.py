@@ -16,8 +16,9 @@ import numpy as np
 from jimbot.knowledge.played import rank_correlation
 
 Pair = tuple[str, str]
-WIDTH, EPOCHS, BATCH = 48, 40, 256
-_RATE, _DECAY = 3e-3, 1e-3
+WIDTH, EPOCHS, BATCH = 32, 20, 256
+_RATE, _DECAY = 1e-3, 0.1
+_FARTHEST = 4.0  # standard deviations of an input
 _LIMIT = 1.5
 """Strengths beyond this teach no more than it."""
 
@@ -33,8 +34,8 @@ class SynergyNetwork:
 
     def predict(self, pairs: Sequence[Pair]) -> np.ndarray:
         """(N,) strengths."""
-        inputs = (joined(self.features, pairs) - self.mean) / self.scale
-        return _forward(self.weights, inputs)[1]
+        inputs = _scaled(joined(self.features, pairs), self.mean, self.scale)
+        return np.clip(_forward(self.weights, inputs)[1], -_LIMIT, _LIMIT)
 
     def predict_group(self, keys: Sequence[str]) -> float:
         """Of three or more: the sum over their pairs."""
@@ -55,13 +56,19 @@ def _forward(weights: tuple[np.ndarray, ...], inputs: np.ndarray) -> tuple[np.nd
     return hidden, hidden @ last + offset
 
 
+def _scaled(inputs: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """What few jokers have stands out among many; it may not drown the rest."""
+    return np.clip((inputs - mean) / scale, -_FARTHEST, _FARTHEST)
+
+
 def train(features: Mapping[str, Sequence[float]], strengths: Mapping[Pair, float], seed: int = 0) -> SynergyNetwork:
     """Fits measured strengths by Adam on squared errors."""
     arrays = {key: np.asarray(values, float) for key, values in features.items()}
     pairs = sorted(strengths)
     inputs = joined(arrays, pairs)
-    mean, scale = inputs.mean(axis=0), inputs.std(axis=0) + 1e-6
-    inputs = (inputs - mean) / scale
+    mean, spread = inputs.mean(axis=0), inputs.std(axis=0)
+    scale = np.where(spread > 1e-6, spread, 1.0)
+    inputs = _scaled(inputs, mean, scale)
     targets = np.clip([strengths[pair] for pair in pairs], -_LIMIT, _LIMIT)
     rng = np.random.default_rng(seed)
     width = inputs.shape[1]

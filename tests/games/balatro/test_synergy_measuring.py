@@ -11,6 +11,8 @@ from jimbot.games.balatro.rules.content import ENHANCEMENTS, JOKERS
 from jimbot.games.balatro.rules.state import GAME_DTYPE
 from jimbot.games.balatro.synergy.statistics import interactions, resampling, shrunk, steered
 from jimbot.games.balatro.synergy.worlds import SHAPES, hand_worlds
+from jimbot.knowledge.documents import read_document
+from jimbot.knowledge.first_use import shipped_graph
 from tests.games.balatro import documented_pairs as documented
 
 
@@ -131,3 +133,16 @@ def test_players_whole_lists_rank_before_random_pairs():
     assert ranking(np.concatenate([by_list["strong"], by_list["good"]]), random) >= 0.88
     assert (by_list["strong"] > np.quantile(random, 0.85)).mean() >= 0.9
     assert (by_list["against"] < np.median(random)).mean() >= 0.7
+
+
+def test_what_ships_is_what_is_measured_again():
+    """Every claim has a command that measures it again, to the same numbers."""
+    shipped = shipped_graph("balatro")
+    assert shipped is not None
+    graph = read_document(shipped)
+    known = {(edge.a, edge.b, edge.channel): edge for edge in graph.edges if not edge.others}
+    assert len({(a, b) for a, b, channel in known if channel == "all"}) == len(JOKERS) * (len(JOKERS) - 1) // 2
+    for key, one in measured([("j_hack", "j_wee"), ("j_droll", "Flush"), ("j_chicot", "j_matador")]).items():
+        assert known[key].strength == one.strength
+        assert known[key].order == one.order
+        assert known[key].command.endswith("--effort 1 --seed 0")
