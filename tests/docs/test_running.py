@@ -41,7 +41,6 @@ NOT_RUN = {
     r"jimbot host events": "waits for mods; tests/services/test_events_in.py pushes like one",
     r"jimbot ui": "waits for a browser; tests/viewer/ has one",
     r"jimbot graph build": "minutes of measuring; tests/knowledge/test_build.py measures little",
-    r"jimbot graph serve": "waits for questions; tests/services/test_graph_server.py asks some",
     r"--graph-embeddings": "Balatro only; tests/training/test_graph_tables.py trains",
     r"jimbot serve": "waits for callers; tests/services/test_grpc_server.py calls",
     r"jimbot ask|grpc://": "needs a service; tests/services/test_grpc_server.py starts some",

@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
+from jimbot.cli.main import run
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.services.stack import Component, Keeper, StackSettings, State, Status, components
 from jimbot.services.stack.components import EXTRAS, PORTS
@@ -144,6 +145,23 @@ def test_wrong_names_and_taken_ports_are_told_before_anything_starts(tmp_path: P
 
 
 # --- the command, with real children ---
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--port", "ui=0"], "--port ui is 0; expected a number from 1 to 65535"),
+        (["--port", "ui"], "expected --port name=value"),
+        (["--without", "pages"], "Unknown component 'pages'"),
+        (["--bus", "carrier-pigeon:"], "Unknown bus 'carrier-pigeon'"),
+    ],
+)
+def test_wrong_use_is_a_sentence(
+    words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["up", "--runs-dir", str(tmp_path), *words]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def up(folder: Path) -> subprocess.Popen[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.games.contract import game_entry, games_with
+from jimbot.services.bus.publisher import check_bus
 from jimbot.services.stack import health
 from jimbot.services.stack.health import Check
 
@@ -67,6 +68,7 @@ def components(settings: StackSettings) -> list[Component]:
     for name in settings.ports:
         if name not in PORTS:
             raise UnknownNameError("component with a port", name, PORTS)
+    check_bus(settings.bus_address)
     for one in found:
         if one.words and not one.missing:
             _require_free(one)
