@@ -16,8 +16,9 @@ import numpy as np
 from jimbot.knowledge.played import rank_correlation
 
 Pair = tuple[str, str]
-WIDTH, EPOCHS, BATCH = 32, 20, 256
-_RATE, _DECAY = 1e-3, 0.1
+WIDTH, EPOCHS, BATCH = 32, 15, 256
+_RATE, _DECAY = 3e-3, 1.0
+_LEAST_STEPS = 600
 _FARTHEST = 4.0  # standard deviations of an input
 _LIMIT = 1.5
 """Strengths beyond this teach no more than it."""
@@ -75,10 +76,12 @@ def train(features: Mapping[str, Sequence[float]], strengths: Mapping[Pair, floa
     weights = [rng.normal(0, np.sqrt(2 / width), (width, WIDTH)), np.zeros(WIDTH), rng.normal(0, 0.1, WIDTH),
                np.array(targets.mean())]  # fmt: skip
     moments = [(np.zeros_like(weight), np.zeros_like(weight)) for weight in weights]
+    batches = max(1, len(pairs) // BATCH)
+    epochs = max(EPOCHS, _LEAST_STEPS // batches)
     step = 0
-    for epoch in range(EPOCHS):
-        rate = _RATE * (1 - epoch / EPOCHS)
-        for chosen in np.array_split(rng.permutation(len(pairs)), max(1, len(pairs) // BATCH)):
+    for epoch in range(epochs):
+        rate = _RATE * (1 - epoch / epochs)
+        for chosen in np.array_split(rng.permutation(len(pairs)), batches):
             step += 1
             gradients = _gradients(tuple(weights), inputs[chosen], targets[chosen])
             for number, (gradient, (first, second)) in enumerate(zip(gradients, moments, strict=True)):
