@@ -1,4 +1,4 @@
-"""Compiles the largest programs before the test workers start, instead of each in every worker: three of Balatro, and
+"""Compiles the largest programs before the test workers start, instead of each in every worker: four of Balatro, and
 HackMatrix in the batch size most tests share.
 Installs the Showdown simulator for VGC, too, if it is not there yet.
 
@@ -22,6 +22,10 @@ PROGRAMS = {
     ),
     "staged games of Balatro": (
         "from jimbot.games.balatro.verify.recorded_seeds import StagedRun;StagedRun('TESTSEED', 'b_red', 'stake_white')"
+    ),
+    "measured synergies of Balatro": (
+        "from jimbot.games.balatro.entry import KNOWLEDGE;"
+        "list(KNOWLEDGE.measure(pairs=[('j_baron', 'j_mime')], effort=0.1))"
     ),
     "HackMatrix": (
         "import numpy as np; from jimbot.games import make; from tests.envs.games import COMPILED_ROWS;"
