@@ -74,6 +74,10 @@ ONE_WORD = {
     "--yes": ("--no-confirm", "--assume-yes"),
 }
 """The word for a thing, and those it could also be called by."""
+OTHER_THINGS = {
+    ("graph export", "--format"): "which of two kinds of file is written, neither of them what is printed",
+    ("ui", "--runs"): "several directories, each shown by itself",
+}
 
 
 def commands(group: Any, name: str = "") -> Iterator[tuple[str, Any]]:
@@ -93,7 +97,12 @@ def test_one_word_means_one_thing_in_all_commands() -> None:
         if flag.startswith("-")
     }
     assert {word for word in ONE_WORD if not any(flag == word for _, flag in shown)} <= {"--deck"}, "nobody uses it"
-    wrong = [f"jimbot {name} {flag} (say {word_of[flag]})" for name, flag in sorted(shown) if flag in word_of]
+    wrong = [
+        f"jimbot {name} {flag} (say {word_of[flag]})"
+        for name, flag in sorted(shown - OTHER_THINGS.keys())
+        if flag in word_of
+    ]
+    assert OTHER_THINGS.keys() <= shown
     assert not wrong
 
 

@@ -39,7 +39,7 @@ def test_show_explains_two_jokers_and_other_things(where: list[str], capsys: pyt
 
 def test_query_prints_rows_and_takes_parameters(where: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     words = ["MATCH (j:Joker) WHERE j.key IN $keys RETURN j.name AS name ORDER BY name", "-p", "keys=[j_baron, j_mime]"]
-    assert main.run(["graph", "query", *words, "--rows", "1", "--json", *where]) == 0
+    assert main.run(["graph", "query", *words, "--limit", "1", "--json", *where]) == 0
     assert json.loads(capsys.readouterr().out) == {"columns": ["name"], "rows": [["Baron"]], "cut": True}
 
 
@@ -78,7 +78,7 @@ def test_pictures_are_drawn_of_a_joker_and_of_the_core(where: list[str], tmp_pat
         (["show", "Baron", "--to", "Nobody at all"], "Unknown joker"),
         (["query", "MATCH (j:Joker) DETACH DELETE j"], "only questions are answered"),
         (["query", "MATCH (j:Joker) RETURN j.nope"], "did not answer"),
-        (["query", "RETURN 1", "--rows", "0"], "--rows is 0"),
+        (["query", "RETURN 1", "--limit", "0"], "--limit is 0"),
         (["export", "--output", "x.json", "--format", "yaml"], "Unknown format of a graph"),
         (["export", "--output", "/nowhere/x.json"], "no folder"),
         (["draw"], "Name a joker"),

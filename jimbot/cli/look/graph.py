@@ -164,7 +164,7 @@ def query(
     parameter: Annotated[
         list[str] | None, typer.Option("--parameter", "-p", help="name=value for $name; may be given several times.")
     ] = None,
-    rows: Annotated[int, typer.Option(help="Rows at most.")] = 100,
+    limit: Annotated[int, typer.Option(help="Rows at most.")] = 100,
     seconds: Annotated[float, typer.Option(help="How long it may take.")] = 10.0,
     graph: GraphOption = None,
     game: GraphGameOption = None,
@@ -173,10 +173,10 @@ def query(
     """Ask a question of your own."""
     from jimbot.knowledge.store import Limits
 
-    terminal.require_positive(rows=rows, seconds=seconds)
+    terminal.require_positive(limit=limit, seconds=seconds)
     values = terminal.pairs(parameter or [], "--parameter")
     with opened(graph, game) as client:
-        answer = client.ask(cypher, values, Limits(rows, seconds))
+        answer = client.ask(cypher, values, Limits(limit, seconds))
     if as_json:
         terminal.print_json({"columns": answer.columns, "rows": answer.values, "cut": answer.cut})
         return
@@ -189,7 +189,7 @@ def query(
         table.add_row(*(Text(_shown(value)) for value in row))
     terminal.console().print(table)
     if answer.cut:
-        terminal.note(f"Only the first {rows:,} rows; --rows shows more.")
+        terminal.note(f"Only the first {limit:,} rows; --limit shows more.")
 
 
 def _shown(value: Any) -> str:
