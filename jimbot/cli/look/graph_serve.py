@@ -9,6 +9,7 @@ import typer
 
 from jimbot.cli.look.graph_options import GraphGameOption, GraphOption, opened
 from jimbot.cli.shared import terminal
+from jimbot.cli.shared.stopping import until_stopped
 
 
 def serve(
@@ -27,4 +28,4 @@ def serve(
         server = graph_server(client, host, port, token_file)
         client.names  # noqa: B018  a graph that cannot be opened is a sentence now, not at the first query
         terminal.note(f"GraphQL on http://{host}:{port}/graphql; Ctrl+C ends it.")
-        server.run()
+        until_stopped(server.run)

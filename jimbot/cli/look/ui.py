@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +11,7 @@ import typer
 
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.options import RUNS
+from jimbot.cli.shared.stopping import until_stopped
 from jimbot.errors import UsageError
 
 EPILOG = """Examples:
@@ -63,8 +63,7 @@ def ui(
         import webbrowser
 
         webbrowser.open(address)
-    with suppress(KeyboardInterrupt):  # the usual end
-        page_server(page, host, port, tokens).run(sockets=[place])
+    until_stopped(page_server(page, host, port, tokens).run, sockets=[place])
 
 
 def _listener(host: str, port: int) -> socket.socket:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 from typing import Annotated
 
 import typer
 
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.options import JsonOption
+from jimbot.cli.shared.stopping import until_stopped
 from jimbot.errors import UsageError
 
 
@@ -41,11 +41,8 @@ def events(
     publisher = BackgroundPublisher(bus, queue_size)
     intake = Intake(publisher)
     terminal.note(f"Events go from ws://{address}:{port}/events to the bus {bus}; Ctrl+C ends it.")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the server raises it again when it has ended
     try:
-        event_server(intake, address, port).run()
-    except KeyboardInterrupt:
-        pass
+        until_stopped(event_server(intake, address, port).run)
     finally:
         publisher.close()
         figures = intake.figures()
