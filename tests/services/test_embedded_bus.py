@@ -6,9 +6,11 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 import uuid
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +19,9 @@ import pytest
 from jimbot.clients import EventBusClient
 from jimbot.clients.event_bus import open_bus
 from jimbot.errors import BusError, NotWritableError, UsageError
+from jimbot.services.bus import event_log
 from jimbot.services.bus.embedded import EmbeddedBus
-from jimbot.services.bus.event_log import EventLog
+from jimbot.services.bus.event_log import Entry, EventLog
 from tests.services.buses import QUICK, Heard, client, foreign_protobuf, in_loop, result, steps, until
 
 PUBLISH_FOR_EVER = """
@@ -194,3 +197,44 @@ def test_without_an_address_the_log_lies_with_the_runs(tmp_path: Path, monkeypat
 
     in_loop(work)
     assert (tmp_path / "runs" / "bus.sqlite").exists()
+
+
+def test_who_writes_calls_those_who_listen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without waiting for anybody to look by himself; whoever has left or died is not called any more."""
+    monkeypatch.setattr(event_log, "LOOK_EVERY", 60.0)
+    path, news = tmp_path / "bus.sqlite", threading.Event()
+    hearing, writing = EventLog(path, QUICK), EventLog(path, QUICK)
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("INSERT INTO ears VALUES (9, 999999999)")  # a process that was killed
+        hearing.on_news(news.set)
+        hearing.listen()
+        hearing.acknowledge("nobody", 1)  # written after the ear
+        while not (ears := database.execute("SELECT port FROM ears").fetchall()) or ears == [(9,)]:
+            time.sleep(0.01)
+        assert len(ears) == 1
+        news.clear()
+        writing.append(Entry("one", "game.result", b"", None))
+        assert news.wait(30)
+        hearing.close()
+        assert not database.execute("SELECT port FROM ears").fetchall()
+    writing.close()
+
+
+def test_a_file_that_another_process_holds_stops_only_the_writer(address: str) -> None:
+    async def work() -> None:
+        path = Path(address.partition(":")[2])
+        bus, heard = EmbeddedBus(path, QUICK), Heard()
+        await bus.subscribe(["game.result"], heard, durable="worker")
+        await bus.publish(result(1))
+        await until(lambda: heard.numbers == [1])
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            answers: list[bool] = []
+            bus.log.hold("worker", bus.instance, 5.0, answers.append)
+            assert [steps(event) async for event in bus.replay(["game.result"])] == [1]
+            assert not answers
+            other.execute("COMMIT")
+            await until(lambda: answers == [True])
+        await bus.close()
+
+    in_loop(work)

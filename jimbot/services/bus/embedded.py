@@ -2,7 +2,7 @@
 
 The log is the queue. A subscriber that is slow lies behind and costs nobody anything; one without a durable name that
 lies too far behind is set forward, and what it missed is counted. Buses on the same file in one process share the log's
-thread; processes on the same machine see each other's events within some 20 ms. A durable name, and a queue, is read by
+thread; processes on the same machine call each other when they have written. A durable name, and a queue, is read by
 one process at a time: the others stand by and take over when it ends or has died (`LEASE` seconds). Within that
 process the members of a queue share the events, those of one game always with the same member.
 """
@@ -187,8 +187,8 @@ class Reader:
         self._open: dict[int, bool] = {}  # events handed out, by place: whether they are done
         self._held = shared is None
         self._tasks = [asyncio.create_task(self._run())]
+        bus.log.listen()
         if shared is not None:
-            self._renew()
             self._tasks.append(asyncio.create_task(self._stay()))
 
     def add(self, handler: Handler, at_once: int | None = None) -> int:
@@ -212,7 +212,7 @@ class Reader:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for runner in self._members.values():
             await runner.close()
-        if self.shared is not None and self._held:
+        if self.shared is not None:
             with suppress(BusError):
                 self.bus.log.leave(self.shared, self.bus.instance)
 
@@ -230,14 +230,25 @@ class Reader:
     async def _stay(self) -> None:
         """Renews the right to read under a shared name, however long a handler takes, or waits for it."""
         while True:
-            await asyncio.sleep(RENEW if self._held else RENEW / 4)
             with suppress(BusError):
-                self._renew()
+                await self._renew()
+            await asyncio.sleep(RENEW if self._held else RENEW / 4)
 
-    def _renew(self) -> None:
+    async def _renew(self) -> None:
         assert self.shared is not None
-        log = self.bus.log
-        held = log.hold(self.shared, self.bus.instance, LEASE)
+        log, loop = self.bus.log, asyncio.get_running_loop()
+        answer: asyncio.Future[bool] = loop.create_future()
+
+        def tell(held: bool) -> None:
+            if not answer.done():
+                answer.set_result(held)
+
+        def told(held: bool) -> None:
+            with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
+                loop.call_soon_threadsafe(tell, held)
+
+        log.hold(self.shared, self.bus.instance, LEASE, told)
+        held = await answer
         if held and not self._held:  # from where the one before stopped
             self._place = log.position(self.shared) if self.durable else self._place
             self._open.clear()

@@ -3,8 +3,9 @@
 Whoever publishes hands his event to that thread; it takes all that wait, writes them by one transaction and reports the
 places. A commit is in the hands of the operating system, so kill -9 of any process loses nothing that was reported; the
 power may (`PRAGMA synchronous=NORMAL` syncs at checkpoints only), and `power_safe` closes that gap at the price of one
-sync of the disk per transaction. Other processes on the machine may open the same file: the thread looks for what they
-wrote many times a second. (Not over network file systems, where SQLite's locks cannot be trusted.)
+sync of the disk per transaction. Other processes on the machine may open the same file: they call each other
+(`ears.py`), and the thread looks for what they wrote many times a second besides. (Not over network file systems, where
+SQLite's locks cannot be trusted.) Only that thread ever waits for a lock that another process holds.
 """
 
 from __future__ import annotations
@@ -15,18 +16,24 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import psutil
 
 from jimbot.clients.bus_contract import BusSettings
 from jimbot.errors import BusError, NotWritableError, UsageError
 from jimbot.proto.topics import TOPICS
+from jimbot.services.bus.ears import TABLE as EARS
+from jimbot.services.bus.ears import Ear, Voice, forget_the_dead
 
 FORMAT = 1
 LOOK_EVERY = 0.02  # seconds between two looks for what other processes wrote
 TRIM_EVERY = 30.0
 BATCH = 2000  # events per transaction
 MOST_WAITING = 100_000  # events not yet written; a disk that stalls longer than that refuses them
+LOOK = "look"  # among what waits to be written: another process has written
 _FIGURES = [name.removesuffix("*") for name, about in TOPICS.items() if not about.durable]
 
 _TABLES = """
@@ -55,13 +62,23 @@ class Entry(NamedTuple):
     """(place, whether the log had it already)."""
 
 
+class Claim(NamedTuple):
+    """The wish to be the one process that reads under a name for some seconds, and who is told whether it is."""
+
+    reader: str
+    holder: str
+    seconds: float
+    told: Callable[[bool], None]
+
+
 class EventLog:
     """An open log."""
 
     def __init__(self, path: Path, settings: BusSettings) -> None:
         self.path, self._settings = path, settings
         self._sync = "FULL" if settings.power_safe else "NORMAL"
-        self._waiting: queue.Queue[Entry | Callable[[sqlite3.Connection], None] | None] = queue.Queue(MOST_WAITING)
+        self._waiting: queue.Queue[Any] = queue.Queue(MOST_WAITING)  # entries, claims, other work, LOOK; None: the end
+        self._ear: Ear | None = None
         self._wake: list[Callable[[], None]] = []
         self._reading = self._connect()
         self._reading_lock = threading.Lock()
@@ -87,8 +104,18 @@ class EventLog:
         self._wake.append(wake)
         return lambda: self._wake.remove(wake) if wake in self._wake else None
 
+    def listen(self) -> None:
+        """Wants to be called when other processes write, instead of finding out at the next look."""
+        if self._ear is None:
+            with suppress(OSError):  # no port: looking will do
+                self._ear = Ear(lambda: self._put(LOOK))
+                self._put(self._ear.enter)
+
     def close(self) -> None:
         """Everything appended is written."""
+        if self._ear is not None:
+            self._waiting.put(self._ear.leave)
+            self._ear.close()
         self._waiting.put(None)
         self._thread.join(30)
         with self._reading_lock:
@@ -125,20 +152,9 @@ class EventLog:
     def position(self, reader: str) -> int:
         return int(self._select("SELECT position FROM readers WHERE name = ?", (reader,))[0][0])
 
-    def hold(self, reader: str, holder: str, seconds: float) -> bool:
-        """Whether `holder` is the one process that reads under this name for the next seconds."""
-        now = time.time()
-        other = self._select("SELECT holder FROM readers WHERE name = ?", (reader,))[0][0]
-        free = other if other and not _lives(other) else ""
-        with self._reading_lock:
-            try:
-                done = self._reading.execute(
-                    "UPDATE readers SET holder = ?, lease = ? WHERE name = ? AND (holder IN (?, ?, '') OR lease < ?)",
-                    (holder, now + seconds, reader, holder, free, now),
-                )
-            except sqlite3.OperationalError:  # busy: as if another one held it; asked again soon
-                return False
-        return done.rowcount == 1
+    def hold(self, reader: str, holder: str, seconds: float, told: Callable[[bool], None]) -> None:
+        """Tells (in the log's thread) whether `holder` is the one process that reads under this name from now on."""
+        self._put(Claim(reader, holder, seconds, told))
 
     def leave(self, reader: str, holder: str) -> None:
         self._put(lambda database: database.execute(
@@ -183,8 +199,9 @@ class EventLog:
                 raise UsageError(
                     f"The bus's log {self.path} has format {version}; expected {FORMAT}. Use a newer JimBot."
                 )
-            database.executescript(_TABLES)
-            database.execute(f"PRAGMA user_version={FORMAT}")
+            database.executescript(_TABLES + EARS)
+            if version != FORMAT:  # to say it again would be a write, and wait for others
+                database.execute(f"PRAGMA user_version={FORMAT}")
         except sqlite3.DatabaseError as problem:
             raise NotWritableError(
                 f"{self.path} cannot be used as a bus's log: {problem}. Name another file: embedded:FILE."
@@ -201,21 +218,23 @@ class EventLog:
             raise BusError(f"The bus's log {self.path} cannot be read: {problem}.") from problem
 
     def _write(self) -> None:
-        database = self._connect()
+        database, voice = self._connect(), Voice()
         seen, trimmed = None, time.monotonic()
         while True:
-            work = self._next(LOOK_EVERY if self._wake else 10 * LOOK_EVERY)
+            found = self._next(LOOK_EVERY if self._wake else 10 * LOOK_EVERY)
+            work = [one for one in found if one is not None and one is not LOOK]
             if work:
-                over = work[-1] is None
-                self._transact(database, work[:-1] if over else work)
-                if over:
-                    database.close()
-                    return
-                if any(isinstance(one, Entry) for one in work):
-                    self._tell()
+                self._transact(database, work)
+            if any(isinstance(one, Entry) for one in work):
+                self._tell()
+                voice.call(database, self._ear)
             elif (now := _version(database)) != seen:
                 seen = now
                 self._tell()
+            if found and found[-1] is None:
+                voice.close()
+                database.close()
+                return
             if time.monotonic() - trimmed > TRIM_EVERY:
                 trimmed = time.monotonic()
                 self._transact(database, [self._trim])
@@ -234,14 +253,17 @@ class EventLog:
             wake()
 
     def _transact(self, database: sqlite3.Connection, work: list[Any]) -> None:
-        told: list[tuple[Any, int, bool]] = []
+        told: list[Callable[[], None]] = []
         now = time.time()
         try:
             database.execute("BEGIN IMMEDIATE")
             for one in work:
                 if isinstance(one, Entry):
                     place, again = _insert(database, one, now)
-                    told.append((one.told, place, again))
+                    if one.told is not None:
+                        told.append(partial(one.told, place, again))
+                elif isinstance(one, Claim):
+                    told.append(partial(one.told, _claim(database, one, now)))
                 else:
                     one(database)
             database.execute("COMMIT")
@@ -252,14 +274,16 @@ class EventLog:
             for one in work:
                 if isinstance(one, Entry) and one.told is not None:
                     one.told(error, False)
+                elif isinstance(one, Claim):
+                    one.told(False)
             return
-        for tell, place, again in told:
-            if tell is not None:
-                tell(place, again)
+        for tell in told:
+            tell()
 
     def _trim(self, database: sqlite3.Connection) -> None:
         """Old figures go, then what every durable reader has handled and is old; the hard limit spares nobody."""
         settings, now = self._settings, time.time()
+        forget_the_dead(database)
         for stem in _FIGURES:
             database.execute(
                 "DELETE FROM events WHERE topic GLOB ? AND time < ?", (stem + "*", now - settings.keep_figures_seconds)
@@ -285,10 +309,19 @@ def _insert(database: sqlite3.Connection, entry: Entry, now: float) -> tuple[int
     return int(found[0]), True
 
 
+def _claim(database: sqlite3.Connection, claim: Claim, now: float) -> bool:
+    """Whether the name is the claimant's: it was free, or its own, or its holder is late or dead."""
+    row = database.execute("SELECT holder FROM readers WHERE name = ?", (claim.reader,)).fetchone()
+    free = row[0] if row is not None and row[0] and not _lives(row[0]) else ""
+    done = database.execute(
+        "UPDATE readers SET holder = ?, lease = ? WHERE name = ? AND (holder IN (?, ?, '') OR lease < ?)",
+        (claim.holder, now + claim.seconds, claim.reader, claim.holder, free, now),
+    )
+    return done.rowcount == 1
+
+
 def _lives(holder: str) -> bool:
     """Whether the process that a holder's name begins with is still there; all are on this machine."""
-    import psutil
-
     return psutil.pid_exists(int(holder.partition("-")[0]))
 
 
