@@ -11,6 +11,7 @@ import itertools
 import logging
 import secrets
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -27,13 +28,13 @@ from jimbot.games.seed_names import seed_name, seed_number
 from jimbot.games.seeds import HELD_OUT, bank_seeds
 from jimbot.policies.contract import Decision, decide
 from jimbot.policies.players import Player
-from jimbot.services.mcp.live_games import LiveGame
 from jimbot.training.session.compile_cache import use_compile_cache
 
 MOST_TABLES = 24
 MOST_FRAMES = 5_000
 MOST_MOVES = 6  # a policy's likeliest
 MOST_LISTED = 200  # legal moves of a person
+FORGOTTEN_SECONDS = 60.0
 
 _log = logging.getLogger("jimbot.viewer")
 Frame = dict[str, Any]
@@ -47,10 +48,10 @@ def think(game: BatchGame, decision: Decision, row: int = 0) -> dict[str, Any]:
     if chosen not in best:
         best = [*best[: MOST_MOVES - 1], chosen]
     moves = [
-        {"words": game.describe_action(row, action), "share": _short(shares[action]), "chosen": action == chosen}
+        {"words": game.describe_action(row, action), "share": short(shares[action]), "chosen": action == chosen}
         for action in best
     ]
-    return {"moves": moves, "value": _short(decision.values[0]), "legal": int(game.legal_mask[row].sum())}
+    return {"moves": moves, "value": short(decision.values[0]), "legal": int(game.legal_mask[row].sum())}
 
 
 def scene_of(entry: GameEntry, game: BatchGame, row: int = 0) -> Any:
@@ -80,20 +81,27 @@ class Table:
 class Played(Table):
     """A game that goes on in the background until it is over or nobody wants it any more."""
 
-    def __init__(self, about: dict[str, Any], frames: Callable[[], Iterator[Frame]]) -> None:
+    def __init__(self, about: dict[str, Any], frames: Callable[[], Iterator[Frame | None]]) -> None:
+        """None among the frames: nothing is new. Such a game ends when nobody has looked at it for a while."""
         super().__init__(about=about)
-        self._wanted = True
+        self._wanted, self._looked = True, time.monotonic()
         self._thread = threading.Thread(target=self._play, args=(frames,), name="table", daemon=True)
         self._thread.start()
+
+    def document(self, first: int) -> dict[str, Any]:
+        self._looked = time.monotonic()
+        return super().document(first)
 
     def close(self) -> None:
         self._wanted = False
 
-    def _play(self, frames: Callable[[], Iterator[Frame]]) -> None:
+    def _play(self, frames: Callable[[], Iterator[Frame | None]]) -> None:
         try:
-            for frame in itertools.islice(frames(), MOST_FRAMES):
-                self.frames.append({"n": len(self.frames), **frame})
-                if not self._wanted:
+            for frame in frames():
+                if frame is not None:
+                    self.frames.append({"n": len(self.frames), **frame})
+                forgotten = frame is None and time.monotonic() - self._looked > FORGOTTEN_SECONDS
+                if not self._wanted or forgotten or len(self.frames) >= MOST_FRAMES:
                     break
         except JimbotError as problem:
             self.complaint = str(problem)
@@ -158,7 +166,7 @@ def _policy_frames(player: Player, rival: Player | None, seed: int, stochastic: 
             decision = decide(player.policy, game, game.acting, not stochastic, luck) if rival is None else None
             decisions = [decision] if decision is not None else _both(player, rival, game, stochastic, luck)
             mine = decisions[0]
-            frame: Frame = {"scene": scene_of(player.entry, game), "total": _short(total)}
+            frame: Frame = {"scene": scene_of(player.entry, game), "total": short(total)}
             if mine is not None:
                 frame |= think(game, mine)
                 frame["move"] = game.describe_action(0, int(mine.actions[0]))
@@ -190,40 +198,14 @@ def _both(
 def _after(game: BatchGame) -> Frame:
     """What the step that was just taken paid."""
     terms = zip(game.spec.reward_terms, game.reward_terms[0].tolist(), strict=True)
-    return {"reward": _short(game.reward[0]), "terms": {name: _short(value) for name, value in terms if value}}
+    return {"reward": short(game.reward[0]), "terms": {name: short(value) for name, value in terms if value}}
 
 
 def _ending(game: BatchGame, total: float) -> Frame:
-    stats = dict(zip(game.spec.episode_stats, map(_short, game.final_stats[0].tolist()), strict=True))
+    stats = dict(zip(game.spec.episode_stats, map(short, game.final_stats[0].tolist()), strict=True))
     how = "won" if stats.get("won") else "cut off by its step limit" if game.truncated[0] else "over"
-    ended = {"over": True, "outcome": f"The game is {how}.", "stats": stats, "total": _short(total)}
+    ended = {"over": True, "outcome": f"The game is {how}.", "stats": stats, "total": short(total)}
     return {**ended, "moves": [], "value": None, "move": None, "legal": 0}
-
-
-# --- a game that runs elsewhere ---
-
-
-def live_game(player: Player, address: str, seed_text: str) -> Played:
-    """A policy plays the game of another program, through the protocol of the bought edition."""
-    about = {"kind": "live", "game": player.game, "policy": player.name, "title": f"{player.name} plays at {address}"}
-    about["thinks"] = player.manifest is not None
-    return Played(about, lambda: _live_frames(player, address, seed_text))
-
-
-def _live_frames(player: Player, address: str, seed_text: str) -> Iterator[Frame]:
-    live = LiveGame(player.entry, player.options, seed_text.strip(), address)
-    scene = None
-    while not live.over:
-        game, total = live.game, live.total
-        playable = np.zeros_like(game.legal_mask)
-        playable[0, live.legal()] = True
-        decision = player.policy.act(game.observation, playable)
-        action, scene = int(decision.actions[0]), scene_of(player.entry, game)
-        frame = {"scene": scene, "total": _short(total), "move": game.describe_action(0, action), "over": False}
-        frame |= {**think(game, decision), "told": list(live.not_read)}
-        yield {**frame, "reward": _short(live.act(action))}
-    ending = {"moves": [], "value": None, "move": None, "legal": 0, "outcome": live.outcome, "stats": live.stats}
-    yield {**ending, "scene": scene, "over": True, "total": _short(live.total)}
 
 
 # --- recordings ---
@@ -302,7 +284,7 @@ class PersonGame(Table):
                 if game.terminated[0] or game.truncated[0]:
                     self.done = True
                     break
-            self.frames[-1] |= {"move": words, **_after(game), "reward": _short(self._total - total)}
+            self.frames[-1] |= {"move": words, **_after(game), "reward": short(self._total - total)}
             told = self._sitting.told(self.done) if self._sitting is not None else []
             if self.done:
                 ending = {**_ending(game, self._total), "scene": self.frames[-1]["scene"], "told": told, "offers": []}
@@ -338,7 +320,7 @@ class PersonGame(Table):
 
     def _look(self, game: BatchGame, told: list[str]) -> None:
         found: Frame = {"moves": [], "value": None, "legal": int(game.legal_mask[0].sum()), "move": None, "over": False}
-        found |= {"told": told, "total": _short(self._total), "offers": self._offers(game)}
+        found |= {"told": told, "total": short(self._total), "offers": self._offers(game)}
         self.frames.append({"n": len(self.frames), "scene": scene_of(self.entry, game), **found})
 
     def _offers(self, game: BatchGame) -> list[dict[str, str]]:
@@ -383,6 +365,11 @@ class Tables:
         with self._lock:
             return name in self._tables
 
+    def goes_on(self, name: str) -> bool:
+        """Whether a game is at hand and not over."""
+        with self._lock:
+            return name in self._tables and not self._tables[name].done
+
     def close(self) -> None:
         with self._lock:
             tables, self._tables = list(self._tables.values()), OrderedDict()
@@ -400,6 +387,6 @@ def policy_reference(name: str, checkpoint: str, roots: tuple[Path, ...]) -> tup
     return name, roots[0]
 
 
-def _short(value: Any) -> float:
+def short(value: Any) -> float:
     number = float(value)
     return float(f"{number:.5g}") if np.isfinite(number) else 0.0

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,8 @@ def script(name: str, text: str, check: Callable[[], str] = fine) -> Component:
 
 
 def keeper(tmp_path: Path, *parts: Component, patience: Patience = QUICK) -> Keeper:
-    def command(words: Sequence[str]) -> list[str]:
-        return [sys.executable, "-c", *words]
+    def command(part: Component) -> list[str]:
+        return [sys.executable, "-c", *part.words]
 
     return Keeper(parts, tmp_path, patience, command)
 
@@ -74,6 +74,13 @@ def test_what_dies_is_started_again_and_all_ends_with_the_keeper(tmp_path: Path)
         until(kept, lambda found: "here" in (tmp_path / "b.log").read_text())
     assert gone(second["a"].pid or 0)
     assert gone(second["b"].pid or 0)  # asked kindly it would have stayed
+
+
+def test_what_can_wait_stands_back_for_what_answers(tmp_path: Path) -> None:
+    with keeper(tmp_path, script("answers", STAYS), replace(script("learns", STAYS), nice=3)) as kept:
+        found = until(kept, lambda found: all(one.state is State.WELL for one in found.values()))
+        priority = {name: os.getpriority(os.PRIO_PROCESS, one.pid or 0) for name, one in found.items()}
+    assert priority["learns"] == min(19, priority["answers"] + 3)
 
 
 def test_what_keeps_dying_is_given_up_with_its_last_words(tmp_path: Path) -> None:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from pathlib import Path
 
 import pytest
 
+from jimbot.clients import EventBusClient
 from jimbot.runs.sinks.prometheus import show_figures
 from jimbot.services.decision import DecisionService
 from jimbot.services.prometheus import Collector
 from jimbot.services.stack import probes
 from jimbot.services.stack.components import PORTS
 from jimbot.services.stack.probes import Probe
-from jimbot.services.stack.soak import StackReport, StackSoak, _met, memory_mb, reloads, soak_stack, training
+from jimbot.services.stack.soak import (
+    StackReport,
+    StackSoak,
+    _met,
+    memory_mb,
+    reloads,
+    soak_stack,
+    strike_bus,
+    training,
+)
 from tests.docs.commands import Line
 from tests.docs.test_commands import complaint
 from tests.services.buses import free_port
@@ -47,6 +58,20 @@ def test_the_bus_is_heard_and_timed(tmp_path: Path) -> None:
     assert probes.heartbeats(f"embedded:{tmp_path / 'bus.sqlite'}")() > 0
 
 
+def test_a_bus_whose_writer_was_killed_half_way_goes_on_without_the_half(tmp_path: Path) -> None:
+    address = f"embedded:{tmp_path / 'bus.sqlite'}"
+    probes.heartbeats(address)()
+    strike_bus(address)
+
+    async def kept() -> list[str]:
+        async with EventBusClient(address) as bus:
+            return [event.event_id async for event in bus.replay(["*"])]
+
+    events = asyncio.run(kept())
+    assert events
+    assert "half-written" not in events
+
+
 def test_reloads_are_read_from_the_services_own_figures() -> None:
     service = DecisionService()
     service.figures.reloads["probe", "swapped"] += 3
@@ -77,11 +102,11 @@ def test_targets_are_mosts_but_for_the_share_of_speed() -> None:
 def test_everything_works_together_and_comes_back_after_kills(tmp_path: Path) -> None:
     ports = {name: free_port() for name in PORTS}
     soak = StackSoak(
-        hours=0.15, kill_minutes=0.3, alone_minutes=1.0, runs_dir=tmp_path, settings=SETTINGS, ports=ports
+        hours=0.2, kill_minutes=0.3, alone_minutes=1.0, runs_dir=tmp_path, settings=SETTINGS, ports=ports
     )  # fmt: skip
     said: list[str] = []
     report = soak_stack(soak, said.append)
-    assert set(report.kills) == {"serve", "ui", "graph", "events", "host", "train"}, said
+    assert set(report.kills) == {"bus", "serve", "ui", "graph", "events", "host", "bot", "train"}, said
     assert report.recovery_seconds.keys() == report.kills.keys()
     assert report.unexplained == {}
     assert report.return_at_last > report.return_at_first
@@ -89,6 +114,7 @@ def test_everything_works_together_and_comes_back_after_kills(tmp_path: Path) ->
     assert report.reloads >= 1
     assert report.events > 0
     assert report.decisions > 100
+    assert all(report.shown.values()), report.shown
     assert report.bot.moves > 50
     assert 0 < report.bot.asked <= 0.05 * report.bot.decided + 1
     assert "memory_mb" not in report.missed

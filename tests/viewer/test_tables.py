@@ -15,16 +15,9 @@ from jimbot.games.contract import game_entry, make
 from jimbot.games.recording import begin_recording, read_recording
 from jimbot.policies.players import find_player
 from jimbot.services.live_host import DiskFiles, LiveHost
-from jimbot.viewer.tables import (
-    MOST_MOVES,
-    PersonGame,
-    Table,
-    Tables,
-    live_game,
-    policy_game,
-    policy_reference,
-    recorded_game,
-)
+from jimbot.viewer import tables as viewer_tables
+from jimbot.viewer.live_tables import followed_game, live_game
+from jimbot.viewer.tables import MOST_MOVES, PersonGame, Table, Tables, policy_game, policy_reference, recorded_game
 
 
 def finished(table: Table) -> Table:
@@ -139,6 +132,31 @@ def test_a_policy_plays_the_game_of_another_program() -> None:
     assert not table.complaint
     assert table.frames[-1]["over"]
     assert table.frames[0]["scene"]["kind"] == "cards"
+
+
+@pytest.mark.long
+def test_the_game_of_another_program_is_followed_while_it_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page looks on, says what a policy would do, and stops asking when nobody looks any more."""
+    entry = game_entry("balatro")
+    assert entry.live is not None
+    host = LiveHost([entry.live.host("1.x", True, (), DiskFiles())]).start()
+    address = f"http://127.0.0.1:{host.ports[0]}"
+    try:
+        table = followed_game(entry, address, find_player("balatro"))
+        finished(live_game(find_player("random", "balatro"), address, "7LB2WVPK"))
+        while not table.document(0)["count"]:
+            time.sleep(0.05)
+        monkeypatch.setattr(viewer_tables, "FORGOTTEN_SECONDS", 0.0)
+        finished(table)
+    finally:
+        host.stop()
+    assert not table.complaint
+    assert any(frame["over"] for frame in table.frames)
+    shown = [frame for frame in table.frames if frame["moves"]]
+    assert shown
+    assert {frame["scene"]["kind"] for frame in shown} == {"cards"}
+    with pytest.raises(UsageError, match="cannot be followed"):
+        followed_game(game_entry("probe"), address, None)
 
 
 @pytest.mark.long

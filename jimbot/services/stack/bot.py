@@ -1,20 +1,31 @@
-"""A bot that plays the hosted game for as long as it is let, with decisions of the service and now and then advice."""
+"""A bot that plays the hosted game for as long as it is let, with decisions of the service and now and then advice.
+
+A program of its own, as anybody's bot is: `python -m jimbot.services.stack.bot GAME SERVICE HOST FILE`. What it came to
+stands in the file, and is counted on when it is started again.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
 import threading
-from dataclasses import dataclass, replace
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 from jimbot.advisor import AdviserSettings
 from jimbot.advisor.advised_policy import AdvisedPolicy
 from jimbot.advisor.adviser import open_adviser
+from jimbot.advisor.figures import AdviceFigures
 from jimbot.errors import JimbotError
 from jimbot.games.contract import game_entry
 from jimbot.games.hooks import LiveRun
 from jimbot.policies.players import find_player
+from jimbot.runs.files import read_text, write_atomically
 from jimbot.services.live_play.client import LiveClient
 from jimbot.services.live_play.driver import LiveDriver
 from jimbot.services.live_play.player import LeftError, LivePlayer, PlayedLive, Thought
+from jimbot.services.stack.leash import wait_for_the_end
 
 PAUSE = 0.25  # seconds between two moves, as a mod's animations would take
 ADVICE = AdviserSettings(source="planner", rollouts=4, confidence_threshold=0.9, least_stake=0.0, seconds=5.0)
@@ -34,24 +45,28 @@ class Played:
     followed: int = 0
 
 
+def read_played(path: Path) -> Played:
+    """What a bot came to so far; nothing where it has not begun."""
+    text = read_text(path)
+    return Played(**json.loads(text)) if text else Played()
+
+
 class Bot:
-    """Plays from a thread until closed; goes on where the game stands after whatever was away is back."""
+    """Plays until it is ended; goes on where the game stands after whatever was away is back."""
 
-    def __init__(self, game: str, service: str, host: str) -> None:
-        self.played = Played()
-        self._game, self._service, self._host = game, service, host
+    def __init__(self, game: str, service: str, host: str, told: Path) -> None:
+        self.played = read_played(told)
+        self._game, self._service, self._host, self._told = game, service, host, told
+        self._figures, self._before = AdviceFigures(), replace(self.played)
+        self._written = 0.0
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="jimbot-bot", daemon=True)
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def close(self) -> None:
+    def stop(self) -> None:
         self._over.set()
-        self._thread.join(60)
 
     def decided(self, run: LiveRun, thought: Thought, played: PlayedLive) -> int | None:
         self.played.moves += 1
+        self._tell()
         if self._over.wait(PAUSE):
             raise LeftError("The time is over.")
         return None
@@ -59,8 +74,8 @@ class Bot:
     def ended(self, played: PlayedLive) -> None:
         self.played.games += played.finished
 
-    def _run(self) -> None:
-        join = False
+    def run(self) -> None:
+        join = self.played.moves > 0
         while not self._over.is_set():
             try:
                 self._play(join)
@@ -71,12 +86,21 @@ class Bot:
                 join = True
                 self._over.wait(1.0)
 
+    def _tell(self) -> None:
+        """With what this adviser was asked on top of those before it; once a second is enough."""
+        for name, count in (("decided", "decisions"), ("asked", "asked"), ("followed", "followed")):
+            setattr(self.played, name, getattr(self._before, name) + getattr(self._figures, count))
+        if time.monotonic() - self._written >= 1.0:
+            write_atomically(self._told, json.dumps(asdict(self.played)).encode())
+            self._written = time.monotonic()
+
     def _play(self, join: bool) -> None:
         entry = game_entry(self._game)
         assert entry.live is not None
         assert entry.live.play is not None
         player = find_player(f"grpc://{self._service}/{self._game}", self._game)
         adviser = open_adviser(ADVICE, player.policy, player.manifest, "soak")
+        self._figures, self._before = adviser.figures, replace(self.played)
         advised = AdvisedPolicy(player.policy, adviser)
         driver = LiveDriver(LiveClient(self._host), entry.live.play)
         try:
@@ -89,12 +113,15 @@ class Bot:
                     self.played.troubles += 1
                     return
         finally:
-            self.played.decided += adviser.figures.decisions
-            self.played.asked += adviser.figures.asked
-            self.played.followed += adviser.figures.followed
+            self._tell()
             advised.close()
 
     def _in_a_game(self, driver: LiveDriver) -> bool:
         from jimbot.games.hooks import Standing
 
         return driver.play.standing(driver.settled()) is Standing.ASKING
+
+
+if __name__ == "__main__":
+    wait_for_the_end()
+    Bot(*sys.argv[1:4], Path(sys.argv[4])).run()

@@ -15,6 +15,8 @@ from jimbot.services.stack import health
 from jimbot.services.stack.health import Check
 
 HERE = "127.0.0.1"
+COMMAND = "jimbot.cli.operate.up_child"
+"""The module a child runs: the command line, on a leash."""
 PORTS = {"serve": 50051, "figures": 9101, "ui": 8600, "graph": 8766, "events": 8765, "host": 0}
 """Where each listens unless told otherwise; the simulator where the bought game's mod does."""
 EXTRAS = {
@@ -38,6 +40,9 @@ class Component:
     """What `jimbot` is told to start it; none: nothing has to run for it."""
     missing: str = ""
     """The extra it needs and does not have."""
+    nice: int = 0
+    """How far it stands back where there is too little processor for all, as nice(1) counts."""
+    module: str = COMMAND
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 A program that dies is started again after a pause that doubles; after so many deaths in a row without having been well
 in between it is given up, and says why. One that was well and does not answer for a minute is ended and counts as dead.
 Each has a group of its own (Ctrl+C is the keeper's to handle) and is on a `leash`: a killed keeper leaves none behind.
+What can wait stands back (`Component.nice`), so that what answers people and programs is quick under load.
 """
 
 from __future__ import annotations
@@ -26,8 +27,6 @@ from jimbot.runs.files import make_directory
 from jimbot.services.stack.components import Component
 from jimbot.services.stack.leash import LEAVE_SECONDS
 
-CHILD = "jimbot.cli.operate.up_child"
-"""The module a child runs: the command line, on a leash."""
 LARGEST_LOG = 2**20  # bytes kept when a program is started again
 
 
@@ -78,8 +77,8 @@ class Status:
         return {**asdict(self), "state": str(self.state)}
 
 
-def jimbot_child(words: Sequence[str]) -> list[str]:
-    return [sys.executable, "-m", CHILD, *words]
+def jimbot_child(component: Component) -> list[str]:
+    return [sys.executable, "-m", component.module, *component.words]
 
 
 class Kept:
@@ -118,8 +117,12 @@ class Kept:
 
     def _opened(self, log: BinaryIO) -> subprocess.Popen[bytes]:
         group = 0 if os.name == "posix" else None
-        command = self._command(self.component.words)
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log, process_group=group)
+        command = self._command(self.component)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log, process_group=group)
+        if self.component.nice and os.name == "posix":
+            with suppress(OSError):  # it has ended already
+                os.setpriority(os.PRIO_PROCESS, process.pid, os.getpriority(os.PRIO_PROCESS, 0) + self.component.nice)
+        return process
 
     def _look(self, now: float, pool: ThreadPoolExecutor) -> None:
         if self._answer is None:
@@ -221,7 +224,7 @@ class Keeper:
         components: Sequence[Component],
         folder: Path,
         patience: Patience = Patience(),
-        command: Callable[[Sequence[str]], list[str]] = jimbot_child,
+        command: Callable[[Component], list[str]] = jimbot_child,
     ) -> None:
         """`folder` takes a log per program."""
         make_directory(folder)

@@ -8,7 +8,8 @@ import threading
 import time
 import urllib.request
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,17 @@ from jimbot.proto.events_pb2 import Event, Heartbeat, LearningDecisionRequest
 
 SECONDS = 5.0  # of patience with an answer
 HEARD_SECONDS = 5.0
+GAME_SECONDS = 60.0  # until the first position of a game is drawn: the page loads the game's rules
+SCENE = '"scene":{"kind"'
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Probe:
     """Asks every `beat` seconds from a thread, until closed. `ask` gives the milliseconds that count, or raises."""
 
-    def __init__(self, name: str, needs: str, ask: Callable[[], float], beat: float) -> None:
-        self.name, self.needs = name, needs
-        """`needs` is the component that must be well for an answer."""
+    def __init__(self, name: str, needs: str | tuple[str, ...], ask: Callable[[], float], beat: float) -> None:
+        self.name, self.needs = name, (needs,) if isinstance(needs, str) else needs
+        """`needs` are the components that must be well for an answer."""
         self.taken: array[float] = array("d")
         self.failed = self.unexplained = 0
         self.problem = ""
@@ -48,14 +52,17 @@ class Probe:
 
     def _run(self) -> None:
         while not self._over.wait(self._beat):
-            calm = self.calm(self.needs)
+            calm = self._calm()
             try:
                 self.taken.append(self._ask())
             except (JimbotError, OSError, ValueError) as problem:
                 self.failed += 1
-                if calm and self.calm(self.needs) and not self._over.is_set():
+                if calm and self._calm() and not self._over.is_set():
                     self.unexplained += 1
                     self.problem = f"{type(problem).__name__}: {problem}"
+
+    def _calm(self) -> bool:
+        return all(map(self.calm, self.needs))
 
     def milliseconds(self, percentile: float) -> float:
         return float(np.percentile(self.taken, percentile)) if self.taken else float("nan")
@@ -67,67 +74,125 @@ def timed(call: Callable[[], Any]) -> float:
     return 1000 * (time.perf_counter() - began)
 
 
-def decisions(address: str, game: str) -> Callable[[], float]:
+def _questions(game: str) -> Callable[[], LearningDecisionRequest]:
     """Positions of a game that is played at random, so that no answer is one that was remembered."""
-    rows = make(game, 1, seed=7, checked=True)
+    rows = make(game, 1, seed=time.monotonic_ns() % 2**32, checked=True)
     rows.reset()
-    luck = np.random.default_rng(7)
-    client = DecisionClient(address, patience=Patience(deadline=SECONDS, cap=SECONDS))
+    luck = np.random.default_rng()
 
-    def ask() -> float:
+    def question() -> LearningDecisionRequest:
+        rows.step(np.array([luck.choice(np.flatnonzero(rows.legal_mask[0]))]))
         request = LearningDecisionRequest(game=game)
         request.game_state.observation.values = np.asarray(rows.observation[0], "<f4").tobytes()
         request.game_state.observation.legal_mask = np.packbits(rows.legal_mask[0], bitorder="little").tobytes()
-        taken = timed(lambda: client.decide(request))
-        rows.step(np.array([luck.choice(np.flatnonzero(rows.legal_mask[0]))]))
-        return taken
+        return request
+
+    return question
+
+
+def decisions(address: str, game: str) -> Callable[[], float]:
+    """A decision over gRPC."""
+    question = _questions(game)
+    client = DecisionClient(address, patience=Patience(deadline=SECONDS, cap=SECONDS))
+
+    def ask() -> float:
+        request = question()
+        return timed(lambda: client.decide(request))
 
     return ask
+
+
+def decisions_over_bus(address: str, game: str) -> Callable[[], float]:
+    """What the bus adds to a decision: the time until the answer is back, less what the service says it took."""
+    question, bus = _questions(game), EventBusClient(address)
+
+    async def asked() -> float:
+        await bus.connect()
+        request, began = question(), time.perf_counter()
+        answer = await bus.publish_and_wait(request, SECONDS)
+        if answer.HasField("refusal"):
+            raise ValueError(answer.refusal.message)
+        return 1000 * (time.perf_counter() - began) - answer.timing.total_ms
+
+    return lambda: _soon(asked())
 
 
 def heartbeats(address: str) -> Callable[[], float]:
     """From publishing an event until a subscriber has it."""
+    bus, heard, subscribed = EventBusClient(address), asyncio.Queue[str](), []
 
-    async def heard() -> float:
-        there = asyncio.Event()
-        async with EventBusClient(address) as bus:
-            name = f"soak-{time.monotonic_ns()}"
+    async def hear(event: Event) -> None:
+        beat = Heartbeat()
+        event.payload.Unpack(beat)
+        heard.put_nowait(beat.instance)
 
-            async def hear(event: Event) -> None:
-                beat = Heartbeat()
-                event.payload.Unpack(beat)
-                if beat.instance == name:
-                    there.set()
+    async def beaten() -> float:
+        if not subscribed:
+            subscribed.append(await bus.subscribe(["system.heartbeat"], hear))
+        name = f"soak-{time.monotonic_ns()}"
+        event = Event(topic="system.heartbeat")
+        event.payload.Pack(Heartbeat(component="soak", instance=name))
+        began = time.perf_counter()
+        await bus.publish(event)
+        async with asyncio.timeout(HEARD_SECONDS):
+            while await heard.get() != name:
+                continue
+        return 1000 * (time.perf_counter() - began)
 
-            await bus.subscribe(["system.heartbeat"], hear)
-            event = Event(topic="system.heartbeat")
-            event.payload.Pack(Heartbeat(component="soak", instance=name))
-            began = time.perf_counter()
-            await bus.publish(event)
-            async with asyncio.timeout(HEARD_SECONDS):
-                await there.wait()
-            return 1000 * (time.perf_counter() - began)
+    return lambda: _soon(beaten())
 
-    return lambda: asyncio.run(heard())
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """One for all questions over the bus, in a thread of its own: clients stay open, as those of programs do."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="jimbot-probes", daemon=True).start()
+    return loop
+
+
+def _soon(answer: Coroutine[Any, Any, float]) -> float:
+    return asyncio.run_coroutine_threadsafe(answer, _loop()).result(2 * SECONDS)
 
 
 def page(url: str, found: str, body: dict[str, Any] | None = None) -> Callable[[], float]:
     """A page whose answer must hold a text; with a body it is sent there."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    data = None if body is None else json.dumps(body).encode()
 
     def ask() -> float:
-        text = ""
-
-        def read() -> None:
-            nonlocal text
-            request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
-            with opener.open(request, timeout=SECONDS) as answer:
-                text = answer.read().decode()
-
-        taken = timed(read)
-        if found not in text:
-            raise ValueError(f"{url} answered without '{found}': {text[:200]}")
+        began = time.perf_counter()
+        text = _answer(url, body)
+        taken = 1000 * (time.perf_counter() - began)
+        _require(found, text, url)
         return taken
 
     return ask
+
+
+def shown_game(address: str, game: str, host: str) -> Callable[[], float]:
+    """The page looks on at the hosted game, opened anew where it was forgotten; a scene must be on the table."""
+    wish = {"kind": "follow", "game": game, "address": host}
+
+    def ask() -> float:
+        name = json.loads(_answer(f"{address}/api/tables", wish))["id"]
+        url, ends = f"{address}/api/tables/{name}", time.monotonic() + GAME_SECONDS
+        while True:
+            began = time.perf_counter()
+            text = _answer(url)
+            taken = 1000 * (time.perf_counter() - began)
+            if SCENE in text or time.monotonic() > ends:
+                _require(SCENE, text, url)
+                return taken
+            time.sleep(0.5)
+
+    return ask
+
+
+def _answer(url: str, body: dict[str, Any] | None = None) -> str:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+    with _opener.open(request, timeout=SECONDS) as answer:
+        return answer.read().decode()
+
+
+def _require(found: str, text: str, url: str) -> None:
+    if found not in text:
+        raise ValueError(f"{url} answered without '{found}': {text[:200]}")

@@ -2,8 +2,11 @@
 
 First training runs alone, so that there is a speed to compare with and a policy to serve. Then everything `jimbot up`
 has is started beside it, with the run's policy: the service takes each better one, a bot plays the hosted game with
-its decisions and asks an adviser now and then, probes ask every door at a steady beat. Every so often the next program
-is killed without warning, training included, and must come back by itself.
+its decisions and asks an adviser now and then, probes ask every door at a steady beat, and the page for the run, the
+decisions, the graph and the bot's game. Every so often the next program is killed without warning, training included,
+and must come back by itself. The bus is a file: in its turn a process that holds it in the middle of writing is killed.
+
+Training can wait, answers cannot: it stands back by `BACK`, so it takes what processor the services leave.
 """
 
 from __future__ import annotations
@@ -12,11 +15,13 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 import urllib.request
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +34,24 @@ from jimbot.runs.checkpoint import CheckpointStore
 from jimbot.runs.files import write_atomically
 from jimbot.runs.sinks.jsonl import last_row, read_rows
 from jimbot.services.stack import probes
-from jimbot.services.stack.bot import Bot, Played
+from jimbot.services.stack.bot import Bot, Played, read_played
 from jimbot.services.stack.components import HERE, PORTS, Component, StackSettings, components
 from jimbot.services.stack.keeper import Keeper, State
 from jimbot.services.stack.probes import Probe
 
-TRAIN = "train"
+TRAIN, BOT, BUS = "train", "bot", "bus"
+BACK = {TRAIN: 10, BOT: 5}
+"""How far who can wait stands back, as nice(1) counts."""
 BEAT = 0.25
+HOLD_SECONDS = 2.0  # that a process holds the bus's file before it is killed
+HOLD = """
+import sqlite3, sys, time
+log = sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None)
+log.execute("BEGIN IMMEDIATE")
+log.execute("INSERT INTO events (event_id, topic, time, body) VALUES ('half-written', 'system.heartbeat', 0, x'')")
+print("held", flush=True)
+time.sleep(600)
+"""
 CALM_SECONDS = 5.0  # a program must have been well for so long before a failure is its own
 STALE_SECONDS = 300.0  # without a log row, and training does not count as well
 RECOVERY_SECONDS = 900.0  # for a killed program to be back
@@ -71,6 +87,9 @@ class StackReport:
     decisions_p50_ms: float = float("nan")
     decisions_p95_ms: float = float("nan")
     bus_p95_ms: float = float("nan")
+    """What the bus adds to a decision, there and back between processes."""
+    heartbeat_p95_ms: float = float("nan")
+    """From publishing until it is heard."""
     graph_p95_ms: float = float("nan")
     page_p95_ms: float = float("nan")
     training_steps: int = 0
@@ -93,6 +112,8 @@ class StackReport:
     kills: dict[str, int] = field(default_factory=dict)
     recovery_seconds: dict[str, float] = field(default_factory=dict)
     """The longest until it was well again."""
+    shown: dict[str, int] = field(default_factory=dict)
+    """How often the page showed what it should."""
     failed: dict[str, int] = field(default_factory=dict)
     unexplained: dict[str, str] = field(default_factory=dict)
     """Failures while what was asked was well: how many, and the last one's words."""
@@ -132,7 +153,21 @@ def training(soak: StackSoak, game: str, bus: str) -> Component:
             raise SoakError("No log row of late.")
         return f"step {row['step']:,}, {row.get('speed/steps_per_second') or 0:,.0f} steps/s"
 
-    return Component(TRAIN, "a run that learns", str(soak.runs_dir / soak.run), check, (TRAIN, game, *own, *flags))
+    where = str(soak.runs_dir / soak.run)
+    return Component(TRAIN, "a run that learns", where, check, (TRAIN, game, *own, *flags), nice=BACK[TRAIN])
+
+
+def bot(game: str, service: str, host: str, told: Path) -> Component:
+    """Somebody who plays the hosted game."""
+
+    def check() -> str:
+        played = read_played(told)
+        if not played.moves or time.time() - told.stat().st_mtime > STALE_SECONDS:
+            raise SoakError("No move of late.")
+        return f"{played.moves:,} moves in {played.games:,} games"
+
+    words = (game, service, host, str(told))
+    return Component(BOT, "plays the hosted game", host, check, words, nice=BACK[BOT], module=Bot.__module__)
 
 
 class _Soak:
@@ -143,6 +178,7 @@ class _Soak:
         self.bus = self.settings.bus_address
         self.report = StackReport()
         self.folder = soak.runs_dir / soak.run
+        self.bot_told = self.folder / "bot.json"
         self._well_since: dict[str, float] = {}
         self._memory: list[tuple[float, float]] = []
         self._recovery: dict[str, list[float]] = defaultdict(list)
@@ -158,7 +194,9 @@ class _Soak:
             self.note(f"Training alone for {self.soak.alone_minutes:g} minutes…")
             self._go_on(alone, 60 * self.soak.alone_minutes)
             self.report.training_alone = self._speed(since)
-        parts = [*components(self.settings), train]
+        parts = components(self.settings)
+        where = {one.name: one.where for one in parts}
+        parts += [bot(self.game, where["serve"], where["host"], self.bot_told), train]
         with Keeper(parts, folder) as keeper:
             self._until(keeper, lambda: keeper.settled, START_SECONDS, "not everything came up")
             if not keeper.well:
@@ -175,29 +213,37 @@ class _Soak:
     def _under_load(self, keeper: Keeper, seconds: float) -> None:
         ports = {**PORTS, **self.soak.ports}
         address = {one.component.name: one.component.where for one in keeper.kept}
-        bot = Bot(self.game, address["serve"], address["host"])
-        asked = [
-            Probe("decisions", "serve", probes.decisions(address["serve"], self.game), 0.2),
-            Probe("bus", "bus", probes.heartbeats(self.bus), 1.0),
-            Probe("graph", "graph", probes.page(f"{address['graph']}/graphql", '"data"', {"query": QUESTION}), 2.0),
-            Probe("page", "ui", probes.page(f"{address['ui']}/api/runs", self.soak.run), 2.0),
-            Probe("events", "events", probes.page(f"{address['events']}/api/v1/events", "accepted", _pushed()), 2.0),
-        ]
+        asked = self._probes(address)
         for probe in asked:
             probe.calm = self._calm
             probe.start()
-        bot.start()
         self.note(f"Everything is up; {seconds / 60:.0f} minutes under load, a kill every {self.soak.kill_minutes:g}.")
         try:
             self._killing(keeper, seconds, f"http://{HERE}:{ports['figures']}/metrics")
         finally:
-            for closing in (bot, *asked):
-                closing.close()
-            self._told_by(asked, bot)
+            for probe in asked:
+                probe.close()
+            self._told_by(asked)
+
+    def _probes(self, address: Mapping[str, str]) -> list[Probe]:
+        ui, run = address["ui"], f"/api/runs/0/{self.soak.run}"
+        curve = f"{ui}{run}/curves?names=train/mean_episode_return"
+        return [
+            Probe("decisions", "serve", probes.decisions(address["serve"], self.game), 0.2),
+            Probe("bus", ("serve", BUS), probes.decisions_over_bus(self.bus, self.game), 1.0),
+            Probe("heartbeat", BUS, probes.heartbeats(self.bus), 1.0),
+            Probe("graph", "graph", probes.page(f"{address['graph']}/graphql", '"data"', {"query": QUESTION}), 2.0),
+            Probe("events", "events", probes.page(f"{address['events']}/api/v1/events", "accepted", _pushed()), 2.0),
+            Probe("page", "ui", probes.page(f"{ui}/api/runs", self.soak.run), 2.0),
+            Probe("page: the run", "ui", probes.page(curve, '"x":['), 5.0),
+            Probe("page: decisions", ("ui", "serve", BUS), probes.page(f"{ui}/api/services", '"confidence"'), 5.0),
+            Probe("page: the graph", "ui", probes.page(f"{ui}/api/knowledge", '"evidence"'), 5.0),
+            Probe("page: the game", ("ui", "host", BOT), probes.shown_game(ui, self.game, address["host"]), 5.0),
+        ]
 
     def _killing(self, keeper: Keeper, seconds: float, figures: str) -> None:
         ends = time.monotonic() + seconds
-        names = [one.component.name for one in keeper.kept if one.component.words and not one.component.missing]
+        names = [one.component.name for one in keeper.kept if not one.component.missing]
         turn = 0
         while time.monotonic() < ends:
             self._go_on(keeper, min(60 * self.soak.kill_minutes, max(0.0, ends - time.monotonic())))
@@ -207,7 +253,10 @@ class _Soak:
             turn += 1
             if name == "serve":
                 self._reloads += reloads(figures)  # counters begin anew with a new process
-            self._kill(keeper, name)
+            if name == BUS:
+                self._strike_bus()
+            else:
+                self._kill(keeper, name)
         self._reloads += reloads(figures)
 
     def _kill(self, keeper: Keeper, name: str) -> None:
@@ -228,6 +277,12 @@ class _Soak:
         self._until(keeper, back, RECOVERY_SECONDS, f"{name} did not come back")
         self._recovery[name].append(time.monotonic() - began)
         self.note(f"Killed {name}; well again after {self._recovery[name][-1]:.1f} s.")
+
+    def _strike_bus(self) -> None:
+        self._well_since.pop(BUS, None)
+        self.report.kills[BUS] = self.report.kills.get(BUS, 0) + 1
+        self._recovery[BUS].append(strike_bus(self.bus))
+        self.note(f"Killed a process that held the bus; heard again after {self._recovery[BUS][-1]:.1f} s.")
 
     # --- looking ---
 
@@ -274,13 +329,14 @@ class _Soak:
 
     # --- the report ---
 
-    def _told_by(self, asked: list[Probe], bot: Bot) -> None:
+    def _told_by(self, asked: list[Probe]) -> None:
         report, by_name = self.report, {probe.name: probe for probe in asked}
-        report.bot, report.decisions = replace(bot.played), len(by_name["decisions"].taken)
+        report.bot, report.decisions = read_played(self.bot_told), len(by_name["decisions"].taken)
         report.decisions_p50_ms = by_name["decisions"].milliseconds(50)
-        for name in ("decisions", "bus", "graph", "page"):
+        for name in ("decisions", "bus", "heartbeat", "graph", "page"):
             setattr(report, f"{name}_p95_ms", by_name[name].milliseconds(95))
         report.failed = {probe.name: probe.failed for probe in asked if probe.failed}
+        report.shown = {probe.name: len(probe.taken) for probe in asked if probe.name.startswith("page")}
         report.unexplained = {
             probe.name: f"{probe.unexplained}, the last: {probe.problem}" for probe in asked if probe.unexplained
         }
@@ -314,6 +370,23 @@ def _pushed() -> dict[str, Any]:
 
 def _met(name: str, value: float) -> bool:
     return value >= TARGETS[name] if name.endswith("share") else value <= TARGETS[name]
+
+
+def strike_bus(address: str) -> float:
+    """Kills a process that holds the bus's file in the middle of writing; seconds until somebody is heard again."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, address.partition(":")[2]], stdout=subprocess.PIPE, text=True
+    )  # fmt: skip
+    try:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        time.sleep(HOLD_SECONDS)
+    finally:
+        holder.kill()
+        holder.communicate()
+    began = time.monotonic()
+    probes.heartbeats(address)()
+    return time.monotonic() - began
 
 
 def reloads(url: str) -> int:

@@ -17,7 +17,8 @@ from jimbot.policies.players import Player, find_player
 from jimbot.policies.scripted import scripted_names
 from jimbot.runs.directory import is_plain_name
 from jimbot.runs.shipped import shipped_games
-from jimbot.viewer.tables import PersonGame, Tables, live_game, policy_game, policy_reference, recorded_game
+from jimbot.viewer.live_tables import followed_game, live_game
+from jimbot.viewer.tables import PersonGame, Tables, policy_game, policy_reference, recorded_game
 
 if TYPE_CHECKING:
     from jimbot.viewer.http.server import Page
@@ -28,7 +29,7 @@ LONGEST_RECORDING = 20_000_000
 class Wanted(BaseModel):
     """A game somebody wants to see."""
 
-    kind: Literal["watch", "person", "recording", "live"] = "watch"
+    kind: Literal["watch", "person", "recording", "live", "follow"] = "watch"
     game: str = ""
     policy: str = ""
     checkpoint: str = ""
@@ -100,6 +101,12 @@ def routes(page: Page) -> APIRouter:
             watched = player(wanted.policy or wanted.game, wanted.checkpoint, wanted.game, wanted.options or None)
             return {"id": tables.add(live_game(watched, wanted.address, wanted.seed))}
         name = _name(wanted)
+        if wanted.kind == "follow":
+            with one_at_a_time:  # however many look, the game is asked once
+                if not tables.goes_on(name):
+                    adviser = player(wanted.policy, wanted.checkpoint, wanted.game) if wanted.policy else None
+                    tables.add(followed_game(game_entry(wanted.game), wanted.address, adviser), name)
+            return {"id": name}
         with one_at_a_time:
             if not wanted.seed or not tables.known(name):
                 watched = player(wanted.policy or wanted.game, wanted.checkpoint, wanted.game, wanted.options or None)
