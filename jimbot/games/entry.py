@@ -19,6 +19,7 @@ from jimbot.games.hooks import (
     Milestones,
     Online,
     PlainStates,
+    Plans,
     RareEvent,
     ReadForeign,
     ReadReplays,
@@ -94,6 +95,8 @@ class GameEntry:
     """What replay should remember longer than other steps."""
     varieties: Callable[[], tuple[Variety, ...]] | None = None
     """What tells ways to play apart."""
+    plans: Plans | None = None
+    """What looking ahead spends on which decisions; without it the same on all."""
     legal_masks: Callable[[np.ndarray], np.ndarray] | None = None
     """(B, D) observations → (B, A) bool: what was legal in them, exactly; for games whose observation tells it all, so
     that stored experience need not hold it."""

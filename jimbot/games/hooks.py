@@ -5,6 +5,7 @@ for its name, so a new game gets whatever it brings along.
 |---|---|
 | `Milestones` | the curriculum: `use_curriculum`, `CurriculumGame`, `CurriculumWrapper` |
 | `RareEvent` | prioritised replay |
+| `Plans` | `--plan`: what looking ahead spends on which decisions |
 | `Variety` | how various play is: metrics of training, the health watch, `jimbot analyze` |
 | `Figure` | `info` of wrapped environments |
 | `RecordingForm` | `--record` of play and watch, `jimbot replay` |
@@ -91,6 +92,18 @@ class Variety:
     """observation (N, D) → which rows have which keys."""
     name_of: Callable[[int], str]
     """A key in words."""
+
+
+@dataclass(frozen=True)
+class Plans:
+    """Kinds of decisions, and what looking ahead should spend on each."""
+
+    kinds: tuple[str, ...]
+    """Each in a word."""
+    find: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    """((N, D) observations, (N, A) legal masks) → (N,) int: which of the kinds each decision is."""
+    settings: tuple[Mapping[str, Any], ...]
+    """Per kind, what differs from the usual settings of a plan, by their names (`jimbot.planning.PlanSettings`)."""
 
 
 # --- where a game stands ---

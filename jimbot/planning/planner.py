@@ -3,23 +3,31 @@
 It needs the game it plays, so it answers `act_in(game, live)`; who plays games asks every policy through
 `policies.contract.decide`. The worlds of a plan depend on what the player sees and nothing else: the same position is
 always planned in the same way, and nothing hidden can be read from the real game.
+
+Somebody else may play the tries out (`player`): then it is that player's move which is improved, while the policy
+proposes the others and says what the end of a try is worth.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jimbot.errors import UsageError
-from jimbot.games.contract import BatchGame
+from jimbot.games.contract import BatchGame, game_entry
 from jimbot.planning.halving import Candidates, rounds_of, worlds_of
 from jimbot.planning.rollouts import Rollouts, Tries
-from jimbot.planning.settings import PlanSettings
+from jimbot.planning.settings import PlanSettings, PlanTable
 from jimbot.policies.contract import Decision, Policy
-from jimbot.policies.players import Player
+from jimbot.policies.players import Player, find_player
 from jimbot.runs.manifest import Manifest
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass
@@ -37,18 +45,39 @@ class PlanReport:
             return f"planned none of {self.decisions:,} decisions"
         return (
             f"planned {self.planned / self.decisions:.0%} of {self.decisions:,} decisions, changed "
-            f"{self.changed / self.planned:.0%} of those; {1000 * self.seconds / self.planned:.0f} ms each"
+            f"{self.changed / self.planned:.0%} of those; {1000 * self.seconds / self.planned:.0f} ms each, "
+            f"{1000 * self.seconds / self.decisions:.0f} ms per decision"
         )
 
 
-def planning(player: Player, rollouts: int | None) -> Player:
-    """The player, looking ahead with so many tries per decision; None: as it is."""
+class Plan(NamedTuple):
+    """What planning makes of the decisions of a batch."""
+
+    decision: Decision
+    """As it is to be played; its probabilities are still the policy's."""
+    improved: np.ndarray  # (N, A) float32, the policy in the light of what was tried
+    planned: np.ndarray  # (N,) bool, where moves were tried
+    tries: np.ndarray  # (N,) int64
+    own: np.ndarray  # (N,) int64, what would have been played without a plan
+
+
+def planning(
+    player: Player, rollouts: int | None, playing_on: str | None = None, asked: Mapping[str, Any] = _NOTHING
+) -> Player:
+    """The player, looking ahead with so many tries per decision; None: as it is. `playing_on` names who plays the tries
+    out, where that is not the player itself; `asked` are other settings, in place of the game's own table."""
     if rollouts is None:
+        if playing_on is not None or asked:
+            raise UsageError("How a plan is made was said, but not of how many tries; add --plan N.")
         return player
     if player.entry.two_sides is not None:
         raise UsageError(f"Game '{player.game}' has two players; plans are for games of one.")
-    planner = Planner(player.policy, player.manifest, PlanSettings(rollouts=rollouts))
-    return replace(player, policy=planner, name=f"{player.name} +{rollouts}")
+    other = None if playing_on is None else find_player(playing_on, player.game)
+    settings = PlanTable(player.entry, asked={**asked, "rollouts": rollouts})
+    planner = Planner(player.policy, player.manifest, settings, player=None if other is None else other.policy)
+    name = f"{player.name} +{rollouts}" + ("" if other is None else f" with {other.name}")
+    options = {**player.options, **({} if other is None else getattr(other.policy, "options", {}))}
+    return replace(player, policy=planner, name=name, options=options)
 
 
 class Planner:
@@ -58,21 +87,27 @@ class Planner:
         self,
         policy: Policy,
         manifest: Manifest | None = None,
-        settings: PlanSettings = PlanSettings(),
+        settings: PlanSettings | PlanTable = PlanSettings(),
         seed: int = 0,
         copies: int = 256,
+        player: Policy | None = None,
+        exploring: np.random.Generator | None = None,
     ) -> None:
+        """`exploring` draws the moves that are looked at, and the one played, from the improved policy."""
         config = manifest.config if manifest is not None else {}
-        self.policy = policy
+        self.policy, self.player, self.exploring = policy, player, exploring
         self.settings = settings
-        self.name = f"{policy.name} +{settings.rollouts}"
-        self.options = getattr(policy, "options", {})
+        most = settings.rollouts if isinstance(settings, PlanSettings) else settings.kinds[0].rollouts
+        self.name = f"{policy.name} +{most}"
+        self.options = {**getattr(policy, "options", {}), **getattr(player, "options", {})}
         self.report = PlanReport()
         self._gamma = float(config.get("gamma", 0.99))
         self._transform = str(config.get("reward_transform", "none"))
         self._seed, self._copies = seed, copies
         self._rollouts: Rollouts | None = None
+        self._table: PlanTable | None = None
         self._game: BatchGame | None = None
+        self._rate = 0.0  # tries per second, of late
         if self._transform == "normalize":
             raise UsageError(
                 f"Policy '{policy.name}' was trained with reward_transform normalize, whose values no plan can add to "
@@ -91,65 +126,112 @@ class Planner:
 
     def act_in(self, game: BatchGame, live: np.ndarray, decision: Decision) -> Decision:
         """The policy's decision, improved where trying moves out shows a better one; only `live` rows count."""
+        return self.plan(game, live, decision).decision
+
+    def plan(self, game: BatchGame, live: np.ndarray, decision: Decision, until: float | None = None) -> Plan:
+        """The same with all that was found; no tries are begun that would not be over by `until` (time.monotonic)."""
         began = time.monotonic()
-        rollouts = self._rollouts_for(game)
-        top = decision.probabilities.max(axis=1)
-        unsure = live & game.acting & (top < self.settings.certain) & (game.legal_mask.sum(axis=1) > 1)
-        rows = np.flatnonzero(unsure)
-        self.report.decisions += int((live & game.acting).sum())
-        self.report.planned += len(rows)
-        if not len(rows):
-            return decision
-        found = self._search(game, rollouts, rows, decision, began)
-        actions, values = decision.actions.copy(), decision.values.copy()
-        for row, candidates in zip(rows, found, strict=True):
-            move = candidates.verdict(self.settings.margin, self.settings.prior)[0]
+        rollouts, table = self._ready_for(game)
+        if until is None and table.seconds is not None:
+            until = began + table.seconds
+        own = self._own(game, live, decision)
+        kinds = table.kind_of(game.observation, game.legal_mask)
+        tries = np.array([kind.tries for kind in table.kinds])[kinds]
+        certain = np.array([kind.certain for kind in table.kinds])[kinds]
+        unsure = decision.probabilities[np.arange(len(own)), own] < certain
+        wanted = live & game.acting & unsure & (tries >= 2) & (game.legal_mask.sum(axis=1) > 1)
+        rows = np.flatnonzero(wanted)
+        settings = [table.kinds[kind] for kind in kinds[rows]]
+        improved, spent = decision.probabilities.copy(), np.zeros(len(own), np.int64)
+        actions, values = own.copy(), np.array(decision.values)
+        found = self._search(game, rollouts, rows, settings, decision, own, until) if len(rows) else []
+        for row, kind, candidates in zip(rows, settings, found, strict=False):
+            spent[row] = sum(map(len, candidates.returns))
+            if not spent[row]:
+                continue
+            move = candidates.verdict(kind.margin, kind.prior)[0]
             actions[row] = candidates.actions[move]
             values[row] = np.mean(candidates.returns[move])
-            self.report.changed += move != 0
+            improved[row] = candidates.improved(decision.probabilities[row])
+        self.report.decisions += int((live & game.acting).sum())
+        self.report.planned += int((spent > 0).sum())
+        self.report.changed += int((actions != own).sum())
+        self.report.rollouts += int(spent.sum())
         self.report.seconds += time.monotonic() - began
-        return Decision(actions, decision.probabilities, values)
+        return Plan(Decision(actions, decision.probabilities, values), improved, spent > 0, spent, own)
 
     def close(self) -> None:
         if self._rollouts is not None:
             self._rollouts.close()
-            self._rollouts = self._game = None
+            self._rollouts = self._game = self._table = None
+
+    def _own(self, game: BatchGame, live: np.ndarray, decision: Decision) -> np.ndarray:
+        """(N,) what is played where nothing better is found."""
+        own = decision.actions.copy()
+        if self.player is not None and live.any():
+            own[live] = self.player.act(game.observation[live], game.legal_mask[live])[0]
+        return own
 
     def _search(
-        self, game: BatchGame, rollouts: Rollouts, rows: np.ndarray, decision: Decision, began: float
+        self,
+        game: BatchGame,
+        rollouts: Rollouts,
+        rows: np.ndarray,
+        settings: list[PlanSettings],
+        decision: Decision,
+        own: np.ndarray,
+        until: float | None,
     ) -> list[Candidates]:
-        settings = self.settings
+        noise = None if self.exploring is None else self.exploring.gumbel(size=decision.probabilities[rows].shape)
         found = [
-            Candidates.of(decision.probabilities[row], int(decision.actions[row]), settings.candidates) for row in rows
+            Candidates.of(decision.probabilities[row], int(own[row]), kind.candidates, None if noise is None else drawn)
+            for row, kind, drawn in zip(rows, settings, rows if noise is None else noise, strict=True)
         ]
         seeds = [np.random.default_rng([self._seed, *game.observation[row].view(np.uint32)]) for row in rows]
-        rounds = rounds_of(settings.candidates)
-        for turn in range(rounds):
+        part = self._affordable(sum(kind.tries for kind in settings), until)
+        if part <= 0.0:
+            return found
+        for turn in range(max(rounds_of(kind.candidates) for kind in settings)):
             parts, owners = [], []
-            for row, candidates, luck in zip(rows, found, seeds, strict=True):
-                many = worlds_of(settings.rollouts, rounds, len(candidates.alive))
+            for row, kind, candidates, luck in zip(rows, settings, found, seeds, strict=True):
+                rounds = rounds_of(kind.candidates)
+                if turn >= rounds or len(candidates.alive) < 2:
+                    continue
+                if turn:
+                    candidates.drop_half(kind.prior)
+                many = worlds_of(round(kind.tries * part), rounds, len(candidates.alive))
                 worlds = luck.integers(0, 2**63, many, dtype=np.uint64)
                 for move in candidates.alive:
-                    parts.append(Tries(np.full(many, row), np.full(many, candidates.actions[move]), worlds))
+                    same = np.full((3, many), [[row], [candidates.actions[move]], [kind.depth]])
+                    parts.append(Tries(same[0], same[1], worlds, same[2]))
                     owners.append(candidates.returns[move])
-            brought = rollouts.returns(game, Tries(*map(np.concatenate, zip(*parts, strict=True))), settings.depth)
-            first = 0
-            for owner, part in zip(owners, parts, strict=True):
-                owner += brought[first : first + len(part.row)].tolist()
-                first += len(part.row)
-            self.report.rollouts += len(brought)
-            late = settings.seconds is not None and time.monotonic() - began >= settings.seconds
-            if late or turn == rounds - 1:
+            if not parts:
                 break
-            for candidates in found:
-                candidates.drop_half(settings.prior)
+            began = time.monotonic()
+            brought = rollouts.returns(game, Tries(*map(np.concatenate, zip(*parts, strict=True))))
+            ended = time.monotonic()
+            self._rate = len(brought) / max(ended - began, 1e-6)
+            first = 0
+            for owner, piece in zip(owners, parts, strict=True):
+                owner += brought[first : first + len(piece.row)].tolist()
+                first += len(piece.row)
+            if until is not None and ended >= until:
+                break
         return found
 
-    def _rollouts_for(self, game: BatchGame) -> Rollouts:
+    def _affordable(self, tries: int, until: float | None) -> float:
+        """The part of so many tries that there is time for, as fast as the last ones were."""
+        if until is None or not self._rate:
+            return 1.0
+        return min(1.0, max(0.0, (until - time.monotonic()) * self._rate / tries))
+
+    def _ready_for(self, game: BatchGame) -> tuple[Rollouts, PlanTable]:
         if game.spec.players != 1:
             raise UsageError(f"Game '{game.spec.id}' has {game.spec.players} players; plans are for games of one.")
-        if self._rollouts is None or self._game is not game:
+        if self._rollouts is None or self._table is None or self._game is not game:
             self.close()
             self._game = game
-            self._rollouts = Rollouts(game, self.policy, self._gamma, self._transform, self._copies)
-        return self._rollouts
+            settings = self.settings
+            self._table = settings if isinstance(settings, PlanTable) else PlanTable(game_entry(game.spec.id), settings)
+            self._rollouts = Rollouts(game, self.policy, self._gamma, self._transform, self._copies, self.player)
+        return self._rollouts, self._table

@@ -1,8 +1,9 @@
 """Trying moves out: copies of a game in which everything the player cannot know is dealt anew.
 
 A try is (which game, which first move, which world): the game is copied, its hidden parts are redrawn from the world's
-seed, the move is played, then the policy plays on. The return is the discounted rewards, as the policy learned them,
-and its value of the last position. Tries of all games are played together, as many as there are copies.
+seed, the move is played, then a player plays on: the policy itself, or anybody cheaper or better. The return is the
+discounted rewards, as the policy learned them, and its value of the last position. Tries of all games are played
+together, as many as there are copies; each has a depth of its own.
 """
 
 from __future__ import annotations
@@ -22,15 +23,23 @@ class Tries(NamedTuple):
     row: np.ndarray  # (J,) int64, row of the real game
     action: np.ndarray  # (J,) int64, the move tried
     world: np.ndarray  # (J,) uint64, seed of all that is hidden
+    depth: np.ndarray  # (J,) int64, decisions after it
 
 
 class Rollouts:
-    """Plays tries in a batch of copies of `game`."""
+    """Plays tries in a batch of copies of `game`: `player` moves, `policy` says what the end is worth."""
 
     def __init__(
-        self, game: BatchGame, policy: Policy, gamma: float, reward_transform: str = "none", copies: int = 256
+        self,
+        game: BatchGame,
+        policy: Policy,
+        gamma: float,
+        reward_transform: str = "none",
+        copies: int = 256,
+        player: Policy | None = None,
     ) -> None:
         self.policy = policy
+        self.player = player or policy
         self.gamma = gamma
         self.reward_transform = reward_transform
         self._copies = game_entry(game.spec.id).make(copies, seed=0, options=game.options, checked=False)
@@ -39,37 +48,38 @@ class Rollouts:
     def close(self) -> None:
         self._copies.close()
 
-    def returns(self, game: BatchGame, tries: Tries, depth: int) -> np.ndarray:
+    def returns(self, game: BatchGame, tries: Tries) -> np.ndarray:
         """(J,) float64, what each try brought."""
         found = np.zeros(len(tries.row))
         for first in range(0, len(found), self._copies.num_envs):
             part = slice(first, first + self._copies.num_envs)
-            found[part] = self._play(game, Tries(*(values[part] for values in tries)), depth)
+            found[part] = self._play(game, Tries(*(values[part] for values in tries)))
         return found
 
-    def _play(self, game: BatchGame, tries: Tries, depth: int) -> np.ndarray:
+    def _play(self, game: BatchGame, tries: Tries) -> np.ndarray:
         copies, count = self._copies, len(tries.row)
         used = np.arange(count)
         sources, source_of = np.unique(tries.row, return_inverse=True)
         saved = game.snapshot(sources)
         copies.restore({name: part if part.ndim == 0 else part[source_of] for name, part in saved.items()}, used)
         copies.redraw_hidden(used, tries.world)
-        over = np.ones(copies.num_rows, bool)  # copies that stand idle, and games that have ended
+        over = np.ones(copies.num_rows, bool)  # copies that stand idle, and tries that have ended
         over[used] = False
-        actions = np.zeros(copies.num_rows, np.int64)
-        actions[used] = tries.action
+        actions, depth = np.zeros(copies.num_rows, np.int64), np.zeros(copies.num_rows, np.int64)
+        actions[used], depth[used] = tries.action, tries.depth
         returns, weight = np.zeros(copies.num_rows), 1.0
-        for turn in range(depth + 1):
+        for turn in range(int(depth.max()) + 1):
             copies.step(np.where(over, copies.legal_mask.argmax(axis=1), actions), hold=over)
             live = np.flatnonzero(~over)
             returns[live] += weight * transform_reward(self.reward_transform, copies.reward[live])
             weight *= self.gamma
             over |= copies.terminated | copies.truncated
+            ends = np.flatnonzero(~over & (depth == turn))
+            if len(ends):
+                returns[ends] += weight * self.policy.act(copies.observation[ends], copies.legal_mask[ends])[2]
+                over[ends] = True
             live = np.flatnonzero(~over)
             if not len(live):
                 break
-            decision = self.policy.act(copies.observation[live], copies.legal_mask[live])
-            if turn == depth:
-                returns[live] += weight * decision.values
-            actions[live] = decision.actions
+            actions[live] = self.player.act(copies.observation[live], copies.legal_mask[live])[0]
         return returns[:count]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from jimbot.planning.halving import Candidates, rounds_of, worlds_of
+from jimbot.planning.halving import MOST_NATS, Candidates, rounds_of, worlds_of
 
 
 def candidates(*returns: list[float]) -> Candidates:
@@ -66,3 +66,32 @@ def test_no_more_is_tried_than_was_allowed(rollouts: int, candidates: int):
         spent += alive * worlds_of(rollouts, rounds, alive)
         alive = 1 + max(1, (alive - 1) // 2)
     assert spent <= rollouts
+
+
+def test_noise_draws_which_moves_are_looked_at():
+    probabilities = np.array([0.7, 0.1, 0.1, 0.1], np.float32)
+    noise = np.array([0.0, 0.0, 9.0, 0.0])
+    found = Candidates.of(probabilities, own=0, count=2, noise=noise)
+    assert found.actions.tolist() == [0, 2]
+    found.returns = [[0.0, 1.0], [0.0, 1.0]]
+    assert found.verdict(margin=1.0, prior=0.0)[0] == 1  # the draw decides where both brought the same
+
+
+def test_gains_in_standard_errors_move_the_policy():
+    probabilities = np.array([0.4, 0.3, 0.2, 0.1], np.float32)
+    found = Candidates.of(probabilities, own=0, count=3)
+    found.returns = [[0.0, 0.0, 0.0], [1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]
+    nats = 2.0 / (1.0 / math.sqrt(3))
+    assert found.nats() == pytest.approx([0.0, nats, 0.0])
+    weights = np.array([0.4, 0.3 * math.exp(nats), 0.2, 0.1])
+    assert found.improved(probabilities) == pytest.approx(weights / weights.sum(), rel=1e-5)
+
+
+def test_certain_gains_are_bounded_and_nothing_tried_changes_nothing():
+    probabilities = np.array([0.6, 0.4], np.float32)
+    found = Candidates.of(probabilities, own=0, count=2)
+    assert found.improved(probabilities) == pytest.approx(probabilities)
+    found.returns = [[0.0, 0.0], [1.0, 1.0]]
+    assert found.nats().tolist() == [0.0, MOST_NATS]
+    found.returns = [[0.0, 0.0], [-1.0, -1.0]]
+    assert found.improved(probabilities)[1] == pytest.approx(0.4 * math.exp(-5) / (0.6 + 0.4 * math.exp(-5)), rel=1e-4)

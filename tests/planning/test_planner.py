@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from jimbot.cli.main import run
-from jimbot.errors import UsageError
+from jimbot.errors import UnknownNameError, UsageError
 from jimbot.evaluation.play import play_games
 from jimbot.games import make
+from jimbot.games.contract import available_games, game_entry
+from jimbot.games.hooks import Plans
 from jimbot.games.probe import COLOURS
 from jimbot.games.seeds import VALIDATION, bank_seeds
-from jimbot.planning import Planner, PlanSettings, planning
+from jimbot.planning import Planner, PlanSettings, PlanTable, planning
 from jimbot.policies import masking
 from jimbot.policies.contract import Decision, LooksAhead, decide
 from jimbot.policies.players import find_player
@@ -119,6 +124,97 @@ def test_values_in_an_unknown_unit_are_refused(game):
         Planner(Stubborn(), manifest)
 
 
+class Right:
+    """Opens the door of the right colour, and has no opinion of anything else."""
+
+    name = "right"
+
+    def act(self, observation, legal_mask, deterministic=True, key=None) -> Decision:
+        wanted = observation[:, : len(COLOURS)].argmax(axis=1)
+        right = legal_mask & (np.arange(legal_mask.shape[1])[None] % len(COLOURS) == wanted[:, None])
+        actions = np.where(right.any(axis=1), right.argmax(axis=1), legal_mask.argmax(axis=1)).astype(np.int64)
+        chances = np.eye(legal_mask.shape[1], dtype=np.float32)[actions]
+        return Decision(actions, chances, np.zeros(len(actions), np.float32))
+
+
+def test_another_player_plays_the_tries_out_and_its_move_is_the_one_improved(game):
+    player = Planner(Stubborn(), settings=PlanSettings(rollouts=24, depth=3), copies=32, player=Right())
+    decision = decide(player, game, everyone(game))
+    assert np.array_equal(decision.actions, Right().act(game.observation, game.legal_mask).actions)
+    assert decision.values == pytest.approx(1 + 0.99 + 0.99**2 + 0.99**3)  # played on without a mistake
+    assert player.report.changed == 0
+
+
+def test_the_improved_policy_leans_to_what_paid(game):
+    own = Stubborn().act(game.observation, game.legal_mask)
+    plan = planner().plan(game, everyone(game), own)
+    right = Right().act(game.observation, game.legal_mask).actions
+    rows = np.arange(ROWS)
+    assert plan.improved.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+    assert (plan.improved[rows, right] > 0.9).all()
+    assert not plan.improved[~game.legal_mask].any()
+    assert np.array_equal(plan.decision.probabilities, own.probabilities)
+    assert (plan.planned == (plan.tries > 0)).all()
+    assert plan.planned.all()
+
+
+def test_exploring_plans_draw_their_moves(game):
+    def actions(seed: int) -> list[int]:
+        player = Planner(
+            Stubborn(),
+            settings=PlanSettings(rollouts=8, candidates=2, depth=0),
+            copies=32,
+            exploring=np.random.default_rng(seed),
+        )
+        return decide(player, game, everyone(game)).actions.tolist()
+
+    assert actions(1) == actions(1)
+    assert any(actions(1) != actions(seed) for seed in range(2, 6))
+
+
+def test_a_game_says_which_decisions_are_worth_a_plan(game):
+    def first_of_two(observation, legal_mask):
+        return np.arange(len(observation)) % 2
+
+    entry = replace(game_entry("probe"), plans=Plans(("a", "b"), first_of_two, ({"depth": 0}, {"share": 0.0})))
+    table = PlanTable(entry, asked={"rollouts": 24, "candidates": 4})
+    assert [kind.tries for kind in table.kinds] == [24, 0]
+    plan = Planner(Stubborn(), settings=table, copies=32).plan(
+        game, everyone(game), Stubborn().act(game.observation, game.legal_mask)
+    )
+    assert plan.planned.tolist() == [True, False] * (ROWS // 2)
+
+
+def test_a_plan_spends_the_time_it_is_given(game):
+    player = planner()
+    own = Stubborn().act(game.observation, game.legal_mask)
+    full = player.plan(game, everyone(game), own).tries.sum()
+    assert player.plan(game, everyone(game), own, until=time.monotonic() + 3600).tries.sum() == full
+    late = player.plan(game, everyone(game), own, until=time.monotonic() - 1)
+    assert late.tries.sum() == 0
+    assert np.array_equal(late.decision.actions, own.actions)
+
+
+def test_every_games_own_table_makes_a_plan():
+    for name in available_games():
+        entry = game_entry(name)
+        if entry.plans is not None:
+            table = PlanTable(entry, asked={"rollouts": 16})
+            assert len(table.kinds) == len(entry.plans.kinds)
+            sight = np.zeros((3, entry.spec.observation.size), np.float32)
+            kinds = table.kind_of(sight, np.ones((3, entry.spec.actions.size), bool))
+            assert ((kinds >= 0) & (kinds < len(table.kinds))).all()
+
+
+def test_settings_are_asked_for_by_name():
+    with pytest.raises(UnknownNameError, match="depth"):
+        PlanTable(game_entry("probe"), asked={"dept": 3})
+    with pytest.raises(UsageError, match="expected a number"):
+        PlanTable(game_entry("probe"), asked={"depth": "deep"})
+    with pytest.raises(UsageError, match="add --plan N"):
+        planning(find_player("random", "probe"), None, "random")
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [({"rollouts": 1}, "rollouts 1"), ({"candidates": 1}, "candidates 1"), ({"certain": 0.0}, "certain"),
@@ -135,6 +231,7 @@ def test_a_player_plans_where_it_is_asked_to():
     planned = planning(player, 16)
     assert (planned.name, planned.game) == ("random +16", "probe")
     assert isinstance(planned.policy, LooksAhead)
+    assert planning(player, 16, "random").name == "random +16 with random"
     with pytest.raises(UsageError, match="plans are for games of one"):
         planning(find_player("random", "vgc"), 16)
 

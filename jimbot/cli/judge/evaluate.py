@@ -15,6 +15,8 @@ from jimbot.cli.shared.options import (
     GameOption,
     OpponentOption,
     PlanOption,
+    PlanSetOption,
+    PlanWithOption,
     PolicyArgument,
     share,
 )
@@ -42,6 +44,8 @@ jimbot evaluate balatro --seed 7LB2WVPK --deck blue --stake gold
 
 jimbot evaluate my-run --games 1000 --against 2.35%   (is it better than that?)
 
+jimbot evaluate balatro --plan 32 --plan-with heuristic --games 100   (tries moves out; the script plays them on)
+
 jimbot evaluate balatro --adviser --games 64   (with and without advice, on the same seeds)
 
 jimbot evaluate my-run --games 1000   (of a game of two players: against every scripted player, from both sides)
@@ -60,6 +64,8 @@ def evaluate(
     opponent: OpponentOption = None,
     against: AgainstOption = None,
     plan: PlanOption = None,
+    plan_with: PlanWithOption = None,
+    plan_set: PlanSetOption = None,
     adviser: AdviserOption = False,
     adviser_set: AdviserSetOption = None,
     full: FullOption = False,
@@ -83,7 +89,8 @@ def evaluate(
 
     claimed = None if against is None else share(against)
     reference, game = game_first(policy, second, game)
-    choice = planning(find_player(reference, game, playing.options, playing.runs_dir, playing.which), plan)
+    found = find_player(reference, game, playing.options, playing.runs_dir, playing.which)
+    choice = planning(found, plan, plan_with, terminal.pairs(plan_set or [], "--plan-set"))
     # Wrong seeds are told before anything is played.
     choose_seeds(playing.bank, playing.games, playing.seeds_file, game_id=choice.game)
     if choice.entry.two_sides is not None:

@@ -18,7 +18,15 @@ from jimbot.cli.look.recording import RECORD_HELP, GameFile, check_place
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.advising import AdviserOption, AdviserSetOption
 from jimbot.cli.shared.completion import complete_game
-from jimbot.cli.shared.options import RUNS, OptionOption, PlanOption, RunsDirOption, SeedOption, StochasticOption
+from jimbot.cli.shared.options import (
+    RUNS,
+    OptionOption,
+    PlanOption,
+    PlanWithOption,
+    RunsDirOption,
+    SeedOption,
+    StochasticOption,
+)
 from jimbot.cli.shared.start import start_game
 from jimbot.errors import UsageError
 
@@ -73,6 +81,7 @@ def play(
         typer.Option(help="On a server or live: who plays; a run, checkpoint, file, scripted player or grpc://…"),
     ] = None,
     plan: PlanOption = None,
+    plan_with: PlanWithOption = None,
     adviser: AdviserOption = False,
     adviser_set: AdviserSetOption = None,
     confirm: Annotated[bool, typer.Option("--confirm", help="Live: you confirm every move, or make another.")] = False,
@@ -121,8 +130,8 @@ def play(
         from jimbot.cli.look.play_live import LiveVisit, play_live
 
         terminal.require_positive(games=games, deadline=deadline)
-        visit = LiveVisit(live, seed or "", games, plan, confirm, join, deadline, restart, unread, record, as_json,
-                          (adviser_set or []) if adviser or adviser_set else None)  # fmt: skip
+        visit = LiveVisit(live, seed or "", games, plan, plan_with, confirm, join, deadline, restart, unread, record,
+                          as_json, (adviser_set or []) if adviser or adviser_set else None)  # fmt: skip
         code = play_live(entry, policy or game, visit, options, stochastic, runs_dir)
         if code:
             raise typer.Exit(code)

@@ -33,6 +33,7 @@ class LiveVisit:
     seed: str
     games: int
     plan: int | None
+    plan_with: str | None
     confirm: bool
     join: bool
     deadline: float
@@ -62,7 +63,8 @@ def play_live(
         raise UsageError(f"Game '{game}' cannot be played live; --live is for {' and '.join(games_with('live'))}.")
     if visit.unread not in UNREAD:
         raise UnknownNameError("way with unread states", visit.unread, UNREAD)
-    player = planning(find_player(policy, None if policy == game else game, options, runs_dir), visit.plan)
+    found = find_player(policy, None if policy == game else game, options, runs_dir)
+    player = planning(found, visit.plan, visit.plan_with)
     fallback = _scripted(entry, player)
     policy_advised: AdvisedPolicy | None = None
     if visit.adviser is not None:

@@ -21,6 +21,7 @@ from jimbot.cli.shared.options import (
     BusOption,
     OptionOption,
     PlanOption,
+    PlanWithOption,
     RunsDirOption,
     SeedOption,
     StochasticOption,
@@ -79,6 +80,7 @@ def watch(
     seed: SeedOption = None,
     stochastic: StochasticOption = False,
     plan: PlanOption = None,
+    plan_with: PlanWithOption = None,
     advise: Annotated[
         bool,
         typer.Option("--advise", help="Show a second opinion where the policy is not sure: Claude, or the planner."),
@@ -118,7 +120,7 @@ def watch(
 
     def load() -> Player:
         reference = str(newest_checkpoint(runs_dir)) if latest else policy or game or DEFAULT_GAME
-        player = planning(find_player(reference, game, options, runs_dir), plan)
+        player = planning(find_player(reference, game, options, runs_dir), plan, plan_with)
         check_network(player, hidden_dim, num_layers)
         return player
 

@@ -51,6 +51,22 @@ PlanOption = Annotated[
     int | None,
     typer.Option("--plan", help="Look ahead: so many tries per decision in copies of the game.", metavar="N"),
 ]
+PlanWithOption = Annotated[
+    str | None,
+    typer.Option(
+        "--plan-with",
+        metavar="PLAYER",
+        help="Who plays the tries out, and whose move is improved: heuristic, a run, a file. Without it the policy.",
+    ),
+]
+PlanSetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plan-set",
+        metavar="NAME=VALUE",
+        help="A setting of the plan in place of the game's own: candidates, depth, certain, margin, prior, seconds.",
+    ),
+]
 FullOption = Annotated[bool, typer.Option("--full", help="Every figure and distribution, not only the headline.")]
 NumEnvsOption = Annotated[int, typer.Option(help="Games played at the same time.")]
 BestOption = Annotated[bool, typer.Option("--best", help="Of a run, the best checkpoint instead of the newest.")]

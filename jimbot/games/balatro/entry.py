@@ -31,6 +31,7 @@ from jimbot.games.hooks import (
     Milestones,
     Part,
     PlainStates,
+    Plans,
     RareEvent,
     ReadForeign,
     RecordingForm,
@@ -111,6 +112,19 @@ def stakes(observation: np.ndarray, legal_mask: np.ndarray) -> np.ndarray:
     from jimbot.games.balatro.view.stakes import stakes
 
     return stakes(observation, legal_mask)
+
+
+def _kinds_of_decisions(observation: np.ndarray, legal_mask: np.ndarray) -> np.ndarray:
+    from jimbot.games.balatro.view.stakes import kinds
+
+    return kinds(observation, legal_mask)
+
+
+PLANS = Plans(
+    ("shop", "hand"),
+    _kinds_of_decisions,
+    ({"candidates": 4, "depth": 20}, {"share": 0.0}),
+)
 
 
 def verify(recordings: Path) -> Iterable[FileReport]:
@@ -359,6 +373,7 @@ GAME = GameEntry(
     rare_events=rare_events,
     varieties=varieties,
     stakes=stakes,
+    plans=PLANS,
     figures=FIGURES,
     verify=verify,
     benchmark=benchmark,

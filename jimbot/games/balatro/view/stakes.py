@@ -13,6 +13,11 @@ _HANDS_LEFT = OBSERVATION.offsets["blind"] + COLUMNS["blind"].index("hands_left"
 _MOST_HANDS = 32
 
 
+def kinds(observation: np.ndarray, legal_mask: np.ndarray) -> np.ndarray:
+    """(N,) 1 where a hand is to be played or discarded, 0 between rounds."""
+    return (observation[:, _AT_HAND] > 0).astype(np.int64)
+
+
 def stakes(observation: np.ndarray, legal_mask: np.ndarray) -> np.ndarray:
     """(N,) 1 between rounds; with k hands left 1/k."""
     known = np.array([count_log(hands) for hands in range(_MOST_HANDS)])
