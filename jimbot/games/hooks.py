@@ -299,6 +299,8 @@ class SeedPages:
     in `scenes`."""
     choices: Callable[[], Mapping[str, Sequence[str]]]
     """Options of its own that have a list of values, by name."""
+    places: Callable[[str, str, Mapping[str, Any]], list[str]]
+    """(question, a seed that answers it, options of its own) → where what was asked for lies, in words."""
 
 
 # --- what its words mean ---

@@ -19,13 +19,14 @@ import numpy as np
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.runs.sinks.jsonl import parse_row
 
-Axis = Literal["step", "time", "games"]
-AXES: tuple[Axis, ...] = ("step", "time", "games")
+Axis = Literal["step", "time", "clock", "games"]
+AXES: tuple[Axis, ...] = ("step", "time", "clock", "games")
 EPISODES = "train/num_episodes"
 MOST_POINTS = 5_000
 BLOCK = 2**22  # bytes read at once
 KEPT = 48  # files whose columns stay in memory
 LARGEST = 1e300  # what a screen can draw
+PAUSE_SECONDS, PAUSE_ROWS = 120.0, 10  # longer without a row, and than so many usual ones: the run stood still
 
 
 class Column:
@@ -97,10 +98,10 @@ class MetricLog:
         return len(self._steps)
 
     def axis(self, axis: Axis) -> np.ndarray:
-        """(rows,) steps, hours since the first row, or games that ended."""
-        if axis == "time":
+        """(rows,) steps, hours of training, hours since the first row by the clock, or games that ended."""
+        if axis in ("time", "clock"):
             times = np.array(self._times)
-            return (times - times[0]) / 3600 if len(times) else times
+            return (times - times[0] if axis == "clock" else trained_seconds(times)) / 3600 if len(times) else times
         return np.array(self._steps if axis == "step" else self._games)
 
     def latest(self) -> dict[str, float]:
@@ -164,6 +165,19 @@ def check_curve(axis: str, points: int, smooth: float) -> Axis:
     if not 0.0 <= smooth < 1.0:
         raise UsageError(f"smooth is {smooth}; expected 0 (not at all) to below 1.")
     return axis
+
+
+def trained_seconds(times: np.ndarray) -> np.ndarray:
+    """Seconds of training until each row: where a run stood still (stopped, and gone on later) no time has passed but
+    that of one usual row.
+
+    >>> trained_seconds(np.array([100.0, 110, 120, 9120, 9130])).tolist()
+    [0.0, 10.0, 20.0, 30.0, 40.0]
+    """
+    passed = np.maximum(np.diff(times), 0.0)
+    usual = float(np.median(passed)) if len(passed) else 0.0
+    stood = passed > max(PAUSE_SECONDS, PAUSE_ROWS * usual)
+    return np.concatenate([[0.0], np.cumsum(np.where(stood, usual, passed))])
 
 
 def smoothed(y: np.ndarray, share: float) -> np.ndarray:

@@ -11,6 +11,8 @@ from jimbot.clients.decision_client import DEFAULT_ADDRESS, DecisionClient
 from jimbot.clients.event_bus import EventBusClient, unpacked
 from jimbot.clients.resilience import Patience
 from jimbot.errors import JimbotError
+from jimbot.games.contract import game_entry, games_with
+from jimbot.services.live_play.client import LiveClient
 
 EMBEDDED = "embedded:"
 DECISIONS = "learning.decision.response"
@@ -20,16 +22,35 @@ PATIENCE = Patience(deadline=1.5, cap=1.5, attempts=1)
 BUS_SECONDS = 4.0
 
 
+def hosted_game() -> tuple[str, str]:
+    """The game that can run in another program, and where it usually does."""
+    game = games_with("live")[0]
+    protocol = game_entry(game).live
+    assert protocol is not None
+    return game, f"http://127.0.0.1:{protocol.port}"
+
+
 class Services:
     """Where they are, and how they are when somebody looks."""
 
-    def __init__(self, serve: str = "", bus: str = "", runs: Path = Path("runs")) -> None:
+    def __init__(self, serve: str = "", bus: str = "", runs: Path = Path("runs"), live: str = "") -> None:
         self.serve = serve or DEFAULT_ADDRESS
+        self.game, self.live = hosted_game()
+        self.live = live or self.live
         self.bus = bus if bus and bus != EMBEDDED[:-1] else f"{EMBEDDED}{runs / 'bus.sqlite'}"
 
     async def document(self) -> dict[str, Any]:
-        decision, bus = await asyncio.gather(asyncio.to_thread(self._decision), self._bus())
-        return {"decision": decision, "bus": bus}
+        decision, live = asyncio.to_thread(self._decision), asyncio.to_thread(self._live)
+        found = await asyncio.gather(decision, self._bus(), live)
+        return dict(zip(("decision", "bus", "live"), found, strict=True))
+
+    def _live(self) -> dict[str, Any]:
+        """The game that another program hosts; nobody there is nothing wrong."""
+        try:
+            LiveClient(self.live, deadline=PATIENCE.deadline).call("health", {})
+        except JimbotError as problem:
+            return {"address": self.live, "game": self.game, "well": False, "words": str(problem)}
+        return {"address": self.live, "game": self.game, "well": True, "words": "A game is there to be looked at."}
 
     def _decision(self) -> dict[str, Any]:
         began = time.monotonic()
@@ -52,14 +73,11 @@ class Services:
         return {"address": self.serve, "well": True, "words": words, "policies": policies}
 
     async def _bus(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"address": self.bus, "well": False, "topics": [], "readers": [], "decisions": []}
+        found: dict[str, Any] = {"address": self.bus, "well": False, "there": True, "topics": []}
+        found |= {"readers": [], "decisions": []}
         path = self.bus.removeprefix(EMBEDDED)
         if path != self.bus and not Path(path).is_file():  # opening it would create it
-            return {
-                **found,
-                "decisions": [],
-                "words": f"There is no bus at {path} yet; it begins with the first event.",
-            }
+            return {**found, "there": False, "words": f"There is no bus at {path} yet; it begins with the first event."}
         try:
             async with asyncio.timeout(BUS_SECONDS), EventBusClient(self.bus) as client:
                 about = await client.stats()

@@ -18,10 +18,12 @@ NOBODY = "127.0.0.1:1"
 
 
 def test_services_that_are_not_there_are_sentences_and_nothing_is_created(tmp_path: Path) -> None:
-    found = asyncio.run(Services(NOBODY, "", tmp_path).document())
+    found = asyncio.run(Services(NOBODY, "", tmp_path, f"http://{NOBODY}").document())
     assert not found["decision"]["well"]
     assert "127.0.0.1:1" in found["decision"]["words"]
     assert "no bus" in found["bus"]["words"]
+    assert not found["live"]["well"]
+    assert f"http://{NOBODY}" in found["live"]["words"]
     assert not list(tmp_path.iterdir())
 
 

@@ -50,6 +50,15 @@ def test_the_axis_may_be_hours_or_games(log: MetricLog) -> None:
     assert log.curve("a/b", "games", points=ROWS)["x"][-1] == 2.0 * ROWS
 
 
+def test_hours_of_training_leave_out_the_night_a_run_stood_still(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    times = [1000.0 + 30 * i + (0 if i < 10 else 8 * 3600) for i in range(20)]
+    path.write_text("".join(f"{json.dumps({'step': i + 1, 'time': when, 'a': 1})}\n" for i, when in enumerate(times)))
+    log = MetricLogs().of(path)
+    assert log.curve("a", "time")["x"][-1] == pytest.approx(19 * 30 / 3600)
+    assert log.curve("a", "clock")["x"][-1] == pytest.approx(19 * 30 / 3600 + 8)
+
+
 def test_smoothing_knows_all_rows_not_only_those_shown(log: MetricLog) -> None:
     smooth = log.curve("a/b", points=300, smooth=0.95)
     assert max(smooth["y"]) < 10

@@ -185,9 +185,28 @@ def test_a_recording_is_opened_and_a_damaged_one_is_a_sentence(
     tab = open_tab(f"{served.address}/watch", quiet=("400",))
     tab.get_by_label("Recording").set_input_files(tmp_path / "good.json")
     expect(tab.get_by_text("The recording ends here.").first).to_be_visible()
+    expect(tab.get_by_text("Open here only")).to_be_visible()
     tab.goto(f"{served.address}/watch")
     tab.get_by_label("Recording").set_input_files(tmp_path / "bad.json")
     expect(tab.get_by_text(f"'{HOSTILE}', is not possible there")).to_be_visible()
+
+
+def test_a_recording_beside_the_runs_has_a_link(served: Served, open_tab: OpenTab, root: Path) -> None:
+    (root / "recordings").mkdir(exist_ok=True)
+    game = {"format": "jimbot-game-recording", "format_version": 1, "game": "probe", "game_version": 1, "seed": 1}
+    kept = {**game, "options": {}, "actions": [], "total_return": 0.0}
+    (root / "recordings" / "mine.json").write_text(json.dumps(kept))
+    tab = open_tab(f"{served.address}/watch", quiet=("400", "404"))
+    tab.get_by_role("link", name="mine.json").click()
+    expect(tab.get_by_text("The recording ends here.").first).to_be_visible()
+    link = tab.url
+    tab.goto(link)
+    expect(tab.get_by_text("The recording ends here.").first).to_be_visible()
+    (root / "recordings" / "mine.json").unlink()
+    tab.goto(link)
+    expect(tab.get_by_text("There is no recording mine.json")).to_be_visible()
+    tab.goto(f"{served.address}/watch?file=0/../secret.json")
+    expect(tab.get_by_text("is no recording")).to_be_visible()
 
 
 def test_runs_and_policies_are_compared(served: Served, open_tab: OpenTab) -> None:
@@ -226,6 +245,7 @@ def test_a_seed_is_looked_into_filtered_and_found(served: Served, open_tab: Open
     tab.get_by_label("That hold").fill("voucher:v_telescope@1")
     tab.get_by_role("button", name="Search").click()
     expect(tab.get_by_role("status")).to_contain_text("24 found", timeout=300_000)
+    expect(tab.get_by_text("Telescope: ante 1, voucher")).to_have_count(24)
     tab.get_by_label("That hold").fill("joker:j_perkeo@1 and joker:j_blueprint+negative@1 and voucher:v_telescope@1")
     tab.get_by_role("button", name="Search").click()
     tab.get_by_role("button", name="Cancel").click()

@@ -43,8 +43,8 @@ interface Curve {
   rows: number;
 }
 
-type Axis = "step" | "time" | "games";
-const AXES: [Axis, string][] = [["step", "steps"], ["time", "hours"], ["games", "games"]];
+type Axis = "step" | "time" | "clock" | "games";
+const AXES: [Axis, string][] = [["step", "steps"], ["time", "hours trained"], ["clock", "hours by the clock"], ["games", "games"]];
 const SHARES = /(_frac|_share|\/won|win_rate)$/;
 const FIRST = ["stats/won", "train/mean_episode_return", "train/mean_episode_length"];
 const CLOSED = new Set(["learning", "health", "speed"]);

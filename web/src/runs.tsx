@@ -5,6 +5,7 @@ import { Spark } from "./chart";
 import { age, short, whole } from "./format";
 import { Complaint, Dialog, Doing, Empty, useSettled } from "./parts";
 import { apiRun, change, go, runPath, usePlace } from "./place";
+import { Welcome } from "./welcome";
 
 export interface Row {
   key: string;
@@ -65,7 +66,7 @@ export function Runs() {
   }, []);
 
   if (!data) return error ? <Complaint text={error} /> : <p class="quiet">{loading && "Looking…"}</p>;
-  if (data.total === 0 && data.complete) return <NoRuns roots={data.roots} />;
+  if (data.total === 0 && data.complete) return <Welcome roots={data.roots} />;
   const order = (name: string): void => change({ sort: name === "age" ? null : name, reverse: name === sort && !reverse, offset: null });
   const toggle = (key: string): void => setPicked((old) => (old.includes(key) ? old.filter((one) => one !== key) : [...old, key]));
   const live = data.rows.filter((row) => row.status === "live").length;
@@ -152,16 +153,6 @@ function Best({ best }: { best: Row["best"] }) {
   if (!best) return <span class="quiet">not judged</span>;
   const [figure, ...span] = best.words.split(" (");
   return <>{figure}{span.length > 0 && <small class="quiet"> ({span.join(" (")}</small>}</>;
-}
-
-function NoRuns({ roots }: { roots: string[] }) {
-  return (
-    <Empty title="No runs yet">
-      <p>This page fills by itself as soon as something trains. In another terminal:</p>
-      <pre>jimbot train hackmatrix --minutes 10</pre>
-      <p class="quiet">Looking in {roots.join(", ")}. Meanwhile you can <a href="/watch">watch a shipped policy play</a>.</p>
-    </Empty>
-  );
 }
 
 /** What may be done to a run: all of it asks first. */

@@ -78,14 +78,21 @@ function Asking({ game }: { game: SeedGame }) {
 }
 
 function Found({ id }: { id: string }) {
-  const job = useJob<string, { looked: number }>(id);
+  const job = useJob<{ seed: string; where: string[] }, { looked: number }>(id);
   if (!job) return null;
   return (
     <>
       <Progress id={id} job={job} words="seeds looked at" />
       <Complaint text={job.complaint} />
       {job.over && !job.complaint && <p class="quiet" role="status">{job.found.length} found in {whole(job.done)} seeds{job.state === "cancelled" && ", then cancelled"}.</p>}
-      <p class="row">{job.found.map((seed) => <button type="button" key={seed} class="code" onClick={() => change({ seed }, false)}>{seed}</button>)}</p>
+      <ul class="found scroll">
+        {job.found.map(({ seed, where }) => (
+          <li key={seed}>
+            <button type="button" class="code" onClick={() => change({ seed }, false)}>{seed}</button>
+            <span>{where.map((words) => <small key={words}>{words}</small>)}</span>
+          </li>
+        ))}
+      </ul>
     </>
   );
 }

@@ -1,13 +1,14 @@
 /** How the decision service and the bus are, and what was decided lately. */
 import { useEffect, useState } from "preact/hooks";
-import { useGet } from "./api";
+import { address, useGet } from "./api";
 import { date, percent, short, whole } from "./format";
 import { Complaint } from "./parts";
 
 interface State {
+  live: { address: string; game: string; well: boolean; words: string };
   decision: { address: string; well: boolean; words: string; policies: { game: string; name: string; version: string; status: string; share: number }[] };
   bus: {
-    address: string; well: boolean; words: string;
+    address: string; well: boolean; there: boolean; words: string;
     topics: { name: string; events: number }[];
     readers: { name: string; lag: number; live: boolean }[];
     decisions: { time: number; game: string; policy: string; move: string; confidence: number; milliseconds: number; refusal: string }[];
@@ -22,7 +23,7 @@ export function Services() {
     return () => clearInterval(timer);
   }, []);
   if (!data) return error ? <Complaint text={error} /> : <p class="quiet">Asking the services…</p>;
-  const { decision, bus } = data;
+  const { decision, bus, live } = data;
   return (
     <>
       <header class="head"><h1>Services</h1><p class="lead">who decides and who listens, asked every few seconds</p></header>
@@ -36,12 +37,16 @@ export function Services() {
         )}
       </section>
       <section class="box spaced">
-        <h3><i class={`lamp ${bus.well ? "live" : "away"}`} />Bus <small>{bus.address}</small></h3>
+        <h3><i class={`lamp ${bus.well ? "live" : bus.there ? "away" : ""}`} />Bus <small>{bus.address}</small></h3>
         <p class={bus.well ? "" : "quiet"}>{bus.words}</p>
         <div class="columns">
           {bus.topics.length > 0 && <table><thead><tr><th>topic</th><th class="n">events</th></tr></thead><tbody>{bus.topics.map((one) => <tr key={one.name}><td>{one.name}</td><td class="n">{whole(one.events)}</td></tr>)}</tbody></table>}
           {bus.readers.length > 0 && <table><thead><tr><th>reader</th><th class="n">behind</th><th>live</th></tr></thead><tbody>{bus.readers.map((one) => <tr key={one.name}><td>{one.name}</td><td class="n">{whole(one.lag)}</td><td>{one.live ? "yes" : "no"}</td></tr>)}</tbody></table>}
         </div>
+      </section>
+      <section class="box spaced">
+        <h3><i class={`lamp ${live.well ? "live" : ""}`} />Hosted game <small>{live.address}</small></h3>
+        <p class={live.well ? "" : "quiet"}>{live.well ? <>{live.words} <a href={address("/watch", { game: live.game, follow: live.address })}>Look on</a></> : <>{live.words} <code>jimbot host {live.game}</code> starts one.</>}</p>
       </section>
       <section>
         <h2>Recent decisions</h2>

@@ -2,11 +2,12 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { address, get, post, useGet, type Query } from "./api";
 import { Chart } from "./chart";
-import { percent, short, signed } from "./format";
+import { age, percent, short, signed } from "./format";
 import { Choice, Complaint, Doing, Empty } from "./parts";
 import { change, go, usePlace } from "./place";
 import type { Row } from "./runs";
 import { changes, Drawn, type Picking, type Scene } from "./scenes";
+import type { Game } from "./welcome";
 
 interface Thought {
   moves: { words: string; share: number; chosen: boolean }[];
@@ -96,7 +97,7 @@ function useGame(wanted: Record<string, unknown> | null): [Shown, (shown: Shown)
 }
 
 /** Where one is in a game, and how it moves on; the address says which move is shown. */
-function usePosition(count: number, done: boolean): { at: number; playing: boolean; speed: number; go: (to: number) => void; play: (on: boolean) => void; faster: (speed: number) => void } {
+function usePosition(count: number, done: boolean, live = false): { at: number; playing: boolean; speed: number; go: (to: number) => void; play: (on: boolean) => void; faster: (speed: number) => void } {
   const { hash } = usePlace();
   const linked = Number(new URLSearchParams(hash).get("move") ?? NaN);
   const [at, setAt] = useState(Number.isFinite(linked) ? linked : 0);
@@ -113,6 +114,10 @@ function usePosition(count: number, done: boolean): { at: number; playing: boole
     if (!playing || count === 0) return;
     if (at >= last) {
       if (done) setPlaying(false);
+      return;
+    }
+    if (live && !done) {
+      setAt(last);
       return;
     }
     const timer = setTimeout(() => setAt(at + 1), 1000 / speed);
@@ -132,19 +137,13 @@ export function Watch() {
   const { query } = usePlace();
   const mode = query.get("mode") ?? "watch";
   const [recording, setRecording] = useState<string | null>(null);
-  const asked = query.has("policy") || query.has("game") || recording !== null || query.has("table");
+  const asked = ["policy", "game", "table", "file"].some((word) => query.has(word)) || recording !== null;
   if (!asked) return <Setup open={setRecording} />;
   if (mode === "play") return <Play key={query.toString()} />;
   return <Watching recording={recording} leave={() => { setRecording(null); go("/watch"); }} />;
 }
 
 // --- choosing ---
-
-interface Game {
-  id: string;
-  title: string;
-  shipped: boolean;
-}
 
 function Setup({ open }: { open: (text: string) => void }) {
   const games = useGet<{ games: Game[] }>("/api/games");
@@ -155,9 +154,12 @@ function Setup({ open }: { open: (text: string) => void }) {
   const [seed, setSeed] = useState("");
   const [error, setError] = useState("");
   const [live, setLive] = useState("");
+  const recordings = useGet<{ recordings: { key: string; time: number }[] }>("/api/recordings");
   const chosen = game || games.data?.games[0]?.id || "";
-  const about = useGet<{ about: string; players: string[]; two_sides: boolean; seed_example: string }>(chosen ? `/api/games/${encodeURIComponent(chosen)}` : null);
+  const about = useGet<{ about: string; players: string[]; two_sides: boolean; seed_example: string; live: string }>(chosen ? `/api/games/${encodeURIComponent(chosen)}` : null);
   const mine = runs.data?.rows.filter((row) => row.game === chosen) ?? [];
+  const title = games.data?.games.find((one) => one.id === chosen)?.title ?? "";
+  const there = live || about.data?.live || "";
   const query: Query = { game: chosen, policy, seed };
   const read = async (file: File | undefined): Promise<void> => {
     if (!file) return;
@@ -194,23 +196,38 @@ function Setup({ open }: { open: (text: string) => void }) {
           <label>Policy <input list="policies" value={policy} placeholder="the shipped one; or a run, a scripted player, grpc://…" onInput={(event) => setPolicy(event.currentTarget.value)} /></label>
           <label>{about.data?.two_sides ? "Its rival" : "Beside it, on the same seed"} <input list="policies" value={second} placeholder={about.data?.two_sides ? "the game's own" : "nobody"} onInput={(event) => setSecond(event.currentTarget.value)} /></label>
           <label>Seed <input value={seed} placeholder={`any; for instance ${about.data?.seed_example ?? "42"}`} onInput={(event) => setSeed(event.currentTarget.value)} /></label>
-          <button type="button" class="main" disabled={!chosen} onClick={() => go(address("/watch", { ...query, [about.data?.two_sides ? "rival" : "second"]: second }))}>Watch</button>
+          <p class="row">
+            <button type="button" class="main" disabled={!chosen} onClick={() => go(address("/watch", { ...query, [about.data?.two_sides ? "rival" : "second"]: second }))}>Watch</button>
+            <button type="button" disabled={!chosen} onClick={() => go(address("/watch", { ...query, mode: "play" }))}>Play {title} yourself</button>
+          </p>
+          <p class="quiet">Whoever plays can ask the policy at any move.</p>
         </section>
-        <section class="box">
-          <h3>Play yourself</h3>
-          <p class="quiet">and ask the policy whenever you like.</p>
-          <button type="button" disabled={!chosen} onClick={() => go(address("/watch", { ...query, mode: "play" }))}>Play {games.data?.games.find((one) => one.id === chosen)?.title}</button>
-          <h3>Play a live game</h3>
-          <p class="quiet">The policy plays the game of another program: the bought game's mod, or <code>jimbot host</code>.</p>
-          <form class="row" onSubmit={(event) => { event.preventDefault(); go(address("/watch", { ...query, address: live })); }}>
-            <input value={live} placeholder="127.0.0.1:12346" aria-label="Address of a live game" onInput={(event) => setLive(event.currentTarget.value)} />
-            <button type="submit" disabled={!live}>Play it</button>
-          </form>
-          <h3>Open a recording</h3>
-          <p class="quiet">A file that <code>--record</code> of watch or play wrote; it stays on your machine.</p>
-          <input type="file" accept=".json,application/json" aria-label="Recording" onChange={(event) => void read(event.currentTarget.files?.[0])} />
-          <Complaint text={error} />
-        </section>
+        <div>
+          {about.data?.live && (
+            <section class="box">
+              <h3>A game of another program</h3>
+              <p class="quiet">The bought game's mod, or <code>jimbot host {chosen}</code>. Look on while somebody plays it, or let the policy play it.</p>
+              <form class="row" onSubmit={(event) => { event.preventDefault(); go(address("/watch", { ...query, follow: there })); }}>
+                <input class="grow" value={live} placeholder={about.data.live} aria-label="Address of a live game" onInput={(event) => setLive(event.currentTarget.value)} />
+                <button type="submit">Look on</button>
+                <button type="button" onClick={() => go(address("/watch", { ...query, address: there }))}>Let it play</button>
+              </form>
+            </section>
+          )}
+          <section class="box spaced">
+            <h3>A recorded game</h3>
+            <p class="quiet">Files that <code>--record</code> of watch or play wrote. Those in the folder <code>recordings</code> beside the runs have a link; others are read here only.</p>
+            {recordings.data && recordings.data.recordings.length > 0 && (
+              <ul class="found scroll">
+                {recordings.data.recordings.map((one) => (
+                  <li key={one.key}><a href={address("/watch", { file: one.key, policy })}>{one.key.slice(one.key.indexOf("/") + 1)}</a> <small>{age(Date.now() / 1000 - one.time)} ago</small></li>
+                ))}
+              </ul>
+            )}
+            <input type="file" accept=".json,application/json" aria-label="Recording" onChange={(event) => void read(event.currentTarget.files?.[0])} />
+            <Complaint text={error} />
+          </section>
+        </div>
       </div>
     </>
   );
@@ -220,7 +237,7 @@ function Setup({ open }: { open: (text: string) => void }) {
 
 function wish(query: URLSearchParams, policy: string | null): Record<string, unknown> {
   return {
-    kind: query.has("address") ? "live" : "watch", address: query.get("address") ?? "", game: query.get("game") ?? "", policy: policy ?? "", checkpoint: query.get("checkpoint") ?? "",
+    kind: query.has("follow") ? "follow" : query.has("address") ? "live" : "watch", address: query.get("follow") ?? query.get("address") ?? "", game: query.get("game") ?? "", policy: policy ?? "", checkpoint: query.get("checkpoint") ?? "",
     rival: query.get("rival") ?? "", seed: query.get("seed") ?? "", stochastic: query.get("stochastic") === "true",
   };
 }
@@ -229,14 +246,15 @@ function Watching({ recording, leave }: { recording: string | null; leave: () =>
   const { query } = usePlace();
   const second = query.get("second");
   const table = query.get("table");
-  const wanted = recording !== null ? { kind: "recording", recording, policy: query.get("policy") ?? "" } : table ? { table } : wish(query, query.get("policy"));
+  const file = query.get("file");
+  const wanted = recording !== null || file ? { kind: "recording", recording: recording ?? "", file: file ?? "", policy: query.get("policy") ?? "" } : table ? { table } : wish(query, query.get("policy"));
   const [one] = useGame(wanted);
   const seed = query.get("seed") ?? one.about?.seed ?? "";
   const [other] = useGame(second && one.about && seed ? { ...wish(query, second), game: one.about.game, checkpoint: "", seed } : null);
   const count = Math.max(one.frames.length, second ? other.frames.length : 0);
-  const position = usePosition(count, one.done && (!second || other.done));
+  const position = usePosition(count, one.done && (!second || other.done), query.has("follow"));
   useEffect(() => {
-    if (one.about?.seed && !query.get("seed") && recording === null && !table) change({ seed: one.about.seed, game: one.about.game });
+    if (one.about?.seed && !query.get("seed") && recording === null && !file && !table) change({ seed: one.about.seed, game: one.about.game });
   }, [one.about?.seed]);
   useKeys(position);
   if (one.error && one.frames.length === 0) return <Empty title="This game cannot be shown"><p>{one.error}</p><p><button type="button" onClick={leave}>Choose another</button></p></Empty>;
@@ -246,13 +264,15 @@ function Watching({ recording, leave }: { recording: string | null; leave: () =>
         <p class="crumb"><a href="/watch" onClick={(event) => { event.preventDefault(); leave(); }}>Watch</a> /</p>
         <h1>{one.about ? (one.about.title ?? `${one.about.policy}${second ? " beside another" : one.about.rival ? ` against ${one.about.rival}` : ""}`) : "…"}</h1>
         {one.about?.seed && <p class="lead">{one.about.game}, seed {one.about.seed}</p>}
+        {query.has("follow") && <p class="lead">{one.done ? "no longer looked at" : "live, played by another program"}{one.about?.policy ? `; beside it what ${one.about.policy} would do` : ""}</p>}
+        {recording !== null && <p class="lead">Open here only; in the folder <code>recordings</code> beside the runs it would have a link.</p>}
         <span class="picked">
           {one.about?.seed && recording === null && <button type="button" onClick={() => change({ seed: null }, false)}>Another seed</button>}
         </span>
       </header>
       <Controls position={position} count={count} done={one.done} />
       <Complaint text={one.error} />
-      {count === 0 ? <p class="quiet">Preparing the game; the first start on a machine compiles its rules, which takes a minute or two…</p> : (
+      {count === 0 ? <p class="quiet">{query.has("follow") ? "Waiting for the game to ask its player something…" : "Preparing the game; the first start on a machine compiles its rules, which takes a minute or two…"}</p> : (
         <div class={second ? "pair" : ""}>
           <Side shown={one} at={position.at} jump={position.go} narrow={Boolean(second)} />
           {second && (other.frames.length ? <Side shown={other} at={position.at} jump={position.go} narrow /> : <p class="quiet">{other.error || "The other one begins…"}</p>)}
@@ -350,7 +370,7 @@ function Changed({ frame, before }: { frame: Frame; before: Frame | undefined })
   if (!before) return null;
   return (
     <section class="box changed" aria-label="What changed">
-      <h4>after “{before.move ?? "…"}”</h4>
+      <h4>{before.move ? `after “${before.move}”` : "what changed"}</h4>
       {[...told, ...lines].length === 0 && terms.length === 0 && <p class="quiet">nothing that shows</p>}
       <ul>
         {told.map((line, i) => <li key={`t${i}`}>{line}</li>)}
@@ -373,6 +393,12 @@ function Values({ frames, at }: { frames: Frame[]; at: number }) {
   return <Chart title="Return: expected and so far" lines={lines} height={150} xWords="moves" marks={[{ x: at, words: "now" }]} xFormat={(value) => String(Math.round(value))} />;
 }
 
+/** What is told of a position whose move nobody told. */
+const seen = (frames: Frame[], frame: Frame): string => {
+  const before = frames[frame.n - 1]?.scene;
+  return (before && frame.scene ? changes(before, frame.scene)[0] : undefined) ?? `position ${frame.n}`;
+};
+
 function Moves({ frames, at, jump }: { frames: Frame[]; at: number; jump: (to: number) => void }) {
   const first = Math.max(0, at - 6);
   return (
@@ -380,7 +406,7 @@ function Moves({ frames, at, jump }: { frames: Frame[]; at: number; jump: (to: n
       <ol start={first}>
         {frames.slice(first, first + 16).map((frame) => (
           <li key={frame.n} aria-current={frame.n === at ? "step" : undefined}>
-            <button type="button" class="plain" onClick={() => jump(frame.n)}>{frame.move ?? frame.outcome ?? "…"}</button>
+            <button type="button" class="plain" onClick={() => jump(frame.n)}>{frame.move ?? frame.outcome ?? seen(frames, frame)}</button>
             {frame.reward !== undefined && frame.reward !== 0 && <small class={frame.reward > 0 ? "good" : "bad"}>{signed(frame.reward)}</small>}
           </li>
         ))}

@@ -39,6 +39,9 @@ def ui(
     bus: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="The bus to show; default: the one beside the runs.")
     ] = None,
+    live: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="The hosted game to look at; default: the usual port.")
+    ] = "",
     token_file: Annotated[Path | None, typer.Option(help="Tokens, one per line; whoever looks shows one.")] = None,
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Show the page in the browser.")] = False,
 ) -> None:
@@ -57,7 +60,7 @@ def ui(
     tokens = Tokens(token_file) if token_file is not None else None
     place = _listener(host, port)
     address = f"http://{f'[{host}]' if ':' in host else host}:{place.getsockname()[1]}/"
-    page = Page(runs or [RUNS], serve, bus or os.environ.get("JIMBOT_BUS", ""))
+    page = Page(runs or [RUNS], serve, bus or os.environ.get("JIMBOT_BUS", ""), live)
     terminal.console().print(f"JimBot is at {address}  (Ctrl+C ends it)", soft_wrap=True, markup=False)
     if browser:
         import webbrowser

@@ -253,6 +253,12 @@ def _seed_choices() -> Mapping[str, Sequence[str]]:
     return choices()
 
 
+def _seed_places(question: str, seed: str, options: Mapping[str, Any]) -> list[str]:
+    from jimbot.games.balatro.seeds.pages import seed_places
+
+    return seed_places(question, seed, options)
+
+
 def _explain(name: str, kind: str) -> list[Explanation]:
     from jimbot.games.balatro.view.glossary import explain
 
@@ -311,6 +317,7 @@ SEED_PAGES = SeedPages(
     _search_seeds,
     _seed_chapters,
     _seed_choices,
+    _seed_places,
 )
 GLOSSARY = Glossary(
     ("joker", "consumable", "voucher", "tag", "blind", "deck", "stake", "pack", "hand", "enhancement", "edition",

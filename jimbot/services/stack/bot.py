@@ -79,12 +79,13 @@ class Bot:
         while not self._over.is_set():
             try:
                 self._play(join)
+                join = False  # what could not be gone on with is left for a new one
             except LeftError:
                 return
             except (JimbotError, OSError):
-                self.played.troubles += 1
                 join = True
-                self._over.wait(1.0)
+            self.played.troubles += 1
+            self._over.wait(1.0)
 
     def _tell(self) -> None:
         """With what this adviser was asked on top of those before it; once a second is enough."""
@@ -110,7 +111,6 @@ class Bot:
                 one = playing.play(join=join and self._in_a_game(driver))
                 join = False
                 if not one.finished:
-                    self.played.troubles += 1
                     return
         finally:
             self._tell()

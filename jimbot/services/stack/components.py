@@ -103,7 +103,7 @@ def _all(settings: StackSettings) -> list[Component]:
             "serve", *policies, "--runs-dir", runs, "--bus", bus, "--metrics-port", str(ports["figures"]), scheme="",
         ),
         one("ui", "the page", "ui", health.page(at("ui", "/api/hello")), "ui", "--runs", runs, "--bus", bus, "--serve",
-            f"{HERE}:{ports['serve']}"),
+            f"{HERE}:{ports['serve']}", "--live", at("host")),
         one("graph", "what is known, as GraphQL", "graph", health.page(at("graph", "/graphql")), "graph", "serve"),
         one(
             "events", "what mods push, to the bus", "events",

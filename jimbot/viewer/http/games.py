@@ -18,12 +18,11 @@ from jimbot.policies.scripted import scripted_names
 from jimbot.runs.directory import is_plain_name
 from jimbot.runs.shipped import shipped_games
 from jimbot.viewer.live_tables import followed_game, live_game
+from jimbot.viewer.recordings import LARGEST
 from jimbot.viewer.tables import PersonGame, Tables, policy_game, policy_reference, recorded_game
 
 if TYPE_CHECKING:
     from jimbot.viewer.http.server import Page
-
-LONGEST_RECORDING = 20_000_000
 
 
 class Wanted(BaseModel):
@@ -38,6 +37,8 @@ class Wanted(BaseModel):
     options: dict[str, Any] = {}
     stochastic: bool = False
     recording: str = ""
+    """The text of a recording, or `file`, the key of one that lies with the runs."""
+    file: str = ""
     address: str = ""
     """Where a live game is: http://HOST:PORT of the bought game's mod, or of `jimbot host`."""
 
@@ -64,7 +65,10 @@ def routes(page: Page) -> APIRouter:
     @router.get("/games")
     def games() -> dict[str, Any]:
         shipped = set(shipped_games())
-        found = [{"id": one, "title": game_title(one), "shipped": one in shipped} for one in available_games()]
+        found = [
+            {"id": one, "title": game_title(one), "shipped": one in shipped, "about": game_entry(one).about}
+            for one in available_games()
+        ]
         return {"games": sorted(found, key=lambda one: (not one["shipped"], one["title"]))}
 
     @router.get("/games/{game}")
@@ -82,16 +86,22 @@ def routes(page: Page) -> APIRouter:
             "players": sorted(scripted_names(game)),
             "shipped": game in shipped_games(),
             "two_sides": entry.two_sides is not None,
+            "live": page.services.live if game == page.services.game else "",
             "seed_example": entry.seed_form.example if entry.seed_form is not None else "42",
             "options": options,
         }
 
+    @router.get("/recordings")
+    def recordings() -> dict[str, Any]:
+        return {"recordings": page.recordings.listed()}
+
     @router.post("/tables")
     def open_table(wanted: Wanted) -> dict[str, Any]:
         if wanted.kind == "recording":
-            if len(wanted.recording) > LONGEST_RECORDING:
-                raise UsageError(f"The recording is longer than {LONGEST_RECORDING:,} characters.")
-            recorded = read_recording(wanted.recording)
+            if len(wanted.recording) > LARGEST:
+                raise UsageError(f"The recording is longer than {LARGEST:,} characters.")
+            text = page.recordings.text(wanted.file) if wanted.file else wanted.recording
+            recorded = read_recording(text)
             adviser = player(wanted.policy, wanted.checkpoint, recorded.game) if wanted.policy else None
             return {"id": tables.add(recorded_game(recorded, adviser), _name(wanted))}
         if wanted.kind == "person":

@@ -51,12 +51,13 @@ def routes(page: Page) -> APIRouter:
 
     @router.post("/seeds/search")
     def search(wanted: Search) -> dict[str, Any]:
-        batches = _pages(wanted.game).search(wanted.question, wanted.limit, wanted.options)
+        pages, asked = _pages(wanted.game), wanted.question
+        batches = pages.search(asked, wanted.limit, wanted.options)
 
         def work(job: Job) -> dict[str, Any]:
             looked = 0
             for looked, seeds in batches:
-                job.found += seeds
+                job.found += [{"seed": one, "where": pages.places(asked, one, wanted.options)} for one in seeds]
                 job.report(looked)
             return {"looked": looked}
 

@@ -21,6 +21,7 @@ from jimbot.viewer.guard import COOKIE, LOGIN, Guard, Sessions
 from jimbot.viewer.http import around, games, jobs, runs
 from jimbot.viewer.jobs import Jobs
 from jimbot.viewer.known import Known
+from jimbot.viewer.recordings import Recordings
 from jimbot.viewer.run_index import RunIndex
 from jimbot.viewer.services_state import Services
 from jimbot.viewer.tables import Tables
@@ -34,15 +35,17 @@ PAGES = ("", "run", "watch", "seeds", "compare", "services", "knowledge")
 class Page:
     """Everything the answers are made from."""
 
-    def __init__(self, roots: Sequence[Path], serve: str = "", bus: str = "") -> None:
-        """`serve` and `bus` are the addresses of the services that are shown, where they are not the usual ones."""
+    def __init__(self, roots: Sequence[Path], serve: str = "", bus: str = "", live: str = "") -> None:
+        """`serve`, `bus` and `live` (a hosted game) are what is shown beside the runs, where it is not at its usual
+        address."""
         self.index = RunIndex(roots)
         self.stopping: Callable[[], bool] = lambda: False
         """Whether the server is about to end; streams end by themselves then."""
         self.logs = MetricLogs()
         self.tables = Tables()
         self.jobs = Jobs()
-        self.services = Services(serve, bus, roots[0])
+        self.services = Services(serve, bus, roots[0], live)
+        self.recordings = Recordings(roots)
         self.known = Known()
 
     def start(self) -> None:

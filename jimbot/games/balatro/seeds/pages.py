@@ -8,6 +8,7 @@ from typing import Any
 from jimbot.errors import UnknownNameError
 from jimbot.games.balatro.rules.chance.streams import SEED_COUNT, seed_number
 from jimbot.games.balatro.seeds.finding import SeedPreview, preview, search
+from jimbot.games.balatro.seeds.places import places
 from jimbot.games.balatro.view.names import find_deck, find_stake
 from jimbot.machine import usable_cores
 
@@ -33,6 +34,13 @@ def search_seeds(question: str, limit: int, options: Mapping[str, Any]) -> Itera
     first = chosen.pop("start")
     start = seed_number(str(first)) if first else 0
     return search(question, limit, start=start, threads=usable_cores(), **chosen)
+
+
+def seed_places(question: str, seed: str, options: Mapping[str, Any]) -> list[str]:
+    """Where a seed has what a question asks for; options as for a search."""
+    chosen = _chosen(options, SEARCHED)
+    del chosen["start"], chosen["max_seeds"]
+    return [str(place) for place in places(question, seed, **chosen)]
 
 
 def _chosen(options: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
