@@ -27,6 +27,7 @@ from jimbot.policies.contract import Decision, Policy
 from jimbot.policies.players import Player, find_player
 from jimbot.runs.manifest import Manifest
 
+_FIRST_TRIES = 16
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -221,8 +222,10 @@ class Planner:
 
     def _affordable(self, tries: int, until: float | None) -> float:
         """The part of so many tries that there is time for, as fast as the last ones were."""
-        if until is None or not self._rate:
+        if until is None:
             return 1.0
+        if not self._rate:  # nothing is known yet: a few
+            return min(1.0, _FIRST_TRIES / tries)
         return min(1.0, max(0.0, (until - time.monotonic()) * self._rate / tries))
 
     def _ready_for(self, game: BatchGame) -> tuple[Rollouts, PlanTable]:

@@ -24,6 +24,7 @@ COUNTERS = {
     "policy_faults": ("faults", ("game", "policy"), "Inferences that failed"),
     "reloads": ("reloads", ("game", "result"), "New policies, swapped in or refused"),
     "canary_steps_back": ("steps_back", ("game",), "Canaries withdrawn"),
+    "plans": ("plans", ("game", "outcome"), "Decisions that moves were tried out for, and why not for others"),
     "hints": ("hints", ("game", "outcome"), "Questions to the knowledge graph; all but answered went without a hint"),
     "shadow_answers": ("shadows", ("game", "result"), "What shadows said: the same, another, nothing"),
 }

@@ -20,7 +20,8 @@ from jimbot.clients.event_bus import EventBusClient
 from jimbot.errors import KnowledgeError, UsageError
 from jimbot.games.contract import game_entry
 from jimbot.knowledge import KnowledgeGraphClient
-from jimbot.policies.players import find_player
+from jimbot.planning import Planner, planning
+from jimbot.policies.players import Player, find_player
 from jimbot.runs.sinks.publishing import Publisher
 from jimbot.runs.sinks.webhook import open_webhook
 from jimbot.services.alerting import WHO, ServiceAlerts
@@ -62,6 +63,10 @@ class Offer:
     """Who is asked where a policy is not sure."""
     graph: str | None = None
     """The knowledge graph that is asked for hints: an address, or `mine`."""
+    plan: int | None = None
+    """Tries per decision, where a request carries a game and has time; None: no plans."""
+    plan_with: str | None = None
+    """Who plays them out; None: the policy."""
 
 
 def served_policy(reference: str, offer: Offer) -> ServedPolicy:
@@ -83,8 +88,12 @@ def load(
     if offer.watch_run is not None:
         watch = RunWatch(service, offer.watch_run, offer.runs_dir)
         watch.start()
+    if (offer.plan is not None or offer.plan_with is not None) and offer.adviser is not None:
+        raise UsageError("Both --plan and --adviser may overrule a policy; give one of them.")
     for reference in offer.policies:
-        service.add(served_policy(reference, offer))
+        served = served_policy(reference, offer)
+        service.add(served)
+        _plan(service, served, offer, told)
     for reference, take in ((offer.canary, "canary"), (offer.shadow, "shadow")):
         if reference is None:
             continue
@@ -103,6 +112,15 @@ def load(
     if offer.adviser is not None:
         _add_advisers(service, offer, offer.adviser, told)
     return watch
+
+
+def _plan(service: DecisionService, served: ServedPolicy, offer: Offer, told: Callable[[str], None]) -> None:
+    """Lets a policy look ahead, if that was asked for."""
+    alone = Player(served.name, served.policy, served.spec.id, dict(served.options), served.manifest)
+    planner = planning(alone, offer.plan, offer.plan_with).policy
+    if isinstance(planner, Planner):
+        service.look_ahead(served, planner)
+        told(f"{served.spec.id}/{served.name} looks ahead: up to {offer.plan} tries within a request's time limit.")
 
 
 def _add_advisers(

@@ -9,7 +9,7 @@ import typer
 
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.advising import AdviserOption, AdviserSetOption, adviser_settings
-from jimbot.cli.shared.options import RUNS, GameOption, RunsDirOption
+from jimbot.cli.shared.options import RUNS, GameOption, PlanOption, PlanWithOption, RunsDirOption
 
 EPILOG = """Examples:
 
@@ -20,6 +20,8 @@ jimbot serve hackmatrix my-run other=runs/old/checkpoints/000000032768
 jimbot serve --watch-run my-run --fallback heuristic   (always the run's best policy, while it trains)
 
 jimbot serve balatro --canary my-run --canary-share 0.1 --metrics-port 9101 --log decisions.jsonl
+
+jimbot serve balatro --plan 64 --time-limit-ms 1000   (tries moves out as long as a request has time)
 
 jimbot serve balatro --adviser --time-limit-ms 8000   (asks Claude where the policy is not sure)
 
@@ -63,6 +65,8 @@ def serve(
     fallback: Annotated[
         str, typer.Option(help="Who answers where the policy cannot: none, policy, heuristic, first.")
     ] = "none",
+    plan: PlanOption = None,
+    plan_with: PlanWithOption = None,
     adviser: AdviserOption = False,
     adviser_set: AdviserSetOption = None,
     window_ms: Annotated[float, typer.Option(help="How long a request may wait for company.")] = 0.0,
@@ -112,6 +116,6 @@ def serve(
     offer = Offer(
         tuple(policy or ()), game, watch_run, canary, canary_share, shadow, runs_dir, metrics_port, log, log_bodies,
         traces, settings, bus, alert_webhook, adviser_settings(adviser_set) if adviser or adviser_set else None,
-        graph,
+        graph, plan, plan_with,
     )  # fmt: skip
     asyncio.run(run(offer, door, terminal.note))

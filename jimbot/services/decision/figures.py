@@ -50,6 +50,7 @@ class Figures:
         self.steps_back: Counter[str] = Counter()  # game: canaries withdrawn
         self.shadows: Counter[tuple[str, str]] = Counter()  # (game, same | other | failed | dropped)
         self.hints: Counter[tuple[str, str]] = Counter()  # (game, answered | late | failed | resting)
+        self.plans: Counter[tuple[str, str]] = Counter()  # (game, changed | kept | sure | no_game | busy | failed)
         self.in_flight = 0  # requests and messages being answered now
         self.beside_training = 0  # batches computed although training had not given way
         self.queue_ms = Histogram(MILLISECONDS)

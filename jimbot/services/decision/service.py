@@ -21,6 +21,7 @@ import numpy as np
 
 from jimbot.advisor.adviser import Adviser
 from jimbot.advisor.reply import Advice
+from jimbot.planning import Planner
 from jimbot.proto import decisions_pb2 as wire
 from jimbot.proto import events_pb2 as messages
 from jimbot.runs.resources import ResourceCoordinator
@@ -31,6 +32,7 @@ from jimbot.services.decision.fallback import Fallbacks, Given
 from jimbot.services.decision.hinting import Hinting
 from jimbot.services.decision.lane import Item, Lane
 from jimbot.services.decision.places import Place, Places
+from jimbot.services.decision.plans import Plans
 from jimbot.services.decision.question import Answer, Question, Request, Told, joined, joined_async, session_of
 from jimbot.services.decision.recent import RecentAnswers, RequestIds, digest
 from jimbot.services.decision.refusal import Code, RefusedError, invalid
@@ -56,6 +58,7 @@ class DecisionService(Places):
         self._cache: RecentAnswers[Answer] = RecentAnswers(settings.cache_size)
         self.fallbacks = Fallbacks(settings.fallback)
         self.advising = Advising()
+        self.plans = Plans(self.figures)
         self._rows = RowDecisions(self)
         self.hinting: Hinting | None = None
         """What the knowledge graph adds to answers, where one is asked."""
@@ -79,7 +82,9 @@ class DecisionService(Places):
                 if self.hinting is not None and self.hinting.suits(question):
                     question.hints = self.hinting.hints(question)
                 outcome = self._asked(question)
-                advice = self.advising.ask(question, outcome) if isinstance(outcome, Item) else None
+                advice = None
+                if isinstance(outcome, Item):
+                    advice = self.plans.ask(question, outcome) or self.advising.ask(question, outcome)
                 answer = self._settle(question, outcome, advice)
         except RefusedError as refusal:
             raise self.refused(request, refusal, began) from None
@@ -123,6 +128,11 @@ class DecisionService(Places):
         for place in self._places.get(game, {}).values():
             place.reader.telling = True
 
+    def look_ahead(self, served: ServedPolicy, planner: Planner) -> None:
+        """From now on decisions of this policy are planned, as long as their requests have time."""
+        self.plans.add(served, planner)
+        self.find(served.spec.id, served.name).reader.telling = True
+
     def drain(self) -> None:
         """No new work; what was taken is finished."""
         self.draining = True
@@ -132,6 +142,7 @@ class DecisionService(Places):
         self.drain()
         super().close()
         self.advising.close()
+        self.plans.close()
         if self.hinting is not None:
             self.hinting.close()
 
@@ -261,11 +272,12 @@ class DecisionService(Places):
             raise
 
     async def _advised(self, question: Question, outcome: Item | RefusedError) -> Advice | None:
-        """What an adviser says to a decision, in time; a caller that goes away meanwhile leaves the policy's."""
+        """What a plan or an adviser says to a decision, in time; who goes away meanwhile leaves the policy's."""
         if isinstance(outcome, RefusedError):
             return None
         try:
-            return await self.advising.ask_async(question, outcome)
+            planned = await self.plans.ask_async(question, outcome)
+            return planned or await self.advising.ask_async(question, outcome)
         except asyncio.CancelledError:
             self._settle(question, outcome)
             raise

@@ -1,0 +1,33 @@
+"""Positions that were told rather than played, as much of a game as a planner looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from jimbot.games.batch_game import BatchGame
+from jimbot.games.contract import game_entry
+
+
+class Standing:
+    """The same object for all positions of a game and its options, so that a planner keeps its copies of the game."""
+
+    def __init__(self, game: str, options: Any) -> None:
+        self.spec, self.options = game_entry(game).spec, options
+
+    def stand(
+        self, snapshots: Sequence[Mapping[str, np.ndarray]], observation: np.ndarray, legal_mask: np.ndarray
+    ) -> BatchGame:
+        """Now at these positions, one snapshot each."""
+        self._snapshot = {
+            name: part if part.ndim == 0 else np.concatenate([snapshot[name] for snapshot in snapshots])
+            for name, part in snapshots[0].items()
+        }
+        self.observation, self.legal_mask = observation, legal_mask
+        self.acting = np.ones(len(snapshots), bool)
+        return cast(BatchGame, self)
+
+    def snapshot(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        return {name: part if part.ndim == 0 else part[rows] for name, part in self._snapshot.items()}
