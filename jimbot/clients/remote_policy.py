@@ -98,7 +98,7 @@ class RemotePolicy:
             known = [f"{self._game}/{name}" for name in names] or ["nothing for this game"]
             raise UnknownNameError("served policy", f"{self._game}/{self._policy}".rstrip("/"), known)
         about = served[names.index(self._policy)] if self._policy else served[0]
-        spec = game_entry(self._game).spec
+        spec = game_entry(self._game).spec.under(_options(about.options_json, self._client.address))
         ours = (spec.observation.fingerprint, spec.actions.fingerprint, spec.version)
         if (about.observation_fingerprint, about.action_fingerprint, about.identity.game_version) != ours:
             raise UsageError(

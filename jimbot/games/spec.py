@@ -12,6 +12,7 @@ import hashlib
 import inspect
 import json
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -211,6 +212,8 @@ class GameSpec:
     discounted sum over a game is the same whatever was played. γ is the game's option `discount`; training sets it."""
     ladder: str = ""
     """The episode statistic that counts how far a game came, rung by rung; nothing where there is none."""
+    observed_with: Callable[[Any], ObservationSpec] | None = None
+    """options → what is observed with them, where they decide that; `observation` is for the default ones."""
 
     def __post_init__(self) -> None:
         if self.ladder and self.ladder not in self.episode_stats:
@@ -228,6 +231,13 @@ class GameSpec:
             GameOption(one.name, one.default, meanings.get(one.name, ""), internal=not one.repr)
             for one in dataclasses.fields(self.options)
         )
+
+    def under(self, options: Any) -> GameSpec:
+        """The spec of a game with these options (a record of them, or plain values)."""
+        if self.observed_with is None:
+            return self
+        record = options if isinstance(options, self.options) else self.parse_options(dict(options or {}))
+        return dataclasses.replace(self, observation=self.observed_with(record))
 
     def has_option(self, name: str) -> bool:
         return any(one.name == name for one in dataclasses.fields(self.options))

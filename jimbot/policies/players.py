@@ -12,7 +12,7 @@ from jimbot.games.contract import GameEntry, available_games, game_entry, named_
 from jimbot.policies.contract import Policy
 from jimbot.policies.portable import load_policy
 from jimbot.policies.scripted import scripted_names, with_needed_options
-from jimbot.runs.manifest import Manifest
+from jimbot.runs.manifest import Manifest, check_matches
 from jimbot.runs.shipped import shipped_games, shipped_policy
 
 Named = Policy | str | Path
@@ -68,7 +68,10 @@ def find_player(
         )
     trained_with = manifest.game_options if manifest is not None else getattr(policy, "trained_with", {})
     merged = with_needed_options(policy, {**trained_with, **(options or {})})
-    game_entry(game).spec.parse_options(merged)
+    spec = game_entry(game).spec.under(merged)
+    spec.parse_options(merged)
+    if manifest is not None:
+        check_matches(manifest, spec, where=policy.name)
     name = policy.name if len(policy.name) <= LONGEST_NAME else Path(policy.name).name
     return Player(name, policy, game, merged, manifest)
 

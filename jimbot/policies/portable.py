@@ -160,7 +160,7 @@ def load_policy(
     if path.suffix in _FILES and not path.is_dir():
         return _FILES[path.suffix](path, spec, threads)
     checkpoint = load_checkpoint(find_checkpoint(reference, runs_root, which))
-    spec = spec or spec_of(checkpoint.manifest)
+    spec = spec_of(checkpoint.manifest, spec)
     check_matches(checkpoint.manifest, spec, where=checkpoint.path)
     name = f"{text} (shipped)" if text in shipped_games() else _checkpoint_name(checkpoint.path)
     policy = OnnxPolicy.from_bytes(checkpoint.policy_onnx(), name, threads)
@@ -201,7 +201,7 @@ def _from_onnx_file(path: Path, spec: GameSpec | None, threads: int) -> tuple[Po
     manifest = None
     if MANIFEST_KEY in policy.metadata:
         manifest = parse_manifest(policy.metadata[MANIFEST_KEY], path)
-        spec = spec or spec_of(manifest)
+        spec = spec_of(manifest, spec)
         check_matches(manifest, spec, where=path)
     elif spec is not None:
         _check_metadata(policy, spec, path)
@@ -223,7 +223,7 @@ def _from_params(
 ) -> tuple[Policy, Manifest]:
     from jimbot.policies.onnx_form import onnx_from_params
 
-    spec = spec or spec_of(manifest)
+    spec = spec_of(manifest, spec)
     check_matches(manifest, spec, where=path)
     model = onnx_from_params(manifest.network, params, spec.observation.size, spec.actions.size)
     return OnnxPolicy.from_bytes(model, str(path), threads), manifest
@@ -232,13 +232,16 @@ def _from_params(
 _FILES = {".onnx": _from_onnx_file, ".npz": _from_params_file, ".pt": _from_tensor_file}
 
 
-def spec_of(manifest: Manifest) -> GameSpec:
+def spec_of(manifest: Manifest, wanted: GameSpec | None = None) -> GameSpec:
+    """The game a policy was trained on, under its options; that which is `wanted` where it is of another."""
+    if wanted is not None and wanted.id != manifest.game:
+        return wanted
     if manifest.game not in available_games():
         raise CheckpointError(
             f"The policy was trained on game '{manifest.game}', which this JimBot does not have; "
             f"it has {', '.join(available_games())}."
         )
-    return game_entry(manifest.game).spec
+    return game_entry(manifest.game).spec.under(manifest.game_options)
 
 
 def _check_metadata(policy: OnnxPolicy, spec: GameSpec, path: Path) -> None:

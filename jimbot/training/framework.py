@@ -99,7 +99,7 @@ class RLTrainer(ABC, metaclass=_Trainer):
         self.settings = settings
         self.session = session
         self.given = game
-        self.spec = game.spec if game is not None else game_entry(settings.game).spec
+        self.spec = game.spec if game is not None else game_entry(settings.game).spec.under(settings.game_options)
         self.curriculum: Curriculum | None = None
         """What makes the games harder, where the settings ask for it; its level is part of every log row."""
         self._level: int | None = None

@@ -7,6 +7,7 @@ from jimbot.games.contract import GameEntry
 from jimbot.games.functional import FunctionalBatchGame
 from jimbot.games.hackmatrix import hooks
 from jimbot.games.hackmatrix.build import make_state, to_dict
+from jimbot.games.hackmatrix.diary import HackMatrixDiary
 from jimbot.games.hackmatrix.draws import Draws, draw_step
 from jimbot.games.hackmatrix.heuristic import Heuristic
 from jimbot.games.hackmatrix.render import render, render_small
@@ -31,6 +32,7 @@ GAME = GameEntry(
     render=render,
     render_small=render_small,
     scene=scene,
+    diary=HackMatrixDiary,
     canvas=(40, 26),
     about=hooks.ABOUT,
     milestones=hooks.MILESTONES,

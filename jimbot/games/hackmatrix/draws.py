@@ -19,7 +19,7 @@ from jimbot.games.hackmatrix.spec import CELLS
 from jimbot.games.hackmatrix.state import SLOTS
 
 # What a key is used for; each (purpose, counter) pair is drawn at most once.
-STEP, START, STAGE, PLACEMENT, HIDDEN = range(5)
+STEP, START, STAGE, PLACEMENT, HIDDEN, LATER, LATER_PROGRAMS = range(7)
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -24,6 +25,12 @@ HOLDING_WEIGHT = 0.01
 QUALITY_WEIGHT = 0.5 * RESOURCE_WEIGHT
 WASTED_RESET = -0.3
 SIPHON_DEATH = -10.0
+
+# of the preset `stages`
+WIN = 4.0
+STEP_TO_EXIT = 0.02
+HIT_POINT = 0.1
+HELD_UNIT, HELD_SIPHON, HELD_PROGRAM, HELD_ATTACK = 0.01, 0.08, 0.1, 0.3
 
 _DEATH = np.array([DEATH_WEIGHT * sum(STAGE_REWARD[: stage - 1]) for stage in range(1, 9)], np.float32)
 
@@ -78,3 +85,36 @@ def reward_terms(before: State, after: State, events: Events, settings: spec.Set
         "program_waste": jnp.where((events.action == spec.RESET) & (before.hp == spec.MAX_HP - 1), WASTED_RESET, 0.0),
     }
     return jnp.where(events.legal, jnp.stack([terms[name] for name in spec.REWARD_TERMS]), 0.0)
+
+
+def stage_terms(before: State, after: State, events: Events, settings: spec.Settings) -> Any:
+    """The preset `stages`: a point for every stage, more for the win, and small differences of a potential (steps to
+    the exit, HP, what is held), whose sum hardly depends on how a game was played. Score is worth nothing here."""
+    completed, won, died = events.completed, events.won, events.died
+
+    def number(value: Any) -> Any:
+        return jnp.asarray(value).astype(jnp.float32)
+
+    closer = events.old_distance - jnp.where(completed, 0, events.new_distance)
+    hp = number(after.hp - before.hp)
+    terms = {
+        "stage_completion": number(completed),
+        "victory": WIN * number(won),
+        "distance_shaping": STEP_TO_EXIT * number(jnp.where(died, 0, closer)),
+        "resource_gain": held(after) - held(before),
+        "damage_penalty": HIT_POINT * jnp.minimum(hp, 0),
+        "hp_recovery": HIT_POINT * jnp.maximum(hp, 0),
+    }
+    zero = jnp.zeros(jnp.shape(hp), jnp.float32)
+    return jnp.where(events.legal, jnp.stack([terms.get(name, zero) for name in spec.REWARD_TERMS]), 0.0)
+
+
+def held(state: State) -> Any:
+    """What the player has, in points of the preset `stages`."""
+    owned = jax.lax.population_count(state.owned)
+    purse = HELD_UNIT * (state.credits + state.energy)
+    return purse + HELD_SIPHON * state.siphons + HELD_PROGRAM * owned + HELD_ATTACK * state.attack
+
+
+PRESETS = {"metrics": reward_terms, "stages": stage_terms}
+assert tuple(PRESETS) == spec.REWARDS

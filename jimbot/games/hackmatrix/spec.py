@@ -99,16 +99,30 @@ PROFILES = {
 }
 
 
+REWARDS = ("metrics", "stages")
+
+
 @dataclass(frozen=True)
 class Options:
     """Game options."""
 
     profile: str = "training"
     """`training` (default) or `reference`, the original game with its oddities."""
+    reward: str = "metrics"
+    """`metrics` (default), the 15 documented terms, or `stages`: one point a stage, more for the win."""
+    helpers: bool = False
+    """Let the observation end with what a good player works out: clocks, what can be used, who can hit where."""
+    starts: float = 0.0
+    """Share of training games that begin in a later stage with programs; judging seeds always begin at the start."""
 
     def __post_init__(self) -> None:
-        if self.profile not in PROFILES:
-            raise ValueError(f"profile is {self.profile!r}; expected one of {', '.join(map(repr, PROFILES))}.")
+        for name, known in (("profile", PROFILES), ("reward", REWARDS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(map(repr, known))}.")
+        if not isinstance(self.helpers, bool):
+            raise ValueError(f"helpers is {self.helpers!r}; expected true or false.")
+        if isinstance(self.starts, bool) or not isinstance(self.starts, int | float) or not 0 <= self.starts <= 1:
+            raise ValueError(f"starts is {self.starts!r}; expected a share from 0 to 1.")
 
     @property
     def settings(self) -> Settings:
@@ -118,34 +132,55 @@ class Options:
 PLAYER_FEATURES = 10
 CELL_FEATURES = 42
 
+HELPERS = 6 + len(PROGRAMS) + 5 * (len(MOVE_NAMES) + 1) + 4 * (len(MOVE_NAMES) + 1)
+_OBSERVATION = ObservationSpec(
+    (
+        Field(
+            "player",
+            (PLAYER_FEATURES,),
+            "row, column, HP, credits, energy, stage, data siphons, attack damage, SHOW active, CALM active",
+        ),
+        Field("programs", (len(PROGRAMS),), "1 for each owned program"),
+        Field(
+            "grid",
+            (SIDE, SIDE, CELL_FEATURES),
+            "per cell: enemy (type, HP, stunned, from siphon), block (kind, points, siphoned, program, spawn "
+            "count), transmission turns, credits, energy, pickup, exit, siphon centre",
+            board=BoardView(
+                row=("player", 0),
+                col=("player", 1),
+                one_hot=((12, 35),),  # the program of a program block
+                opaque=(0, 1, 2, 3, 7, 8, 9, 36),  # enemies, blocks, transmissions
+                walls=(7, 8, 9),
+                goals=(39, 40),  # pickups, the exit
+            ),
+        ),
+    )
+)
+_HELPED = ObservationSpec(
+    (
+        *_OBSERVATION.fields,
+        Field(
+            "helpers",
+            (HELPERS,),
+            "turns to the next scheduled enemy, its interval, STEP pending, siphon spawns pending, UNDO depth, ATK+ "
+            "uses; 23 programs usable now; for up, down, left, right and staying: walks, kills, hurts, who can hit "
+            "then, who in the turn after; here and one step away: credits, energy, enemies, new programs of a siphon",
+        ),
+    )
+)
+
+
+def observation_with(options: Options) -> ObservationSpec:
+    return _HELPED if options.helpers else _OBSERVATION
+
+
 SPEC = GameSpec(
     id="hackmatrix",
     version=1,
     players=1,
-    observation=ObservationSpec(
-        (
-            Field(
-                "player",
-                (PLAYER_FEATURES,),
-                "row, column, HP, credits, energy, stage, data siphons, attack damage, SHOW active, CALM active",
-            ),
-            Field("programs", (len(PROGRAMS),), "1 for each owned program"),
-            Field(
-                "grid",
-                (SIDE, SIDE, CELL_FEATURES),
-                "per cell: enemy (type, HP, stunned, from siphon), block (kind, points, siphoned, program, spawn "
-                "count), transmission turns, credits, energy, pickup, exit, siphon centre",
-                board=BoardView(
-                    row=("player", 0),
-                    col=("player", 1),
-                    one_hot=((12, 35),),  # the program of a program block
-                    opaque=(0, 1, 2, 3, 7, 8, 9, 36),  # enemies, blocks, transmissions
-                    walls=(7, 8, 9),
-                    goals=(39, 40),  # pickups, the exit
-                ),
-            ),
-        )
-    ),
+    observation=_OBSERVATION,
+    observed_with=observation_with,
     actions=ActionSpec(
         (
             ActionBlock("move", MOVE_NAMES),

@@ -31,11 +31,13 @@ from jimbot.games.hackmatrix.state import (
     boards,
     column,
 )
+from jimbot.games.seeds import FIRST_TRAIN_RESIDUE, residue
 
 FEWEST_BLOCKS, MOST_BLOCKS = 5, 11
 ATTEMPTS = 100
 ATTEMPTS_PER_TRIP = 25
 FIRST_INTERVAL = 12
+MOST_PROGRAMS, MOST_PURSE = 6, 15  # of a game that begins later
 BONUS_CREDITS, BONUS_ENERGY, BONUS_SIPHONS = 10, 11, 1
 
 _CORNERS = constant(CORNERS)
@@ -43,12 +45,18 @@ _ORIGIN = constant([0])
 _SPAWN_COSTS = np.array([program.spawn for program in spec.PROGRAMS], np.int32)
 
 
-def start_game(seed: Any) -> State:
-    """A new game from a (2, …) uint32 seed, without history."""
-    return generate(opening(seed))
+def start_game(seed: Any, starts: float = 0.0) -> State:
+    """A new game from a (2, …) uint32 seed, without history; see `opening`."""
+    return generate(opening(seed, starts))
 
 
-def opening(seed: Any) -> State:
+def opening(seed: Any, starts: float = 0.0) -> State:
+    """The player before the first stage is laid out; a share of `starts` of the training games begins later."""
+    state = first_opening(seed)
+    return later_opening(state, seed, starts) if starts else state
+
+
+def first_opening(seed: Any) -> State:
     """The player before stage 1 is laid out."""
     state = blank(jnp.shape(seed)[1:])
     first, key = words(seed, luck.START, 2, 2)
@@ -63,6 +71,34 @@ def opening(seed: Any) -> State:
         siphons=jnp.where(bonus == 2, BONUS_SIPHONS, 0),
         stage=state.stage + 1,
         interval=state.interval + FIRST_INTERVAL,
+    )
+
+
+def later_opening(state: State, seed: Any, share: float) -> State:
+    """Puts a share of the games before a later stage, with programs and other things owned.
+
+    Only games of the train bank: what judges a player always begins at the start.
+    """
+    chance, stage_word, hp_word, attack_word, count_word, *purses, siphon_word = (
+        word[0] for word in words(seed, luck.LATER, *[1] * 8)
+    )
+    program_words = words(seed, luck.LATER_PROGRAMS, MOST_PROGRAMS)[0]
+    later = (chance < np.uint32(min(share, 1.0) * 0xFFFFFFFF)) & (residue(seed[0], seed[1]) >= FIRST_TRAIN_RESIDUE)
+    stage = 2 + below(stage_word, spec.STAGES - 1)
+    owned = jnp.zeros_like(state.owned)
+    for number in range(MOST_PROGRAMS):
+        program = jnp.int32(1) << below(program_words[number], len(spec.PROGRAMS))
+        owned = owned | jnp.where(number < below(count_word, MOST_PROGRAMS + 1), program, 0)
+    credits, energy = (below(word, MOST_PURSE + 1) for word in purses)
+    return state._replace(
+        stage=jnp.where(later, stage, state.stage),
+        interval=jnp.where(later, FIRST_INTERVAL + 1 - stage, state.interval),
+        hp=jnp.where(later, 1 + below(hp_word, spec.MAX_HP), state.hp),
+        attack=state.attack + jnp.where(later, (below(attack_word, 10) >= 7) + (below(attack_word, 10) >= 9), 0),
+        owned=jnp.where(later, owned, state.owned),
+        credits=jnp.where(later, credits, state.credits),
+        energy=jnp.where(later, energy, state.energy),
+        siphons=jnp.where(later, below(siphon_word, 4), state.siphons),
     )
 
 

@@ -20,10 +20,11 @@ from jimbot.games.hackmatrix.actions import aim, legal_mask, legal_word, walk
 from jimbot.games.hackmatrix.board import Bits, bit, from_mask, steps_between
 from jimbot.games.hackmatrix.draws import Draws, draw_step
 from jimbot.games.hackmatrix.enemies import enemy_turn
+from jimbot.games.hackmatrix.helpers import helpers
 from jimbot.games.hackmatrix.hidden import redraw_hidden
 from jimbot.games.hackmatrix.observe import observe
 from jimbot.games.hackmatrix.programs import run_programs
-from jimbot.games.hackmatrix.rewards import Events, reward_terms
+from jimbot.games.hackmatrix.rewards import PRESETS, Events
 from jimbot.games.hackmatrix.settle import settle
 from jimbot.games.hackmatrix.siphon import missed_by, siphon
 from jimbot.games.hackmatrix.spec import Options
@@ -38,17 +39,17 @@ GROUP = 32
 class HackMatrix(FunctionalGame[State]):
     """The game as pure functions; see `jimbot.games.contract.FunctionalGame`."""
 
-    spec = spec.SPEC
-
     def __init__(self, options: Options = Options()) -> None:
         self.options = options
         self.settings = options.settings
+        self.spec = spec.SPEC.under(options)
+        self._rewards = PRESETS[options.reward]
 
     def init(self, seed: Any) -> State:
-        return start_game(seed)._replace(history=self._no_history())
+        return start_game(seed, self.options.starts)._replace(history=self._no_history())
 
     def init_batch(self, seeds: Any) -> State:
-        return batch_first(start_game(jnp.moveaxis(seeds, 0, -1)), self._no_history(len(seeds)))
+        return batch_first(start_game(jnp.moveaxis(seeds, 0, -1), self.options.starts), self._no_history(len(seeds)))
 
     def step(self, state: State, action: Any, draws: Draws | None = None) -> tuple[State, Transition]:
         """One action. `draws` replaces the luck of everything but stage generation (see `draws`)."""
@@ -59,21 +60,23 @@ class HackMatrix(FunctionalGame[State]):
     def step_batch(self, state: State, actions: Any, draws: Draws | None = None) -> tuple[State, Transition]:
         """`step` for N games at once, without restarts; `draws` is batch last like everything the rules see."""
         after, history, transition, advances = self._play(batch_last(state), state.history, actions, draws)
-        after, _ = renew(after, advances, advances & False, jnp.zeros((2, len(actions)), jnp.uint32))
+        after, _ = renew(after, advances, advances & False, jnp.zeros((2, len(actions)), jnp.uint32), 0.0)
         return batch_first(after, history), _batch_first(transition)
 
     def play_batch(self, state: State, actions: Any, restart_seeds: Any) -> tuple[State, Transition, State]:
         after, history, transition, advances = self._play(batch_last(state), state.history, actions, None)
         transition = _batch_first(transition)
         ended = transition.terminated | transition.truncated
-        after, final = renew(after, advances, ended, jnp.moveaxis(restart_seeds, 0, -1))
+        after, final = renew(after, advances, ended, jnp.moveaxis(restart_seeds, 0, -1), self.options.starts)
         return batch_first(after, history), transition, batch_first(final, history)
 
     def observe(self, state: State) -> Any:
-        return observe(state)
+        seen = observe(state)
+        return jnp.concatenate([seen, helpers(state._replace(history=None))]) if self.options.helpers else seen
 
     def observe_batch(self, state: State) -> Any:
-        return observe(state)
+        seen = observe(state)
+        return jnp.concatenate([seen, helpers(batch_last(state)).T], -1) if self.options.helpers else seen
 
     def legal_mask(self, state: State) -> Any:
         return legal_mask(legal_word(state, boards(state)))
@@ -138,7 +141,7 @@ class HackMatrix(FunctionalGame[State]):
         terminated = won | died | (~legal & settings.illegal_action_ends)
         truncated = ~terminated & legal & (settings.step_limit > 0) & (state.steps >= settings.step_limit)
         stats = jnp.stack([state.stage, state.score, won.astype(jnp.int32), state.stage]).astype(jnp.float32)
-        terms = reward_terms(before, state, events, settings)
+        terms = self._rewards(before, state, events, settings)
         return state, history, Transition(terms, terminated, truncated, stats), advances
 
 
@@ -159,7 +162,7 @@ def exit_distances(*states: State) -> Any:
     )
 
 
-def renew(state: State, advances: Any, ended: Any, seeds: Any) -> tuple[State, State]:
+def renew(state: State, advances: Any, ended: Any, seeds: Any, starts: float) -> tuple[State, State]:
     """New boards where a stage was completed, new games where one ended (all batch last, seeds (2, N)).
 
     Also returns the state before restarts. A game that was cut off in the very step that completed a stage needs
@@ -179,7 +182,7 @@ def renew(state: State, advances: Any, ended: Any, seeds: Any) -> tuple[State, S
         chosen = waiting & (rank < group)
         index = jnp.where((rank == np.arange(group)[:, None]) & chosen, numbers, 0).sum(1)
         restart = ~advancing[index]
-        old, new = unpack(words[:, index]), opening(seeds[:, index])
+        old, new = unpack(words[:, index]), opening(seeds[:, index], starts)
         made = pack(generate(jax.tree.map(lambda a, b: jnp.where(restart, a, b), new, old)))
         words = jnp.where(chosen, made[:, jnp.clip(rank, 0, group - 1)], words)
         advanced = chosen & advancing

@@ -45,9 +45,9 @@ class ServedPolicy:
         options = dict(manifest.game_options) if manifest else dict(getattr(policy, "options", {}))
         return cls(entry, name or policy.name, policy, version, digest[:16], options, manifest)
 
-    @property
+    @cached_property
     def spec(self) -> GameSpec:
-        return self.entry.spec
+        return self.entry.spec.under(self.options)
 
     @cached_property
     def identity(self) -> PolicyIdentity:

@@ -62,6 +62,7 @@ class StateReader:
 
     def __init__(self, entry: GameEntry, options: Mapping[str, Any]) -> None:
         self.entry, self.options = entry, dict(options)
+        self.spec = entry.spec.under(self.options)
         self.telling = False
         """Whether somebody wants to hear the situation itself, too."""
         self._game: Any = None
@@ -78,7 +79,7 @@ class StateReader:
         if form is None:
             raise invalid(f"The request carries no state; expected one of {', '.join(state_forms(self.entry))}.")
         if form == OBSERVATION:
-            observation, legal = read_observations(state.observation, self.entry.spec, most_rows=1)
+            observation, legal = read_observations(state.observation, self.spec, most_rows=1)
             return Sight(observation[0], legal[0])
         try:
             sight = self._read_slowly(form, state)
@@ -91,7 +92,7 @@ class StateReader:
                 f"The {_IN_WORDS[form]} is no state of game '{self.entry.spec.id}' "
                 f"({type(problem).__name__}: {str(problem)[:200]})."
             ) from problem
-        check_rows(sight.observation[None], sight.legal_mask[None], self.entry.spec)
+        check_rows(sight.observation[None], sight.legal_mask[None], self.spec)
         return sight
 
     def _read_slowly(self, form: str, state: GameState) -> Sight:

@@ -209,7 +209,7 @@ class Dataset:
             if spec is None:
                 if info.game not in available_games():
                     raise DatasetError(f"Dataset {path} is of game '{info.game}', which this JimBot does not have.")
-                spec = game_entry(info.game).spec
+                spec = game_entry(info.game).spec.under(info.game_options)
             check_dataset(info, spec, path)
             return cls(path, archive, info, spec)
         except BaseException:

@@ -75,7 +75,7 @@ def _trained(settings: TrainSettings, reference: str, root: Path, kind: str) -> 
             f"The league has no member '{reference}': no scripted player ({known}), run or checkpoint has this name. "
             "Check league_members."
         ) from problem
-    check_matches(manifest, game_entry(settings.game).spec, where=path)
+    check_matches(manifest, game_entry(settings.game).spec.under(settings.game_options), where=path)
     return Member(CLONE if kind == CLONE else reference, kind, OnnxPolicy.from_bytes(model, reference), model)
 
 
