@@ -55,6 +55,8 @@ class Milestones:
     cut_off: Callable[[BatchGame, np.ndarray], None]
     """(game, rows): right after a step, these rows end here and their next games begin. Sets `truncated`,
     `final_observation` and `final_stats` of the rows; the reward of the step stays."""
+    seen: Callable[[np.ndarray], np.ndarray] | None = None
+    """observation (N, D) → (N,) int: the same, for those who have nothing else."""
 
 
 # --- what is worth remembering ---
@@ -371,6 +373,15 @@ class Interaction:
     """What else the measurement found, by name."""
 
 
+@dataclass(frozen=True)
+class Held:
+    """Which parts tell a run's strategy: what it holds and what it plays most."""
+
+    keys: Callable[[], tuple[str, ...]]
+    find: Callable[[np.ndarray], Found]
+    """observation (N, D) → which rows have which of the keys, by their place; nothing of rows that tell too little."""
+
+
 Measure = Callable[..., Iterator[Interaction]]
 
 
@@ -391,7 +402,9 @@ class Knowledge:
     vocabulary: Callable[[], Mapping[str, tuple[str, ...]]] | None = None
     """For each vocabulary of the observation's ids (`Field.vocabulary`): the key of every id, or nothing."""
     give: Callable[[BatchGame, int, Sequence[str]], None] | None = None
-    """(game, row, keys): hands parts over to a run at its start."""
+    """(game, row, keys): hands parts over to a run."""
+    held: Held | None = None
+    """What many observations show, at once."""
 
 
 # --- what lies outside Python ---

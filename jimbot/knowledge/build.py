@@ -83,14 +83,14 @@ def build(store: GraphStore, plan: Plan, progress: Progress = lambda done, of: N
     return built
 
 
-def groups_of(texts: Sequence[str], names: Names) -> tuple[tuple[str, ...], ...]:
-    """`["Baron,Mime", "j_a,j_b,j_c"]` → keys."""
+def groups_of(texts: Sequence[str], names: Names, option: str = "--pairs") -> tuple[tuple[str, ...], ...]:
+    """`["Baron,Mime", "j_a,j_b,j_c"]` → keys; `option` is what a complaint calls them."""
     labels = ("Joker", "Boss", "HandType")
     groups = []
     for text in texts:
         keys = tuple(names.key(name.strip(), *labels) for name in text.split(",") if name.strip())
         if len(set(keys)) < 2 or len(set(keys)) < len(keys):
-            raise UsageError(f"--pairs is '{text}'; expected two or more different names with commas, like a,b.")
+            raise UsageError(f"{option} is '{text}'; expected two or more different names with commas, like a,b.")
         groups.append(keys)
     return tuple(groups)
 

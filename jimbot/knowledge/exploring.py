@@ -3,26 +3,50 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry
-from jimbot.games.entry import GameEntry
 from jimbot.games.seeds import bank_seeds
 from jimbot.knowledge import discovery, played, strategies
 from jimbot.knowledge.client import KnowledgeGraphClient
+from jimbot.knowledge.discovery import Proposal
 from jimbot.knowledge.played import PlayedRun
-from jimbot.knowledge.records import MEASURED, SYNERGY, Graph
-from jimbot.knowledge.synergy_network import held_out
+from jimbot.knowledge.records import MEASURED, SYNERGY, Graph, Strategy
+from jimbot.knowledge.synergy_network import held_out, train
+from jimbot.policies.players import Player, find_player
+from jimbot.runs.shipped import shipped_games
 
 ALL = "all"
 """The channel pairs are ranked by where a game has one; else their strongest."""
 _LEAST_MEASURED = 300
 """Pairs from which a network is worth training."""
-_TRIAL_GAMES = 48
+TRIAL_GAMES = 192
+PROPOSALS = 24
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a round of discovery is to do."""
+
+    minutes: float = 5.0
+    """Half of them for playing, the rest for trying."""
+    games: int = 64
+    """At once."""
+    seed: int = 0
+    runs: int = 0
+    """Play exactly so many, however long it takes; 0: as many as there is time for."""
+    players: tuple[str, ...] = ()
+    """Who plays, in turns; none: the game's scripted player and the policy that ships."""
+    recorded: tuple[PlayedRun, ...] = ()
+    """Runs to learn from instead of playing."""
+    trials: tuple[tuple[str, ...], ...] = ()
+    """Groups to try instead of everything else."""
+    sources: str = ""
+    """The options that name where recorded runs come from, for the command that does it again."""
 
 
 def measured_strengths(graph: Graph) -> dict[tuple[str, str], float]:
@@ -34,75 +58,115 @@ def measured_strengths(graph: Graph) -> dict[tuple[str, str], float]:
     return {pair: by.get(ALL, max(by.values(), key=abs)) for pair, by in found.items()}
 
 
-def _chooser(entry: GameEntry) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """The game's first scripted player."""
-    if not entry.scripted:
-        raise UsageError(f"'{entry.spec.id}' has no scripted player; give recorded games with --data.")
-    player = next(iter(entry.scripted.values()))()
-    return lambda observation, legal_mask: player.act(observation, legal_mask)[0]
+def players_of(game: str, names: Sequence[str] = ()) -> list[Player]:
+    """Who plays: those named, else the first scripted player and the policy that ships, as far as there are any."""
+    scripted = list(game_entry(game).scripted)[:1]
+    found = list(names) or [*scripted, *(name for name in shipped_games() if name == game)]
+    if not found:
+        raise UsageError(f"'{game}' has no scripted player and no policy that ships; name one with --policy.")
+    return [find_player(name, game) for name in found]
 
 
 def explore(
-    client: KnowledgeGraphClient,
-    minutes: float,
-    games: int = 64,
-    seed: int = 0,
-    recorded: Sequence[PlayedRun] = (),
-    tell: Callable[[str], None] = lambda words: None,
+    client: KnowledgeGraphClient, search: Search = Search(), tell: Callable[[str], None] = lambda words: None
 ) -> dict[str, Any]:
     """Plays or takes the recorded runs, and fills the graph with what they and the trials show."""
     began = time.monotonic()
-    end = began + 60 * minutes
-    entry, graph = game_entry(client.game), client.whole()
-    choose, runs = _chooser(entry), list(recorded)
+    end = began + 60 * search.minutes
+    graph, players = client.whole(), players_of(client.game, search.players)
+    names = {node.key: node.name for node in graph.nodes}
+    if search.trials:
+        tell("Trying")
+        tried = [
+            discovery.try_out(players[0], Proposal(tuple(sorted(keys))), TRIAL_GAMES, search.seed)
+            for keys in search.trials
+        ]
+        return _written(client, [], [_told_trial(trial, names, search) for trial in tried])
+    runs = list(search.recorded)
     if not runs:
         tell("Playing")
-        runs = _play(entry, choose, games, seed, began + 30 * minutes)
-    command = f"jimbot graph discover --minutes {minutes:g} --seed {seed}"
-    names = {node.key: node.name for node in graph.nodes}
-    features = {node.key: node.features for node in graph.nodes if node.features}
-    strengths = {
-        pair: value for pair, value in measured_strengths(graph).items() if all(key in features for key in pair)
-    }
+        runs = _play(players, search, began + 30 * search.minutes)
     lifts = played.pair_lifts(runs)
+    command = _command(search, runs)
     found = strategies.strategies_of(runs, names, command)
     tell("Learning")
-    network = held_out(features, strengths, seed=seed) if len(strengths) >= _LEAST_MEASURED else None
+    strengths, judged = _strengths(graph, search.seed)
     tell("Trying")
-    proposed = discovery.proposals(strengths, runs)
-    trials = [
-        discovery.strategy_of(trial, names, command)
-        for trial in discovery.try_all(entry, choose, proposed, min(games, _TRIAL_GAMES), end, seed)
-    ]
+    proposed = discovery.proposals(strengths, runs, PROPOSALS)
+    games = max(2, min(TRIAL_GAMES, 3 * search.games))
+    trials = list(discovery.try_all(players[0], proposed, games, end, search.seed))
+    told = _written(client, found, [_told_trial(trial, names, search) for trial in trials], lifts, command)
+    measured = {pair: value for pair, value in measured_strengths(graph).items() if pair in strengths}
+    return {
+        "runs": len(runs),
+        "won": sum(run.won for run in runs),
+        "players": dict(Counter(run.player for run in runs)),
+        "synergies": [vars(lift) for lift in lifts if lift.found],
+        "agreement": played.agreement(lifts, measured),
+        "network": judged,
+        **told,
+    }
+
+
+def _play(players: Sequence[Player], search: Search, until: float) -> list[PlayedRun]:
+    """Batches of train seeds, the players in turns, until the time is over or enough runs are played; the first batch
+    is finished in any case. Every player plays the same seeds."""
+    runs: list[PlayedRun] = []
+    number = 0
+    while number == 0 or (len(runs) < search.runs if search.runs else time.monotonic() < until):
+        count = min(search.games, search.runs - len(runs)) if search.runs else search.games
+        turn, place = divmod(number, len(players))
+        seeds = bank_seeds("train", count, search.seed + turn * search.games)
+        whole = number == 0 or bool(search.runs)
+        go_on = (lambda: True) if whole else (lambda: time.monotonic() < until)
+        runs += played.play_runs(players[place], seeds, go_on=go_on)
+        number += 1
+    return runs
+
+
+def _strengths(graph: Graph, seed: int) -> tuple[dict[tuple[str, str], float], dict[str, Any] | None]:
+    """(the strength of every pair of jokers, how well the network does on unseen ones): measured where it was, else the
+    network's word, as far as there is enough to learn from."""
+    features = {node.key: node.features for node in graph.nodes if node.features}
+    measured = {
+        pair: value for pair, value in measured_strengths(graph).items() if all(key in features for key in pair)
+    }
+    if len(measured) < _LEAST_MEASURED:
+        return measured, None
+    keys = sorted(features)
+    pairs = [(a, b) for number, a in enumerate(keys) for b in keys[number + 1 :]]
+    left = [pair for pair in pairs if pair not in measured]
+    if left:
+        measured |= dict(zip(left, train(features, measured, seed).predict(left).tolist(), strict=True))
+    return measured, held_out(features, measured, seed=seed)
+
+
+def _written(
+    client: KnowledgeGraphClient, found: Sequence[Strategy], trials: Sequence[Strategy],
+    lifts: Sequence[played.Lift] = (), command: str = "",
+) -> dict[str, Any]:  # fmt: skip
+    """Puts everything into the graph, and tells it."""
     everything = [*found, *trials]
     client.store.add(
         [one.node() for one in everything],
         [*played.edges_of(lifts, command), *(edge for one in everything for edge in one.edges())],
     )
-    return {
-        "runs": len(runs),
-        "won": sum(run.won for run in runs),
-        "strategies": [_told(one) for one in found],
-        "agreement": played.agreement(lifts, strengths),
-        "network": network,
-        "trials": [_told(one) for one in trials],
-    }
+    return {"strategies": [_told(one) for one in found], "trials": [_told(one) for one in trials]}
 
 
-def _play(
-    entry: GameEntry, choose: Callable[[np.ndarray, np.ndarray], np.ndarray], games: int, seed: int, until: float
-) -> list[PlayedRun]:
-    """Batches of train seeds until the time is over; the first batch is finished in any case."""
-    runs: list[PlayedRun] = []
-    number = 0
-    while number == 0 or time.monotonic() < until:
-        seeds = bank_seeds("train", games, seed + number * games)
-        first = number == 0
-        runs += played.play_runs(entry, choose, seeds, go_on=lambda first=first: first or time.monotonic() < until)
-        number += 1
-    return runs
+def _command(search: Search, runs: Sequence[PlayedRun]) -> str:
+    """Finds the same runs again, or plays them again."""
+    who = "".join(f" --policy {name}" for name in search.players)
+    again = search.sources or f"--runs {len(runs)} --games {search.games}{who}"
+    return f"jimbot graph discover {again} --seed {search.seed}"
 
 
-def _told(one: Any) -> dict[str, Any]:
+def _told_trial(trial: discovery.Trial, names: Mapping[str, str], search: Search) -> Strategy:
+    who = f" --policy {search.players[0]}" if search.players else ""
+    command = f"jimbot graph discover --try {','.join(trial.proposal.keys)}{who} --seed {search.seed}"
+    return discovery.strategy_of(trial, names, command)
+
+
+def _told(one: Strategy) -> dict[str, Any]:
     return {"key": one.key, "name": one.name, "words": one.words, "uses": dict(one.uses), "games": one.games,
             "share": one.share, "low": one.low, "high": one.high, "verdict": one.verdict}  # fmt: skip

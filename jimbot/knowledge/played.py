@@ -1,15 +1,16 @@
-"""Synergies as games show them: do runs that hold two parts together win more than runs that hold one of them?
+"""Synergies as games show them: do runs that hold two parts together win more than both would have them win alone?
 
 Every run counts once, as it stood when it reached a certain milestone, so that runs are independent and those that
-never came that far tell nothing. Whoever has more money and more jokers wins more often whatever they are, so both are
-held equal (`_strata`), and the odds are those of Mantel and Haenszel. Many pairs are asked at once: the share of false
-ones among those called found is controlled (Benjamini and Hochberg).
+never came that far tell nothing. Whoever has more money and more jokers wins more often whatever they are, and players
+win by different ways, so who played, money and the number of jokers are held equal, and every joker counts for what it
+does by itself: a logistic model of all that says how many of the runs with both should have won. What is beyond it is
+the pair's (the score test for adding the pair to the model). Many pairs are asked at once: the share of false ones
+among those called found is controlled (Benjamini and Hochberg).
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -19,16 +20,23 @@ import numpy as np
 
 from jimbot.errors import UsageError
 from jimbot.games.batch_game import BatchGame
-from jimbot.games.entry import GameEntry
+from jimbot.games.contract import make
 from jimbot.knowledge.records import PLAYED, SYNERGY, Edge
+from jimbot.policies.contract import decide
+from jimbot.policies.players import Player
 
 MILESTONE = 4
 FALSE_SHARE = 0.1
 LEAST_RUNS = 8
 """Runs with both, below which nothing is said."""
+LEAST_INFORMATION = 0.5
+RIDGE = 1.0
+_NEWTON_STEPS = 12
 CHANNEL = "win"
 Holdings = Mapping[str, Any]
 """What `Knowledge.read_state` tells."""
+Arrive = Callable[[BatchGame, int, int], None]
+"""(game, row, milestone)"""
 
 
 @dataclass
@@ -39,6 +47,8 @@ class PlayedRun:
     won: bool = False
     reached: int = 0
     at: dict[int, Holdings] = field(default_factory=dict)
+    player: str = ""
+    """Who played it: players win by different ways, so only runs of one are compared."""
 
     @property
     def last(self) -> Holdings:
@@ -47,7 +57,7 @@ class PlayedRun:
 
 @dataclass(frozen=True)
 class Lift:
-    """How much likelier a run wins with both of two parts than with one of them, as a logarithm of odds."""
+    """How much likelier a run wins with both of two parts than each by itself would have it, as a logarithm of odds."""
 
     a: str
     b: str
@@ -65,30 +75,31 @@ class Lift:
 
 
 def play_runs(
-    entry: GameEntry,
-    choose: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    player: Player,
     seeds: np.ndarray,
-    prepare: Callable[[BatchGame], None] | None = None,
+    arrive: Arrive = lambda game, row, reached: None,
     go_on: Callable[[], bool] = lambda: True,
 ) -> list[PlayedRun]:
-    """Plays every seed to its end, or until `go_on` says no; runs that were not over then are left out."""
+    """Plays every seed to its end, or until `go_on` says no; runs that were not over then are left out. `arrive` is
+    told when a run comes to a milestone for the first time, and may change it."""
+    entry = player.entry
     knowledge, milestones = entry.knowledge, entry.milestones
     if knowledge is None or milestones is None:
         raise UsageError(f"Runs of '{entry.spec.id}' cannot be followed: it has no parts or no milestones.")
-    game = entry.make(len(seeds))
-    runs = [PlayedRun(entry.seed_form.write(int(seed)) if entry.seed_form else str(int(seed))) for seed in seeds]
+    game = make(player.game, len(seeds), options=player.options)
+    write = entry.seed_form.write if entry.seed_form else str
+    runs = [PlayedRun(write(int(seed)), player=player.name) for seed in seeds]
     going = np.ones(len(seeds), np.bool_)
     won, reached_at = entry.spec.episode_stats.index("won"), milestones.reached
     try:
         game.reset(np.asarray(seeds, np.uint64))
-        if prepare:
-            prepare(game)
         while going.any() and go_on():
             reached = reached_at(game)
             for row in np.flatnonzero(going):
                 if int(reached[row]) not in runs[row].at:
+                    arrive(game, int(row), int(reached[row]))
                     runs[row].at[int(reached[row])] = knowledge.read_state(game, int(row))
-            game.step(choose(game.observation, game.legal_mask), ~going)
+            game.step(decide(player.policy, game, going).actions, ~going)
             for row in np.flatnonzero(going & (game.terminated | game.truncated)):
                 run = runs[row]
                 run.won = bool(game.final_stats[row, won])
@@ -102,36 +113,44 @@ def play_runs(
 # --- asking runs ---
 
 
-def _strata(states: Sequence[Holdings]) -> np.ndarray:
-    """(runs,) int: which runs had about as much money and as many jokers."""
+def _controls(runs: Sequence[PlayedRun], states: Sequence[Holdings]) -> np.ndarray:
+    """(runs, columns): who played with about as much money, and how many jokers there were."""
     money = np.array([state["money"] for state in states])
-    jokers = np.array([len(state["jokers"]) for state in states])
     thirds = np.searchsorted(np.quantile(money, [1 / 3, 2 / 3]), money)
-    return thirds * 100 + jokers
+    groups = np.array([f"{run.player}/{third}" for run, third in zip(runs, thirds, strict=True)])
+    held = np.array([len(state["jokers"]) for state in states], float)
+    return np.column_stack([*(groups == group for group in np.unique(groups)), held - held.mean()]).astype(float)
 
 
-def _log_odds(both: np.ndarray, won: np.ndarray, strata: np.ndarray) -> tuple[float, float, float]:
-    """(Mantel and Haenszel's log-odds ratio, its standard error, its p-value) of winning, `both` against the others."""
-    top = bottom = cross = spread_top = spread_bottom = 0.0
-    for stratum in np.unique(strata):
-        here = strata == stratum
-        a = float((both & won & here).sum()) + 0.5  # half a run each way: no stratum is ever empty
-        b = float((both & ~won & here).sum()) + 0.5
-        c = float((~both & won & here).sum()) + 0.5
-        d = float((~both & ~won & here).sum()) + 0.5
-        n = a + b + c + d
-        if n <= 2.0 or not (both & here).any() or not (~both & here).any():
-            continue
-        r, s, p, q = a * d / n, b * c / n, (a + d) / n, (b + c) / n
-        top, bottom = top + r, bottom + s
-        spread_top += p * r
-        cross += p * s + q * r
-        spread_bottom += q * s
-    if top == 0.0 or bottom == 0.0:
-        return 0.0, math.inf, 1.0
-    value = math.log(top / bottom)
-    error = math.sqrt(spread_top / (2 * top**2) + cross / (2 * top * bottom) + spread_bottom / (2 * bottom**2))
-    return value, error, math.erfc(abs(value) / error / math.sqrt(2))
+@dataclass(frozen=True)
+class _Expected:
+    """A fitted logistic model: what everything but pairs says about winning."""
+
+    columns: np.ndarray  # (runs, columns)
+    chance: np.ndarray  # (runs,) of winning
+    inverse: np.ndarray  # (columns, columns) of the information
+
+    def beyond(self, both: np.ndarray, won: np.ndarray) -> tuple[float, float, float]:
+        """(log-odds of the runs `both` (indices) beyond the model, its standard error, its p-value)."""
+        weight = (self.chance * (1.0 - self.chance))[both]
+        along = weight @ self.columns[both]
+        information = weight.sum() - along @ self.inverse @ along
+        if information < LEAST_INFORMATION:
+            return 0.0, math.inf, 1.0
+        score = float((won[both] - self.chance[both]).sum())
+        error = 1.0 / math.sqrt(information)
+        return score / information, error, math.erfc(abs(score) * error / math.sqrt(2))
+
+
+def _expected(columns: np.ndarray, won: np.ndarray) -> _Expected:
+    """Newton's method on the penalised likelihood; the penalty keeps columns that few runs have near zero."""
+    weights = np.zeros(columns.shape[1])
+    penalty = RIDGE * np.eye(len(weights))
+    for _ in range(_NEWTON_STEPS):
+        chance = 1.0 / (1.0 + np.exp(-np.clip(columns @ weights, -30.0, 30.0)))
+        information = (columns * (chance * (1.0 - chance))[:, None]).T @ columns + penalty
+        weights += np.linalg.solve(information, columns.T @ (won - chance) - RIDGE * weights)
+    return _Expected(columns, chance, np.linalg.inv(information))
 
 
 def false_discoveries(p: Sequence[float], share: float = FALSE_SHARE) -> np.ndarray:
@@ -155,18 +174,20 @@ def pair_lifts(runs: Iterable[PlayedRun], milestone: int = MILESTONE, least: int
     if not there:
         return []
     states = [run.at[milestone] for run in there]
-    held = [frozenset(state["jokers"]) for state in states]
-    won = np.array([run.won for run in there])
-    strata = _strata(states)
-    counts = Counter(pair for jokers in held for pair in combinations(sorted(jokers), 2))
+    won = np.array([run.won for run in there], float)
+    jokers = sorted({key for state in states for key in state["jokers"]})
+    place = {key: number for number, key in enumerate(jokers)}
+    held = np.zeros((len(there), len(jokers)), np.bool_)
+    for number, state in enumerate(states):
+        held[number, [place[key] for key in state["jokers"]]] = True
+    expected = _expected(np.column_stack([_controls(there, states), held[:, held.sum(axis=0) >= least]]), won)
+    together = held.T.astype(np.int64) @ held
     lifts = []
-    for (a, b), count in sorted(counts.items()):
-        either = np.array([a in jokers or b in jokers for jokers in held])
-        both = np.array([a in jokers and b in jokers for jokers in held])
-        if count < least or either.sum() - count < least:
-            continue
-        value, error, p = _log_odds(both[either], won[either], strata[either])
-        lifts.append((a, b, value, value - 1.96 * error, value + 1.96 * error, p, count))
+    for a, b in np.argwhere(np.triu(together, 1) >= least):
+        value, error, p = expected.beyond(np.flatnonzero(held[:, a] & held[:, b]), won)
+        if math.isfinite(error):
+            ends = value - 1.96 * error, value + 1.96 * error
+            lifts.append((jokers[a], jokers[b], value, *ends, p, int(together[a, b])))
     found = false_discoveries([lift[5] for lift in lifts])
     return sorted((Lift(*lift, bool(one)) for lift, one in zip(lifts, found, strict=True)), key=lambda lift: lift.p)
 

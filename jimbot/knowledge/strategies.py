@@ -1,8 +1,8 @@
 """Runs sorted into strategies: which hand they play, which jokers carry them, how they live, and how often that wins.
 
 A run is a vector of what it held at its end: its jokers, rarer ones counting more, the poker hand it played most, how
-rich it was and how large its deck. Vectors are clustered on the sphere (k-means from seeds far apart, the same for the
-same runs); a cluster is named by its most typical jokers and its hand.
+rich it used to be and what became of its deck. Vectors are clustered on the sphere (k-means, the best of several
+beginnings, the same for the same runs); a cluster is named by its hand and the jokers that set it apart.
 """
 
 from __future__ import annotations
@@ -19,17 +19,24 @@ from jimbot.knowledge.played import Holdings, PlayedRun
 from jimbot.knowledge.records import Strategy
 
 LEAST_RUNS = 5
-_ROUNDS = 30
-_BELONGS = 0.3
+MOST = 24
+"""Strategies that are told apart."""
+_ROUNDS, _BEGINNINGS = 30, 4
+_BELONGS = 0.25
 """A part belongs to a strategy that this share of its runs held."""
 _HAND_WEIGHT, _ECONOMY_WEIGHT, _DECK_WEIGHT = 1.5, 0.5, 0.5
+_CORE, _TELLING = 2, 0.15
+"""Jokers in a name, and how much less the second may say than the first."""
 _EXAMPLES = 5
-ECONOMIES = ((0, "poor"), (15, "thrifty"), (40, "rich"))
-DECKS = ((0, "thin deck"), (45, "plain deck"), (60, "large deck"))
+_SETTLED = 3
+"""Milestone from which a run's money tells how it lives."""
+ECONOMIES = ((0, "poor"), (15, "thrifty"), (30, "rich"))
 
 
-def _band(value: float, bands: Sequence[tuple[int, str]]) -> str:
-    return [word for least, word in bands if value >= least][-1] if value >= bands[0][0] else bands[0][1]
+def _economy(run: PlayedRun) -> str:
+    money = [state.get("money", 0) for reached, state in run.at.items() if reached >= min(_SETTLED, max(run.at))]
+    usual = max(float(np.mean(money)), 0.0)
+    return [word for least, word in ECONOMIES if usual >= least][-1]
 
 
 def main_hand(state: Holdings) -> str:
@@ -38,18 +45,20 @@ def main_hand(state: Holdings) -> str:
     return max(sorted(played), key=lambda hand: played[hand]) if played else ""
 
 
-def _traits(state: Holdings) -> dict[str, float]:
+def _traits(run: PlayedRun) -> dict[str, float]:
+    state = run.last
     traits = dict.fromkeys(state.get("jokers", ()), 1.0)
     if hand := main_hand(state):
         traits[f"hand:{hand}"] = _HAND_WEIGHT
-    traits[f"economy:{_band(state.get('money', 0), ECONOMIES)}"] = _ECONOMY_WEIGHT
-    traits[f"deck:{_band(state.get('cards', 52), DECKS)}"] = _DECK_WEIGHT
+    traits[f"economy:{_economy(run)}"] = _ECONOMY_WEIGHT
+    if shape := state.get("deck_shape"):
+        traits[f"deck:{shape}"] = _DECK_WEIGHT
     return traits
 
 
-def _vectors(states: Sequence[Holdings]) -> np.ndarray:
+def _vectors(runs: Sequence[PlayedRun]) -> np.ndarray:
     """(runs, traits), each of length 1; what fewer runs have counts more."""
-    rows = [_traits(state) for state in states]
+    rows = [_traits(run) for run in runs]
     often = Counter(trait for row in rows for trait in row)
     columns = {trait: number for number, trait in enumerate(sorted(often))}
     out = np.zeros((len(rows), len(columns)))
@@ -59,23 +68,35 @@ def _vectors(states: Sequence[Holdings]) -> np.ndarray:
     return out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-9)
 
 
-def clusters(vectors: np.ndarray, count: int) -> np.ndarray:
-    """(runs,) int: k-means by angle; the first centre is the run nearest the mean, each next the one farthest off."""
-    centres = [vectors[int((vectors @ vectors.mean(axis=0)).argmax())]]
-    while len(centres) < count:
-        centres.append(vectors[int((vectors @ np.stack(centres).T).max(axis=1).argmin())])
-    middle = np.stack(centres)
-    belongs = np.zeros(len(vectors), np.int64)
-    for turn in range(_ROUNDS):
+def clusters(vectors: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
+    """(runs,) int: k-means by angle, the closest of several beginnings; each next centre is drawn far from the rest."""
+    rng = np.random.default_rng(seed)
+    found = [_cluster(vectors, _first_centres(vectors, count, rng)) for _ in range(_BEGINNINGS)]
+    return max(found, key=lambda one: one[1])[0]
+
+
+def _first_centres(vectors: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    chosen = [int(rng.integers(len(vectors)))]
+    while len(chosen) < count:
+        apart = np.maximum(1.0 - (vectors @ vectors[chosen].T).max(axis=1), 0.0) ** 2
+        if apart.sum() <= 1e-12:
+            break
+        chosen.append(int(rng.choice(len(vectors), p=apart / apart.sum())))
+    return vectors[chosen]
+
+
+def _cluster(vectors: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float]:
+    """(which centre every run belongs to in the end, how near they are together)"""
+    middle, belongs = centres.copy(), np.full(len(vectors), -1)
+    for _ in range(_ROUNDS):
         now = (vectors @ middle.T).argmax(axis=1)
-        if turn and (now == belongs).all():
+        if (now == belongs).all():
             break
         belongs = now
-        for number in range(count):
-            if (belongs == number).any():
-                middle[number] = vectors[belongs == number].mean(axis=0)
+        for number in np.unique(belongs):
+            middle[number] = vectors[belongs == number].mean(axis=0)
         middle /= np.maximum(np.linalg.norm(middle, axis=1, keepdims=True), 1e-9)
-    return belongs
+    return belongs, float((vectors @ middle.T).max(axis=1).sum())
 
 
 def strategies_of(runs: Sequence[PlayedRun], names: Mapping[str, str], command: str) -> list[Strategy]:
@@ -88,7 +109,7 @@ def strategies_of(runs: Sequence[PlayedRun], names: Mapping[str, str], command: 
     chosen = [run for run in runs if run.at and run.last.get("jokers") and (run.won or run.reached >= deep)]
     if len(chosen) < LEAST_RUNS:
         return []
-    belongs = clusters(_vectors([run.last for run in chosen]), max(1, round(math.sqrt(len(chosen) / 2))))
+    belongs = clusters(_vectors(chosen), min(MOST, max(1, round(math.sqrt(len(chosen) / 2)))))
     found: dict[str, Strategy] = {}
     for number in np.unique(belongs):
         members = [run for run, one in zip(chosen, belongs, strict=True) if one == number]
@@ -98,29 +119,43 @@ def strategies_of(runs: Sequence[PlayedRun], names: Mapping[str, str], command: 
     return sorted(found.values(), key=lambda one: -one.games)
 
 
+def _core(jokers: Mapping[str, float], usual: Mapping[str, float]) -> list[str]:
+    """The jokers that most runs of a strategy hold and others do not, most telling first; one at least."""
+    telling = {key: share * math.log(1e-9 + share / usual[key]) for key, share in jokers.items() if share >= _BELONGS}
+    telling = {key: value for key, value in telling.items() if value > 0} or dict(jokers)
+    ranked = sorted(telling, key=lambda key: (-telling[key], key))
+    return [key for key in ranked if telling[key] >= _TELLING * telling[ranked[0]]][:_CORE]
+
+
+def _shares(runs: Sequence[PlayedRun]) -> dict[str, float]:
+    counted = Counter(key for run in runs for key in set(run.last["jokers"]))
+    return {key: count / len(runs) for key, count in counted.items()}
+
+
 def _strategy(
     members: Sequence[PlayedRun], everyone: Sequence[PlayedRun], names: Mapping[str, str], command: str
 ) -> Strategy:
     count = len(members)
-    jokers = Counter(key for run in members for key in set(run.last["jokers"]))
-    usual = Counter(key for run in everyone for key in set(run.last["jokers"]))
-    typical = sorted(jokers, key=lambda key: (-jokers[key] / count * math.log1p(len(everyone) / usual[key]), key))
-    hand = Counter(main_hand(run.last) for run in members).most_common(1)[0][0]
-    uses = {
-        key: round(jokers[key] / count, 4) for key in typical if jokers[key] / count >= _BELONGS or key == typical[0]
-    }
+    jokers = _shares(members)
+    core = _core(jokers, _shares(everyone))
+    hand, plays = Counter(main_hand(run.last) for run in members).most_common(1)[0]
+    uses = {key: round(jokers[key], 4) for key in sorted(jokers, key=lambda key: (-jokers[key], key))
+            if jokers[key] >= _BELONGS or key in core}  # fmt: skip
     if hand:
-        uses[hand] = round(sum(main_hand(run.last) == hand for run in members) / count, 4)
-    core = [names.get(key, key) for key in typical[:2]]
+        uses[hand] = round(plays / count, 4)
+    carry = " and ".join(names.get(key, key) for key in core)
     won = sum(run.won for run in members)
     share = wilson_interval(won, count)
-    economy = _band(float(np.median([run.last.get("money", 0) for run in members])), ECONOMIES)
-    deck = _band(float(np.median([run.last.get("cards", 52) for run in members])), DECKS)
+    economy = Counter(map(_economy, members)).most_common(1)[0][0]
+    deck = Counter(run.last.get("deck_shape", "") for run in members).most_common(1)[0][0]
     examples = [run.seed for run in sorted(members, key=lambda run: (not run.won, -run.reached))[:_EXAMPLES]]
-    words = f"Plays {hand or 'any hand'} with {' and '.join(core)}; {economy}, {deck}."
-    details: dict[str, Any] = {"main_hand": hand, "economy": economy, "deck_shape": deck, "examples": examples}
-    key = "s_" + "_".join(one.removeprefix("j_") for one in sorted(typical[:2])) + "_" + hand.lower().replace(" ", "_")
+    words = f"Plays {hand or 'any hand'} with {carry}; {', '.join(word for word in (economy, deck) if word)}."
+    details: dict[str, Any] = {
+        "main_hand": hand, "core": core, "economy": economy, "deck_shape": deck, "examples": examples,
+        "players": dict(Counter(run.player for run in members if run.player)),
+    }  # fmt: skip
+    key = "_".join(["s", *(one.removeprefix("j_") for one in sorted(core)), *hand.lower().split()])
     return Strategy(
-        key.rstrip("_"), f"{' and '.join(core)}: {hand or 'any hand'}", words, uses, games=count, share=share.mean,
-        low=share.low, high=share.high, command=command, details=details,
+        key, f"{carry}: {hand or 'any hand'}", words, uses, games=count, share=share.mean, low=share.low,
+        high=share.high, command=command, details=details,
     )  # fmt: skip

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from jimbot.evaluation.intervals import Interval
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import bank_seeds
 from jimbot.knowledge import KnowledgeGraphClient, discovery, played, strategies
-from jimbot.knowledge.exploring import explore, measured_strengths
+from jimbot.knowledge.exploring import Search, explore, measured_strengths, players_of
 from jimbot.knowledge.played import PlayedRun
 from jimbot.knowledge.records import Edge, Graph, Node
 from jimbot.knowledge.synergy_network import held_out, train
+from jimbot.policies.players import find_player
 
 
 def run(number: int, jokers: list[str], won: bool, money: int = 10, hand: str = "Flush", reached: int = 5) -> PlayedRun:
@@ -110,16 +114,13 @@ def test_given_jokers_are_held_and_tried_against_others_in_the_same_seeds():
     assert entry.knowledge.read_state(game, 0)["jokers"] == []
     assert game.faults() == []  # ty: ignore[missing-attribute]
 
-    rng = np.random.default_rng(0)
-
-    def at_random(observation: np.ndarray, legal_mask: np.ndarray) -> np.ndarray:
-        return np.where(legal_mask, rng.random(legal_mask.shape), -1.0).argmax(axis=1)
-
-    trial = discovery.try_out(entry, at_random, discovery.Proposal(("j_baron", "j_mime"), 1.0, 0), 2)
-    assert trial.games == 2
+    player = find_player("random", "balatro")
+    trial = discovery.try_out(player, discovery.Proposal(("j_baron", "j_mime"), 1.0, 0), 4)
+    assert trial.games == 2  # the other two should have been given them at a stage that random play does not see
     assert "matched jokers" in trial.verdict or "no clear difference" in trial.verdict
     told = discovery.strategy_of(trial, {"j_baron": "Baron"}, "again")
     assert told.name == "New: Baron and j_mime"
+    assert "matched jokers won" in told.words
     assert told.verdict == trial.verdict
 
 
@@ -130,9 +131,43 @@ def test_a_round_of_discovery_fills_the_graph(tmp_path):
     edge = Edge("SYNERGIZES_WITH", "j_baron", "j_mime", 0.5, 0.4, 0.6, "all")
     client.store.replace(Graph("balatro", tuple(nodes), (edge,)))
     recorded = [run(n, ["j_baron", "j_mime"], n % 2 == 0) for n in range(12)]
-    found = explore(client, minutes=1e-6, games=2, recorded=recorded)
+    found = explore(client, Search(1e-6, 2, recorded=tuple(recorded), sources="--data a.npz"))
     assert json.loads(json.dumps(found))["runs"] == 12
     assert found["network"] is None
     assert [one["name"] for one in client.strategies()] == ["j_baron and j_mime: Flush"]
+    assert client.strategies()[0]["command"] == "jimbot graph discover --data a.npz --seed 0"
     assert measured_strengths(client.whole()) == {("j_baron", "j_mime"): 0.5}
     client.close()
+
+
+def test_players_play_with_the_options_they_cannot_do_without():
+    scripted, shipped = players_of("balatro")
+    assert (scripted.name, scripted.options) == ("heuristic", {"helpers": True})
+    assert shipped.manifest is not None
+    [run] = played.play_runs(scripted, bank_seeds("train", 1))
+    assert run.player == "heuristic"
+    assert run.reached > 1  # without its helpers it falls at once
+    assert run.last["deck_shape"]
+
+
+def test_runs_of_two_players_are_not_compared_with_each_other():
+    weak = many_runs(0.0)
+    strong = [replace(one, won=True, player="strong", at={4: {**one.at[4], "jokers": ["j_a", "j_b"]}}) for one in weak]
+    assert not any(lift.found for lift in played.pair_lifts([*weak, *strong[:300]]))
+
+
+def test_only_what_does_best_at_a_first_look_gets_all_games(monkeypatch):
+    played_with: list[tuple[tuple[str, ...], int, int]] = []
+
+    def tried(player, proposal, games, seed=0, whole=True):
+        played_with.append((proposal.keys, games, seed))
+        value = Interval(proposal.strength, proposal.strength - 1, proposal.strength + 1, 0.5, games)
+        return discovery.Trial(proposal, value, 1, 1, games, (), whole)
+
+    monkeypatch.setattr(discovery, "try_out", tried)
+    found = [discovery.Proposal((name, "j_x"), strength) for name, strength in (("j_a", 0.5), ("j_b", 3.0))]
+    first, second = discovery.try_all(find_player("random", "probe"), found, 40, time.monotonic() + 60)
+    assert (first.proposal.keys[0], first.games, first.whole) == ("j_b", 40, True)
+    assert (second.games, second.whole) == (10, False)
+    assert "first look" in second.verdict
+    assert played_with[-1] == (("j_b", "j_x"), 40, 10)  # in seeds that had no part in the choice

@@ -47,6 +47,20 @@ def record_bus(
     terminal.print_next([(f"jimbot clone {terminal.quoted(path)}", "a policy that does the same")])
 
 
+def told_games(game: str, address: str) -> Iterator[Any]:
+    """Whole games that the log of a bus tells of, from its beginning."""
+    from jimbot.games.contract import game_entry
+    from jimbot.services.bus.games import GamesTold
+
+    told = GamesTold(game_entry(game), {})
+    try:
+        yield from _games(told, address, 0)
+    finally:
+        told.close()
+        for reason, count in told.left_out.items():
+            terminal.note(f"{count} games left out: {reason}")
+
+
 def _games(told: Any, address: str, start: int) -> Iterator[Any]:
     """Whole games, one after another; the bus is read as they are wanted."""
     from jimbot.clients import EventBusClient

@@ -21,7 +21,9 @@ from jimbot.games.entry import GameEntry
 from jimbot.games.hooks import (
     Explanation,
     Figure,
+    Found,
     Glossary,
+    Held,
     HostedGame,
     HostFiles,
     Interaction,
@@ -308,7 +310,21 @@ def _give(game: BatchGame, row: int, keys: Sequence[str]) -> None:
     cast(BalatroGame, game).look()
 
 
-KNOWLEDGE = Knowledge(_parts, _read_holdings, _measure, _measure_group, _read_observation, _vocabulary, _give)
+def _held_keys() -> tuple[str, ...]:
+    from jimbot.games.balatro.synergy.seen import held_keys
+
+    return held_keys()
+
+
+def _held(observation: np.ndarray) -> Found:
+    from jimbot.games.balatro.synergy.seen import held
+
+    return held(observation)
+
+
+KNOWLEDGE = Knowledge(
+    _parts, _read_holdings, _measure, _measure_group, _read_observation, _vocabulary, _give, Held(_held_keys, _held)
+)
 SEED_PAGES = SeedPages(
     'Conditions such as voucher:v_telescope@1, joker:j_blueprint+negative@<=2, not boss:"The Needle"@<=3: boss, '
     "voucher, tag, joker, tarot, planet, spectral, card or pack, a colon, a key or a name, for jokers an edition, and "
@@ -351,7 +367,13 @@ def _cut_off(game: BatchGame, rows: np.ndarray) -> None:
     cast(BalatroGame, game).cut_off(rows)
 
 
-MILESTONES = Milestones("ante", RATES["starting"]["win_ante"], _antes, _cut_off)
+def _antes_seen(observation: np.ndarray) -> np.ndarray:
+    from jimbot.games.balatro.synergy.seen import antes
+
+    return antes(observation)
+
+
+MILESTONES = Milestones("ante", RATES["starting"]["win_ante"], _antes, _cut_off, _antes_seen)
 
 
 def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bool = False) -> BalatroGame:

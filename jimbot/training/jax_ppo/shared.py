@@ -25,6 +25,8 @@ APART = (CHANGEABLE - {"gradient_pieces"}) | {
     "anneal_lr",
     "adviser",
     "count_bonus",
+    "strategy_bonus",
+    "keep_games",
     *START,
     *LEAGUE,
     *NUMBERS,

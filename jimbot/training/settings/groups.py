@@ -164,6 +164,16 @@ class ExplorationSettings(Group):
         ge=0,
         description="Reward for what the game counts as rare, over the root of how often it was; 0: none.",
     )
+    strategy_bonus: float = Field(
+        0.0, ge=0, description="The same for coming to a strategy of the knowledge graph; 0: none."
+    )
+    rare_weight: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="How far steps in which something rare happens weigh more: the power of the game's own factors; "
+        "0: none.",
+    )
 
 
 class SavingSettings(Group):
@@ -179,6 +189,9 @@ class SavingSettings(Group):
     checkpoint_dir: Path | None = Field(None, description="Where checkpoints go; default: inside the run directory.")
     keep_last: int = Field(3, ge=1, description="Newest checkpoints kept.")
     keep_every: int = Field(0, ge=0, description="Also keep one checkpoint every so many steps; 0: none.")
+    keep_games: int = Field(
+        1000, ge=0, le=100_000, description="Newest games that came far, kept with what they held; 0: none."
+    )
 
 
 class JudgingSettings(Group):

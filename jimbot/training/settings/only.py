@@ -5,7 +5,12 @@ from __future__ import annotations
 from jimbot.errors import SettingsError
 from jimbot.training.settings.record import DEFAULTS, TrainSettings
 
-ONLY = {"jax": ("clip_value", "ent_blocks", "forced_every", "grow_batch", "teacher", "adviser", "count_bonus")}
+ONLY = {
+    "jax": (
+        "clip_value", "ent_blocks", "forced_every", "grow_batch", "teacher", "adviser", "count_bonus", "strategy_bonus",
+        "rare_weight", "keep_games",
+    )
+}  # fmt: skip
 
 
 def check_only(settings: TrainSettings, learner: str) -> None:

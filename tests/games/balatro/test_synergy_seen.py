@@ -22,7 +22,7 @@ def test_the_observation_tells_what_the_game_holds():
         for row in range(2):
             known, seen = KNOWLEDGE.read_state(game, row), read_observation(game.observation[row])
             held += len(seen["jokers"])
-            for name in ("jokers", "consumables", "vouchers", "boss", "deck"):
+            for name in ("jokers", "consumables", "vouchers", "boss", "deck", "deck_shape"):
                 assert seen[name] == known[name]
             assert seen["played"].keys() == known["played"].keys()
     assert held > 4

@@ -22,6 +22,7 @@ from jimbot.games.balatro.rules.content import (
 )
 from jimbot.games.balatro.rules.inventory import START_COUNTER, add_joker
 from jimbot.games.balatro.rules.state import PHASE_NAMES
+from jimbot.games.balatro.synergy.deck_shape import deck_shape
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.hooks import Part
 
@@ -114,5 +115,13 @@ def read_state(game: BatchGame, row: int) -> dict[str, Any]:
         "money": int(g.money),
         "joker_slots": int(g.joker_slots),
         "cards": int(g.card_count),
+        "deck_shape": _deck_shape(g),
         "won": bool(g.won),
     }
+
+
+def _deck_shape(g: Any) -> str:
+    owned = g.cards[: g.card_count]
+    counts = np.zeros((13, 4))
+    np.add.at(counts, (np.clip(g.card_rank[owned] - 2, 0, 12), np.clip(g.card_suit[owned], 0, 3)), 1)
+    return deck_shape(counts, int((g.card_enhancement[owned] > 0).sum()))

@@ -15,6 +15,8 @@ from jimbot.games.balatro.encoding.fields import (
 )
 from jimbot.games.balatro.encoding.scaling import LARGEST
 from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, DECKS, HANDS, JOKERS, VOUCHERS
+from jimbot.games.balatro.synergy.deck_shape import deck_shape
+from jimbot.games.hooks import Found
 
 
 def read_observation(observation: np.ndarray) -> dict[str, Any]:
@@ -29,10 +31,42 @@ def read_observation(observation: np.ndarray) -> dict[str, Any]:
         "boss": next((BLINDS.key(boss - 1) for boss in _ids(observation, "boss_id")), None),
         "deck": next((DECKS.key(deck - 1) for deck in _ids(observation, "deck")), None),
         "played": {HANDS.key(hand): float(often) for hand, often in enumerate(hands) if often > 0},
-        "ante": round(float(_field(observation, "run")[COLUMNS["run"].index("ante")]) * 8),
+        "ante": int(antes(observation[None])[0]),
         "money": _count(observation, "money", "money"),
         "cards": _count(observation, "run", "card_count"),
+        "deck_shape": deck_shape(4 * np.clip(_field(observation, "deck_total"), 0, LARGEST), _enhanced(observation)),
     }
+
+
+def antes(observation: np.ndarray) -> np.ndarray:
+    """(N, D) observations → (N,) int."""
+    scaled = observation[:, OBSERVATION.offsets["run"] + COLUMNS["run"].index("ante")]
+    return np.rint(8 * np.clip(scaled, -LARGEST, LARGEST)).astype(np.int64)
+
+
+def held_keys() -> tuple[str, ...]:
+    """Jokers, by their ids as items, then poker hands."""
+    return (*item_keys(), *HANDS.keys)
+
+
+def held(observation: np.ndarray) -> Found:
+    """(N, D) observations → the jokers of each that has two or more, and the poker hand it has played most; places in
+    `held_keys`."""
+    jokers = np.rint(observation[:, OBSERVATION.span("joker_id")]).astype(np.int64)
+    told = np.flatnonzero((jokers >= FIRST_JOKER_ITEM).sum(axis=1) >= 2)
+    rows, places = np.nonzero(jokers[told] >= FIRST_JOKER_ITEM)
+    shape = (len(told), *OBSERVATION["hands"].shape)
+    played = observation[told][:, OBSERVATION.span("hands")].reshape(shape)[:, :, COLUMNS["hands"].index("played")]
+    playing = np.flatnonzero(played.max(axis=1, initial=0.0) > 0)
+    hands = ITEM_IDS + played[playing].argmax(axis=1)
+    found = told[rows], jokers[told][rows, places]
+    return np.concatenate([found[0], told[playing]]), np.concatenate([found[1], hands])
+
+
+def _enhanced(observation: np.ndarray) -> int:
+    """Cards owned that are not plain."""
+    kinds = [name for name in COLUMNS["deck_total_kinds"] if name.startswith("enhancement ")][1:]
+    return sum(_count(observation, "deck_total_kinds", name) for name in kinds)
 
 
 def _count(observation: np.ndarray, name: str, column: str) -> int:
