@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from jimbot.errors import KnowledgeError, UsageError
 from jimbot.games.contract import game_entry, games_with
 from jimbot.games.hooks import Knowledge
 from jimbot.knowledge import schema
-from jimbot.knowledge.documents import read_document
+from jimbot.knowledge.documents import LARGEST, read_document
 from jimbot.knowledge.names import Names
 from jimbot.knowledge.records import Graph, Node
 from jimbot.knowledge.store import GraphStore
+from jimbot.reading.plain import file_bytes, gunzipped, json_value
 from jimbot.runs.shipped import PRETRAINED
 
 SHIPPED = "knowledge.json.gz"
@@ -33,6 +35,13 @@ def shipped_graph(game: str) -> Path | None:
     """The measurements of a game that come with JimBot."""
     path = PRETRAINED / game / SHIPPED
     return path if path.exists() else None
+
+
+def shipped_strategies(game: str) -> list[dict[str, Any]]:
+    """The strategies of a game that come with JimBot, as plain values: a fraction of the time of the whole graph."""
+    path = shipped_graph(game)
+    document = json_value(gunzipped(file_bytes(path, LARGEST), LARGEST)) if path else {}
+    return list(document.get("strategies", ()))
 
 
 def knowledge_of(game: str) -> Knowledge:

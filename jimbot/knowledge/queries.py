@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from jimbot.knowledge.engine_rows import split
-from jimbot.knowledge.records import COUNTER, FAVOUR, SYNERGY
+from jimbot.knowledge.records import COUNTER, FAVOUR, MEASURED, SYNERGY
 from jimbot.knowledge.store import GraphStore, Limits
 
 Claim = dict[str, Any]
@@ -101,10 +101,15 @@ def similarity(uses: Mapping[str, float], parts: Iterable[str]) -> float:
     return round(sum(weight for part, weight in uses.items() if part in held) / norm, 12) if norm else 0.0
 
 
+def followed(known: Iterable[Claim]) -> list[Claim]:
+    """Strategies that a run may be said to follow: those of games, and proposals that proved themselves."""
+    return [one for one in known if one["evidence"] != MEASURED or one["verdict"].startswith("better")]
+
+
 def nearest_strategies(known: Sequence[Claim], parts: Iterable[str]) -> list[Claim]:
     """Strategies that share anything with these parts, most similar first, each with `similarity`."""
     held = set(parts)
-    ranked = [{**one, "similarity": similarity(one["uses"], held)} for one in known]
+    ranked = [{**one, "similarity": similarity(one["uses"], held)} for one in followed(known)]
     ranked = [one for one in ranked if one["similarity"] > 0]
     return sorted(ranked, key=lambda one: (-one["similarity"], -one["share"], one["key"]))
 

@@ -18,7 +18,7 @@ import numpy as np
 from jimbot.errors import KnowledgeError, UnreadableError, UsageError
 from jimbot.games.contract import available_games, game_entry
 from jimbot.games.entry import GameEntry
-from jimbot.knowledge.played import MILESTONE, PlayedRun
+from jimbot.knowledge.played import MILESTONE, Holdings, PlayedRun
 from jimbot.reading.plain import json_value
 from jimbot.runs.catalogue import find_run
 from jimbot.runs.files import read_text, write_atomically
@@ -98,13 +98,13 @@ def _read(path: Path) -> list[PlayedRun]:
 
 
 def _run(values: dict[str, Any]) -> PlayedRun:
-    at = {int(number): dict(state) for number, state in values["at"].items()}
+    at: dict[int, Holdings] = {int(number): dict(state) for number, state in values["at"].items()}
     if not all(_plain(state) for state in at.values()):
         raise ValueError("a state without jokers or money")
     return PlayedRun(str(values["seed"]), bool(values["won"]), int(values["reached"]), at, str(values["player"]))
 
 
-def _plain(state: dict[str, Any]) -> bool:
+def _plain(state: Holdings) -> bool:
     jokers: Any = state.get("jokers")
     named = isinstance(jokers, Sequence) and all(isinstance(key, str) for key in jokers)
     return named and isinstance(state.get("money"), int | float)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from jimbot.evaluation.report.chronicle import Chronicle
 from jimbot.evaluation.report.curves import training_section
 from jimbot.evaluation.report.stories import choose_examples
 from jimbot.games.contract import Event, game_entry
+from jimbot.games.hooks import Variety
 from jimbot.runs.recorder import Recorder
 from jimbot.runs.sinks import JsonlSink
 
@@ -150,3 +153,35 @@ def test_the_module_writes_the_same_report(tmp_path: Path, capsys: pytest.Captur
     assert str(tmp_path / "perfect" / "report.html") in capsys.readouterr().out
     assert main(["--checkpoint", "missing", "--runs-dir", str(tmp_path)]) == 2
     assert "missing" in capsys.readouterr().err
+
+
+SIDES = Variety(
+    "sides", "what pays now", 4, lambda seen: (np.arange(len(seen)), seen[:, :4].argmax(axis=1)),
+    ("red", "green", "blue", "all of <them>").__getitem__,
+)  # fmt: skip
+
+
+def test_the_report_tells_how_various_play_is_and_warns_where_it_locks_in(tmp_path: Path, monkeypatch) -> None:
+    entry = game_entry("probe")
+    locked = Variety("moods", "moods", 2, lambda seen: (np.arange(len(seen)), np.ones(len(seen), int)), str)
+    various = replace(entry, varieties=lambda: (locked,))
+    monkeypatch.setattr(sys.modules["jimbot.evaluation.report.analyze"], "game_entry", lambda game: various)
+    report = analyze("random", "probe", games=30, output=tmp_path / "r.html", examples=0, ways=SIDES)
+    page = sound(report.path.read_text())
+    variety = page[page.index("<h3>Variety</h3>") :]
+    assert "what pays now" in variety
+    assert "Play locks in:</b> 1 is there in 100 % of all moments (moods)" in variety
+    assert variety.count("Play locks in") == 1
+    strategies = page[page.index("<h3>Strategies</h3>") :]
+    assert "all of &lt;them&gt;" in strategies
+
+
+def test_a_game_counts_for_the_way_it_took_last() -> None:
+    chronicle = Chronicle(game_entry("probe"), SIDES)
+    judged = evaluate("random", "probe", games=30, witness=chronicle)
+    ways = chronicle.ways_played(np.arange(30) % 2)
+    assert sum(way.games for way in ways) == judged.count == 30
+    assert sum(way.share for way in ways) == pytest.approx(1.0)
+    assert [way.games for way in ways] == sorted((way.games for way in ways), reverse=True)
+    assert all(way.won is not None and way.won.count == way.games for way in ways)
+    assert Chronicle(game_entry("probe")).ways_played(None) == []

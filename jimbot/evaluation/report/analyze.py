@@ -20,6 +20,7 @@ from jimbot.evaluation.report.stories import choose_examples, stories_section, t
 from jimbot.evaluation.seeds import Bank
 from jimbot.evaluation.summary import Evaluation
 from jimbot.games.contract import game_entry
+from jimbot.games.hooks import Variety
 from jimbot.games.seeds import HELD_OUT
 from jimbot.policies.players import Named, find_player
 from jimbot.runs.checkpoint import CHECKPOINTS, find_checkpoint
@@ -51,11 +52,12 @@ def analyze(
     progress: Progress | None = None,
     runs_root: str | Path = "runs",
     which: Any = "latest",
+    ways: Variety | None = None,
 ) -> Analysis:
     """Writes the report of a policy; arguments as in `evaluate`.
 
     It goes to `output`, else to `report.html` of the run the policy belongs to, else to `report-<name>.html` here.
-    `examples` games are told in words.
+    `examples` games are told in words. `ways` tells ways to play apart, by name: the report says which its games take.
     """
     if examples < 0:
         raise UsageError(f"examples is {examples}; expected 0 or more games to tell in words.")
@@ -65,7 +67,7 @@ def analyze(
     path = _destination(output, run, player.policy.name)
     make_directory(path.parent)
     check_target(path)  # before an hour of games is played for it
-    chronicle = Chronicle(entry)
+    chronicle = Chronicle(entry, ways)
     judged = evaluate(
         player.policy,
         player.game,

@@ -10,6 +10,7 @@ import numpy as np
 
 from jimbot.evaluation.intervals import Interval, mean_interval, wilson_interval
 from jimbot.games.contract import BatchGame, Diary, Event, GameEntry
+from jimbot.games.hooks import Variety
 from jimbot.games.variety import VarietyCount
 
 FEWEST_GAMES = 5
@@ -29,17 +30,30 @@ class Entry(NamedTuple):
     """How often it went well."""
 
 
+class Way(NamedTuple):
+    """One way to play."""
+
+    name: str
+    games: int
+    share: float
+    """Of the games that show a way at all."""
+    won: Interval | None
+
+
 class Chronicle:
     """A `Witness` that remembers. Games are known by their number, in the order of their seeds."""
 
-    def __init__(self, entry: GameEntry) -> None:
-        self.entry = entry
+    def __init__(self, entry: GameEntry, ways: Variety | None = None) -> None:
+        """`ways`: what tells how a game is played, one thing at a time."""
+        self.entry, self.ways = entry, ways
+        self._way: dict[int, int] = {}  # the last one of every game, by its number
         self.events: list[Event] = []  # `row` is the number of the game
         self._steps: list[tuple[np.ndarray, np.ndarray]] = []
         self._numbers = np.zeros(0, np.int64)
         self._game: BatchGame | None = None
         self._diary: Diary | None = None
-        self.variety = VarietyCount(entry.varieties() if entry.varieties is not None else ())
+        known = entry.varieties() if entry.varieties is not None else ()
+        self.variety = VarietyCount((*known, *([ways] if ways is not None else [])))
 
     # --- what `play_games` calls ---
 
@@ -56,6 +70,9 @@ class Chronicle:
         self._steps.append((self._numbers[rows].astype(np.int32), np.asarray(actions)[rows].astype(np.int32)))
         if self._game is not None and self.variety.varieties:
             self.variety.look(self._game.observation[rows])
+        if self._game is not None and self.ways is not None:
+            found, keys = self.ways.find(self._game.observation[rows])
+            self._way |= dict(zip(self._numbers[rows[found]].tolist(), keys.tolist(), strict=True))
         if self._diary is not None:
             self._note(self._diary.before(np.asarray(actions), live))
 
@@ -71,6 +88,20 @@ class Chronicle:
     @property
     def topics(self) -> Mapping[str, str]:
         return self._diary.topics if self._diary is not None else {}
+
+    def ways_played(self, won: np.ndarray | None) -> list[Way]:
+        """How games were played in the end, the most frequent way first; `won` (n,) where games can be won."""
+        if self.ways is None:
+            return []
+        games = {key: [number for number, one in self._way.items() if one == key] for key in set(self._way.values())}
+        return sorted(
+            (
+                Way(self.ways.name_of(key), len(played), len(played) / len(self._way),
+                    None if won is None else wilson_interval(int(won[played].sum()), len(played)))
+                for key, played in games.items()
+            ),
+            key=lambda way: (-way.games, way.name),
+        )  # fmt: skip
 
     def actions_of(self, number: int) -> list[int]:
         """The actions of one game, in order."""

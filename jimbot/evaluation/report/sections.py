@@ -8,12 +8,13 @@ from html import escape
 
 from jimbot.evaluation.figures import LENGTH, RETURN
 from jimbot.evaluation.report import svg
-from jimbot.evaluation.report.chronicle import Chronicle, Entry
+from jimbot.evaluation.report.chronicle import Chronicle, Entry, Way
 from jimbot.evaluation.report.page import folded, many, panel, section, table, tile
 from jimbot.evaluation.summary import Evaluation
 
 _ROWS = 15  # of a topic; the others are folded up
 _MOST_LABELS = 20
+WON = "won"
 LOCKED_IN = 0.8  # share of the moments in which the same thing is there
 
 
@@ -96,6 +97,8 @@ def topics_section(judged: Evaluation, chronicle: Chronicle) -> str:
         if entries:
             parts.append(f"<h3>{escape(title)}</h3>{_topic(entries, judged)}")
     parts += [_variety(chronicle)] if chronicle.variety.spread() else []
+    won = judged.games.stat(WON) if WON in judged.spec.episode_stats else None
+    parts += [_ways(chronicle, ways)] if (ways := chronicle.ways_played(won)) else []
     unit = _plain(judged.spec.ladder)
     note = (
         f"“Afterwards” compares games with others that had come just as far: how many more {unit} they went on to "
@@ -146,6 +149,20 @@ def _variety(chronicle: Chronicle) -> str:
                             f"{svg.percent(spread.top)} of all moments ({escape(titles[name])}).</p>")  # fmt: skip
     heads = ["", "in use, as if alike", "entropy (nats)", "most common", "share of moments"]
     return f"<h3>Variety</h3>{panel(table(heads, rows, (1, 2, 4)))}{''.join(warnings)}"
+
+
+def _ways(chronicle: Chronicle, ways: Sequence[Way]) -> str:
+    """Which ways to play its games take in the end, by name, and how often each wins."""
+    title = chronicle.ways.title if chronicle.ways is not None else ""
+    heads = ["", "", "games", "share", "won", ""]
+
+    def row(way: Way) -> list[str]:
+        cells = [escape(way.name), svg.bar(way.games / ways[0].games, 120), f"{way.games:,}", svg.percent(way.share)]
+        won = ["", ""] if way.won is None else [svg.percent(way.won.mean), svg.interval_mark(way.won, 0.0, 1.0, None)]
+        return cells + won
+
+    note = f"<p>{escape(title)}; what a game was nearest to at its end.</p>"
+    return f"<h3>Strategies</h3>{note}{panel(table(heads, [row(way) for way in ways[:_ROWS]], (2, 3, 4)))}"
 
 
 def figures_section(judged: Evaluation) -> str:

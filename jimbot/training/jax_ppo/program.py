@@ -23,6 +23,7 @@ from jimbot.games.spec import GameSpec
 from jimbot.policies.jax_networks import JaxNetwork, Params, make_network
 from jimbot.policies.networks import describe_network
 from jimbot.training.exploration.counting import CountBonus
+from jimbot.training.exploration.weighing import RareWeight
 from jimbot.training.jax_ppo.entropy import blocks_of
 from jimbot.training.jax_ppo.guidance import guidance
 from jimbot.training.jax_ppo.normalising import Statistics, initial_statistics, with_observations, with_rewards
@@ -112,8 +113,9 @@ class HostUpdate:
         folder: Path | None = None,
         teacher: Teacher | None = None,
         bonus: CountBonus | None = None,
+        rare: RareWeight | None = None,
     ) -> None:
-        self.teacher, self.bonus = teacher, bonus
+        self.teacher, self.bonus, self.rare = teacher, bonus, rare
         self.collector = HostCollector(
             game, network, settings.reward_transform, settings.num_steps, halves, seats, folder
         )
@@ -127,9 +129,9 @@ class HostUpdate:
             label = self.teacher.labels(rollout, int(state.update), phase_key(state.key, state.update, TEACH))
             rollout = rollout._replace(label=label)
         if self.bonus is not None:
-            ended = self.collector.terminated | self.collector.truncated
-            paid = self.bonus.rewards(self.collector.observation, self.collector.game.observation, ended)
-            rollout = rollout._replace(reward=rollout.reward + paid)
+            rollout = rollout._replace(reward=rollout.reward + self.bonus.rewards(self.collector.steps()))
+        if self.rare is not None:
+            rollout = rollout._replace(weight=self.rare.weights(self.collector.steps()))
         state, losses = self._learn(state._replace(tally=tally), rollout, lr, self._numbers)
         return UpdateResult(state, losses, measured)
 

@@ -7,6 +7,7 @@ game's first; the value of a cut-off (truncated) episode's last observation is k
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,6 +45,7 @@ class Rollout(NamedTuple):
     counts: Array | None = None  # (T, N) bool, whether the value is learned: rows that others play are not; None: all
     forced: Array | None = None  # (T, N) bool, whether one legal action made it no decision; None: that is not asked
     label: Array | None = None  # (T, N) int32, what the teacher would have done; −1: not asked. None: no teacher
+    weight: Array | None = None  # (T, N) float32, how much the action teaches; None: all the same
     seen: Any = ()  # (T, D) mean and variance of every step's observations, where they are normalised
 
 
@@ -210,6 +212,7 @@ class HostCollector:
         self.reward_terms = np.zeros((*shape, len(spec.reward_terms)), np.float32)
         self.terminated, self.truncated = np.zeros(shape, bool), np.zeros(shape, bool)
         self.stats = np.zeros((*shape, len(spec.episode_stats)), np.float32)
+        self.final: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # turn → rows that ended, their last observations
         self.seconds = {"simulate": 0.0, "act": 0.0}
         block_of = jnp.asarray(spec.actions.block_of)
 
@@ -233,6 +236,7 @@ class HostCollector:
     def collect(self, params: Params, tally: Tally, key: Array) -> tuple[Tally, Rollout, Measured]:
         """Plays `num_steps` steps; the returned rollout holds raw observations as `features`."""
         uniform = np.asarray(self._luck(key, np.arange(self.num_steps)))
+        self.final.clear()
         turns = [(turn, half) for turn in range(self.num_steps) for half in range(len(self._halves))]
         chosen = self._ask(params, uniform, *turns[0])
         for place, (turn, half) in enumerate(turns):
@@ -259,6 +263,16 @@ class HostCollector:
             *((self.acting, self.ours) if self.game.spec.players > 1 or self.game.may_refuse else ()),
         )
         return tally, rollout, measured
+
+    def steps(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Observations (N, D) before and after every step of the rollout; after a game's last step its own last one."""
+        for turn in range(self.num_steps):
+            after = self.observation[turn + 1] if turn + 1 < self.num_steps else self.game.observation
+            if turn in self.final:
+                rows, shown = self.final[turn]
+                after = after.copy()
+                after[rows] = shown
+            yield self.observation[turn], after
 
     def _ask(self, params: Params, uniform: np.ndarray, turn: int, half: int) -> Any:
         """Starts computing the actions of half the rows; JAX returns before they are there."""
@@ -288,6 +302,10 @@ class HostCollector:
         if game.truncated[rows].any():
             values = np.asarray(self._value(params, game.final_observation))
             self.final_value[turn, rows] = np.where(game.truncated, values, 0.0)[rows]
+        if (over := np.flatnonzero(~self._held[half] & (game.terminated | game.truncated))).size:
+            earlier = self.final.get(turn, (over[:0], game.final_observation[:0]))
+            shown = game.final_observation[over]
+            self.final[turn] = np.concatenate([earlier[0], over]), np.concatenate([earlier[1], shown])
         if self.seats is not None:
             self.seats.after(np.flatnonzero(~self._held[half]))
         self.seconds["act"] += acted - began

@@ -19,7 +19,8 @@ Array = jax.Array
 
 
 class Samples(NamedTuple):
-    """A flat batch, or a minibatch of it. The weights of a minibatch sum to 1; of the batch they are bool."""
+    """A flat batch, or a minibatch of it. The weights of a minibatch sum to 1; of the batch they are bool, or what
+    rare steps weigh."""
 
     features: Array  # (B, F) float32
     legal_mask: Array  # (B, A) bool
@@ -40,7 +41,12 @@ def samples_of(rollout: Rollout, advantage: Array, keep_value: bool) -> Samples:
     decided = (rollout.features, rollout.legal_mask, rollout.action, rollout.log_probability)
     value = rollout.value if keep_value else None
     asked = None if rollout.label is None else rollout.label >= 0
-    weights = (rollout.acting, rollout.counts, rollout.label, asked)
+    acts = (
+        rollout.acting
+        if rollout.weight is None
+        else rollout.weight * (1.0 if rollout.acting is None else rollout.acting)
+    )
+    weights = (acts, rollout.counts, rollout.label, asked)
     arrays = Samples(*decided, advantage, advantage + rollout.value, value, *weights)
     return jax.tree.map(lambda values: values.reshape(-1, *values.shape[2:]), arrays)
 
@@ -64,7 +70,7 @@ def mean(values: Array, weight: Array | None) -> Array:
 
 
 def shares(counted: Array | None) -> Array | None:
-    """Bool weights as weights that sum to 1."""
+    """Weights of any sum, bool or float, as weights that sum to 1."""
     return None if counted is None else counted / jnp.maximum(jnp.sum(counted, dtype=jnp.float32), 1.0)
 
 

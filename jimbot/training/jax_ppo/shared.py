@@ -26,6 +26,7 @@ APART = (CHANGEABLE - {"gradient_pieces"}) | {
     "adviser",
     "count_bonus",
     "strategy_bonus",
+    "rare_weight",
     "keep_games",
     *START,
     *LEAGUE,

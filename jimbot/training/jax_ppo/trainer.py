@@ -19,6 +19,7 @@ from jimbot.games.contract import BatchGame, FunctionalGame, available_games, fu
 from jimbot.games.functional import from_named_leaves, named_leaves
 from jimbot.games.hooks import Variety
 from jimbot.games.variety import VarietyCount
+from jimbot.knowledge.sorting import ways_of
 from jimbot.policies.jax_networks import Params
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import OnnxPolicy, with_metadata
@@ -27,6 +28,8 @@ from jimbot.runs.files import remove_directory
 from jimbot.training.advice.background import BackgroundAdvice, LatestPolicy
 from jimbot.training.environments.given import has_curriculum, training_game, training_options
 from jimbot.training.exploration.counting import CountBonus
+from jimbot.training.exploration.weighing import RareWeight
+from jimbot.training.far_runs import FarRuns
 from jimbot.training.framework import Callback, RLTrainer, plain_callback
 from jimbot.training.init_policy import check_network, filled, fitting_params, start_of
 from jimbot.training.jax_ppo.entropy import blocks_of
@@ -61,6 +64,7 @@ _GAME_PREFIX = "game/"  # of a host-stepped game's snapshot inside a checkpoint'
 _LEAGUE_PREFIX = "league/"
 _GROWTH_PREFIX = "growth/"
 _BONUS_PREFIX = "bonus/"
+_RARE_PREFIX = "rare/"
 
 
 class JaxPPOTrainer(RLTrainer):
@@ -84,8 +88,11 @@ class JaxPPOTrainer(RLTrainer):
         self.state: TrainState | None = None
         self.growth = Growth()
         self.teacher = Teacher.of(settings, session.run.root)
-        self.bonus = CountBonus.of(settings.game, settings.exploration.count_bonus)
+        explore = settings.exploration
+        self.bonus = CountBonus.of(settings.game, explore.count_bonus, explore.strategy_bonus)
+        self.rare = RareWeight.of(self.spec, explore.rare_weight)
         self.variety = VarietyCount(_varieties(settings.game))
+        self.far_runs = FarRuns.of(settings.game, session.run.path, settings.saving.keep_games)
         self.advice: BackgroundAdvice | None = None
         AdviserSettings().with_values(settings.advice.settings)  # says at once which setting there is not
         self._imitation = Imitation(self.network, settings.ppo.max_grad_norm, settings.advice.coef, settings.seed)
@@ -167,7 +174,7 @@ class JaxPPOTrainer(RLTrainer):
                 measures.add(losses, result.measured, self._grown().batch_size)
                 self._take_advice(update, total)
                 if isinstance(self.game, BatchGame):
-                    self.variety.look(self.game.observation)
+                    self._look(self.game)
                 self._grow(update)
                 if self.seats is not None and update % self.settings.league.past_interval == 0:
                     self.seats.league.add(past_self(update, self.policy_onnx()))
@@ -179,10 +186,20 @@ class JaxPPOTrainer(RLTrainer):
                 self.advice.finish(training_options(self.settings))
         return session.finished(self.step, reason, path)
 
+    def _look(self, game: BatchGame) -> None:
+        """Notes how the games of the last rollout were played."""
+        self.variety.look(game.observation)
+        if self.far_runs is not None:
+            collected = self._update.collector
+            ended = collected.terminated | collected.truncated
+            self.far_runs.look(collected.observation, ended, collected.stats, game.seeds)
+
     def more_metrics(self) -> dict[str, float]:
         figures = self.game.health() if isinstance(self.game, BatchGame) else {}
         found = {f"health/{name}": value for name, value in figures.items()} | self.growth.metrics()
-        found |= self.variety.metrics() | (self.bonus.metrics() if self.bonus is not None else {})
+        found |= self.variety.metrics()
+        for part in (self.bonus, self.rare):
+            found |= part.metrics() if part is not None else {}
         self.variety.clear()
         if self.advice is not None:
             found |= self.advice.metrics() | {"train/advice_loss": self._imitation.loss}
@@ -211,8 +228,10 @@ class JaxPPOTrainer(RLTrainer):
         if self.seats is not None:
             parts = league_state(self.seats, self.games_kept)
             state |= {_LEAGUE_PREFIX + name: value for name, value in parts.items()}
-        if self.bonus is not None:
-            state |= {_BONUS_PREFIX + name: value for name, value in self.bonus.arrays().items()}
+        for prefix, part in ((_BONUS_PREFIX, self.bonus), (_RARE_PREFIX, self.rare)):
+            state |= {prefix + name: value for name, value in part.arrays().items()} if part is not None else {}
+        if self.far_runs is not None:
+            self.far_runs.save()
         state |= {_GROWTH_PREFIX + name: value for name, value in self.growth.arrays().items()}
         path = self.session.store.save(self._manifest(), self.policy_onnx(), self._params(), state)
         self.session.saved(self.step, path)
@@ -236,8 +255,9 @@ class JaxPPOTrainer(RLTrainer):
             self._compile()
         if isinstance(self.game, BatchGame):
             self.game.restore(_under(_GAME_PREFIX, stored))
-        if self.bonus is not None:
-            self.bonus.restore(_under(_BONUS_PREFIX, stored))
+        for prefix, part in ((_BONUS_PREFIX, self.bonus), (_RARE_PREFIX, self.rare)):
+            if part is not None:
+                part.restore(_under(prefix, stored))
         if self.seats is not None:
             restore_league(self.seats, _under(_LEAGUE_PREFIX, stored), self.settings.game)
         self.session.latest_metrics = dict(manifest.metrics)
@@ -292,6 +312,7 @@ class JaxPPOTrainer(RLTrainer):
                 folder=folder,
                 teacher=self.teacher,
                 bonus=self.bonus,
+                rare=self.rare,
             )
         else:
             self._update = fused_update(settings, self.network, self.game)
@@ -317,7 +338,7 @@ class JaxPPOTrainer(RLTrainer):
     def _build_game(self) -> FunctionalGame | BatchGame:
         settings = self.settings
         by_hand = settings.stepping == "host" or has_curriculum(settings) or settings.teacher.policy is not None
-        by_hand |= settings.advice.use or settings.exploration.count_bonus > 0
+        by_hand |= settings.advice.use or any(settings.exploration.model_dump().values())
         pure = None if by_hand else _pure_game(settings.game, json.dumps(training_options(settings), sort_keys=True))
         if pure is not None:
             return pure
@@ -359,7 +380,8 @@ class JaxPPOTrainer(RLTrainer):
 def _varieties(game: str) -> tuple[Variety, ...]:
     """What tells ways to play apart; nothing for games that only somebody else knows."""
     found = game_entry(game).varieties if game in available_games() else None
-    return found() if found is not None else ()
+    ways = ways_of(game)
+    return (*(found() if found is not None else ()), *([ways] if ways is not None else []))
 
 
 def _under(prefix: str, stored: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
