@@ -13,7 +13,8 @@ from jimbot.games.hackmatrix.spec import ENEMY_HP, ENEMY_NAMES, PROGRAM_NAMES, S
 from tests.games.hackmatrix.playing import LANES, programs, row, slots_of, stack
 from tests.games.hackmatrix.reference import EVERY_CELL, Luck, Reference, observation
 
-STEPS = {"training": 150, "reference": 70}
+STEPS = {"training": 60, "reference": 40}
+MANY_STEPS = {"training": 600, "reference": 300}
 FRESH_AFTER = 12
 """Steps after which a lane gets a new situation, so that crowded and odd boards stay frequent."""
 
@@ -136,6 +137,16 @@ def compare_stage_change(ours: dict, theirs: dict) -> None:
 
 @pytest.mark.parametrize("profile", ["training", "reference"])
 def test_every_transition_equals_the_plain_python_rules(profile: str) -> None:
+    compare_transitions(profile, STEPS[profile])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("profile", ["training", "reference"])
+def test_many_transitions_equal_the_plain_python_rules(profile: str) -> None:
+    compare_transitions(profile, MANY_STEPS[profile])
+
+
+def compare_transitions(profile: str, steps: int) -> None:
     training = profile == "training"
     rng = np.random.default_rng(20 if training else 21)
     step, look, _ = programs(profile)
@@ -145,7 +156,7 @@ def test_every_transition_equals_the_plain_python_rules(profile: str) -> None:
     ages = rng.integers(0, FRESH_AFTER, LANES)
     seen: Counter[int] = Counter()
     states = stack(lanes)
-    for _ in range(STEPS[profile]):
+    for _ in range(steps):
         observations, masks = (np.asarray(part) for part in look(states))
         draws = (
             rng.integers(0, 2**32, (40, LANES), dtype=np.uint32),
@@ -194,8 +205,8 @@ def test_every_transition_equals_the_plain_python_rules(profile: str) -> None:
                     old[lane] = new
                 facts[lane], histories[lane], ages[lane] = to_dict(fresh), [], 0
         states = after
-    assert sum(seen.values()) > LANES * STEPS[profile] * 0.95
-    assert all(seen[action] > 100 for action in range(28)), f"Not all actions were compared often: {seen}"
+    assert sum(seen.values()) > LANES * steps * 0.95
+    assert all(seen[action] > 50 for action in range(28)), f"Not all actions were compared often: {seen}"
 
 
 def jax_to_numpy(parts: tuple[Any, Any]) -> tuple[Any, Any]:
