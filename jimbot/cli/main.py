@@ -22,7 +22,7 @@ from jimbot.cli.shared.plugin_words import with_plugins
 from jimbot.errors import JimbotError
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Learn": ("train", "resume", "tune", "experiment", "record", "clone"),
+    "Learn": ("train", "resume", "tune", "experiment", "improve", "record", "clone"),
     "Judge": ("evaluate", "compare", "analyze", "verify"),
     "Look": ("ui", "watch", "play", "replay", "seed", "graph"),
     "Serve": ("export", "serve", "ask", "mcp", "bus", "host"),

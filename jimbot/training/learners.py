@@ -32,6 +32,7 @@ class Learner(NamedTuple):
 # Of two learners with one algorithm, `auto` means the first.
 _LEARNERS: dict[str, Learner] = {
     "jax": Learner("jimbot.training.jax_ppo.trainer:JaxPPOTrainer", "all", ("PPO",)),
+    "improve": Learner("jimbot.training.improve.trainer:ImproveTrainer", "all", ("ExIt",)),
     "sb3": Learner("jimbot.training.sb3.trainer:SB3Trainer", "sb3", ("PPO", "A2C", "DQN")),
     "ray": Learner("jimbot.training.ray.trainer:RayTrainer", "ray", ("PPO", "DQN", "APPO", "IMPALA", "BC", "MARWIL")),
 }

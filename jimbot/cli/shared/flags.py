@@ -38,6 +38,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "teacher": (),
     "advice": (),
     "exploration": (),
+    "planning": (),
     "population": (),
     "dqn": (),
     "replay": (),

@@ -156,6 +156,18 @@ class AdviceSettings(Group):
     coef: float = Field(0.5, ge=0, description="Learning rate of a step towards its answers, as a share of lr.")
 
 
+class PlanningSettings(Group):
+    """Looking ahead while learning (ExIt: jimbot improve)"""
+
+    tries: int = Field(24, ge=2, le=100_000, description="Tries per planned decision.")
+    player: str | None = Field(
+        None, description="Who plays the tries out, and whose moves are improved; without one the policy itself."
+    )
+    settings: Annotated[dict[str, Any], AS_TYPED] = Field(
+        default_factory=dict, description="{setting of a plan: value} in place of the game's own: {depth: 30}."
+    )
+
+
 class ExplorationSettings(Group):
     """Exploration"""
 

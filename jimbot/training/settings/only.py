@@ -9,7 +9,8 @@ ONLY = {
     "jax": (
         "clip_value", "ent_blocks", "forced_every", "grow_batch", "teacher", "adviser", "count_bonus", "strategy_bonus",
         "rare_weight", "keep_games",
-    )
+    ),
+    "improve": ("plan", "plan_with", "plan_settings"),
 }  # fmt: skip
 
 

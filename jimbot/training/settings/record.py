@@ -35,6 +35,7 @@ from jimbot.training.settings.groups import (
     NetworkSettings,
     OfflineSettings,
     OperatorSettings,
+    PlanningSettings,
     PopulationSettings,
     PPOSettings,
     RaySettings,
@@ -145,6 +146,7 @@ class TrainSettings(RunSettings):
     teacher: TeacherSettings = Field(default_factory=TeacherSettings)
     exploration: ExplorationSettings = Field(default_factory=ExplorationSettings)
     advice: AdviceSettings = Field(default_factory=AdviceSettings)
+    planning: PlanningSettings = Field(default_factory=PlanningSettings)
     curriculum: CurriculumSettings = Field(default_factory=CurriculumSettings)
     league: LeagueSettings = Field(default_factory=LeagueSettings)
     population: PopulationSettings = Field(default_factory=PopulationSettings)

@@ -253,11 +253,17 @@ def to_settings(config: TrainerConfig) -> dict[str, Any]:
     return values
 
 
+IMPROVE = {"num_envs": 64, "num_steps": 32, "num_minibatches": 4, "update_epochs": 2, "log_interval": 1}
+"""Expert iteration: every step costs many tries, so batches are small, and every one of them is a row of the log."""
+
+
 def algorithm_defaults(algorithm: str, learner: str) -> dict[str, Any]:
     """The settings that `jimbot train` starts from when an algorithm runs on a learner other than jax.
 
     Only what concerns learning: where files go and how long to train is the command's own affair.
     """
+    if learner == "improve":
+        return dict(IMPROVE)
     if learner == "jax" or algorithm not in SPECIFIC:
         return {}  # the fields' own defaults are tuned for it, or nobody knows better
     if learner == "ray":
