@@ -79,6 +79,7 @@ LIBRARIES = (
     ("training/replay/store.py", {"zstandard"}, set()),
     ("training/imitation/clone.py", {"jax"}, set()),  # recording and reading need no jax
     ("training/jax_ppo/*", {"jax", "optax", "onnx"}, {"onnxruntime"}),
+    ("training/improve/*", {"jax"}, set()),
     ("training/export.py", set(), {"torch"}),  # .pt files
     ("training/sb3*", {"torch", "stable_baselines3", "sb3_contrib"}, set()),
     ("training/torch_losses.py", {"torch"}, set()),

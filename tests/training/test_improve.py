@@ -13,7 +13,7 @@ from jimbot.cli.main import run
 from jimbot.errors import SettingsError
 from jimbot.runs.checkpoint import load_checkpoint
 from jimbot.training.framework import learner_class
-from jimbot.training.improve.learning import Lesson
+from jimbot.training.improve.lessons import Lesson
 from jimbot.training.settings.layers import resolve
 from tests.training.small import SMALL
 

@@ -31,7 +31,7 @@ from jimbot.policies.portable import OnnxPolicy
 from jimbot.policies.reward_transform import transform_reward
 from jimbot.training.framework import Callback, RLTrainer, plain_callback
 from jimbot.training.imitation.batches import Batch
-from jimbot.training.improve.learning import Lesson, descending, learn
+from jimbot.training.improve.lessons import Lesson, descending, learn
 from jimbot.training.init_policy import start_of
 from jimbot.training.jax_ppo.program import network_for
 from jimbot.training.jax_ppo.shared import network_text
