@@ -15,7 +15,9 @@ from jimbot.policies.contract import Decision
 from jimbot.training.jax_ppo.guidance import teacher_weight
 from jimbot.training.jax_ppo.program import HostUpdate, initial_state, network_for
 from jimbot.training.jax_ppo.rollout import Rollout
+from jimbot.training.jax_ppo.samples import samples_of
 from jimbot.training.jax_ppo.teacher import NOT_ASKED, Teacher
+from jimbot.training.settings.groups import TeacherSettings
 from jimbot.training.settings.record import load_settings
 from tests.training.small import SMALL
 
@@ -33,6 +35,10 @@ class Against:
         return Decision(actions, np.zeros(legal_mask.shape, np.float32), np.zeros(len(actions), np.float32))
 
 
+def teaches(copies: int = 1, **wanted: Any) -> Teacher:
+    return Teacher(TeacherSettings(policy="against", **wanted), [Against()] * copies)
+
+
 def rollout(turns: int = 50, rows: int = 20, **parts: Any) -> Rollout:
     """Positions with two legal actions each; the rest does not matter to a teacher."""
     legal = np.zeros((turns, rows, 48), bool)
@@ -44,7 +50,7 @@ def rollout(turns: int = 50, rows: int = 20, **parts: Any) -> Rollout:
 
 
 def test_a_share_of_the_positions_is_asked_about_and_always_the_same():
-    teacher = Teacher(Against(), share=0.25, updates=10)
+    teacher = teaches(share=0.25, updates=10)
     labels = teacher.labels(rollout(), 0, KEY)
     assert 0.18 < (labels != NOT_ASKED).mean() < 0.32
     assert set(np.unique(labels)) == {NOT_ASKED, 5}  # the second colour of the open door
@@ -53,7 +59,7 @@ def test_a_share_of_the_positions_is_asked_about_and_always_the_same():
 
 
 def test_nobody_is_asked_where_there_is_nothing_to_decide():
-    teacher, positions = Teacher(Against(), share=1.0, updates=10), rollout()
+    teacher, positions = teaches(share=1.0, updates=10), rollout()
     forced = positions.legal_mask.copy()
     forced[10:, :, 5:] = False
     acting = np.ones(positions.action.shape, bool)
@@ -66,10 +72,46 @@ def test_nobody_is_asked_where_there_is_nothing_to_decide():
 
 
 def test_a_teacher_whose_weight_is_gone_is_not_asked():
-    labels = Teacher(Against(), share=1.0, updates=10).labels(rollout(), 10, KEY)
+    labels = teaches(share=1.0, updates=10).labels(rollout(), 10, KEY)
     assert (labels == NOT_ASKED).all()
     settings = load_settings(SMALL, {"teacher": "random", "teacher_coef": 2.0, "teacher_updates": 10}).teacher
     assert [float(teacher_weight(settings, update)) for update in (0, 5, 10, 20)] == [2.0, 1.0, 0.0, 0.0]
+
+
+def test_threads_answer_as_one_does():
+    positions = rollout(turns=40, rows=8)
+    observation, legal = positions.features.reshape(-1, 5), positions.legal_mask.reshape(-1, 48)
+    observation[:, 0] = np.arange(len(observation)) % 2
+    alone, together = teaches(), teaches(copies=3)
+    assert np.array_equal(alone.choose(observation, legal), together.choose(observation, legal))
+
+
+def test_games_are_handed_over_one_after_the_other():
+    teacher = teaches(play=0.5, play_updates=10)
+    assert [teacher.rows(update, 40) for update in (0, 5, 9, 10, 99)] == [20, 10, 2, 0, 0]
+
+
+def test_what_the_teacher_plays_is_labelled_and_has_no_gradient_of_its_own():
+    settings = load_settings(SMALL, {"stepping": "host", "teacher": "against"})
+    game = make("probe", settings.num_envs, seed=1)
+    game.reset()
+    network, teacher = network_for(settings, game.spec), teaches(play=0.5, play_updates=4, share=0.1)
+    state, update = initial_state(settings, network, game), HostUpdate(settings, network, game, teacher=teacher)
+    found: list[Rollout] = []
+    update._learn = lambda state, rollout, *_: (found.append(rollout), (state._replace(update=state.update + 2), {}))[1]
+    for _ in range(3):
+        state, _, measured = update(state, 0.1)
+        guest, labels = np.array(found[-1].guest), found[-1].label
+        rows = teacher.rows(int(state.update) - 2, game.num_rows)
+        assert guest[:, :rows].all()
+        assert not guest[:, rows:].any()
+        assert np.array_equal(labels[guest], np.asarray(found[-1].action)[guest])
+        own = np.asarray(samples_of(found[-1], np.zeros(guest.shape, np.float32), keep_value=False).acts)
+        assert np.array_equal(own.reshape(guest.shape), ~guest)
+        ended = update.collector.terminated | update.collector.truncated
+        assert float(measured.episodes) == ended[~guest].sum()  # its own games are not the learner's
+    assert rows == 0
+    game.close()
 
 
 def learned(updates: int, teacher: Teacher | None, **changes: Any) -> tuple[Any, dict[str, float]]:
@@ -86,21 +128,27 @@ def learned(updates: int, teacher: Teacher | None, **changes: Any) -> tuple[Any,
 
 
 def test_answers_are_learned_against_what_pays():
-    teacher = Teacher(Against(), share=0.5, updates=1000)
+    teacher = teaches(share=0.5, updates=1000)
     params, losses = learned(12, teacher, teacher_coef=20.0, teacher_updates=1000)
     assert losses["train/teacher_agreement"] > 0.9
     again, _ = learned(12, teacher, teacher_coef=20.0, teacher_updates=1000)
     assert all(np.array_equal(params[name], again[name]) for name in params)
 
 
+def test_a_teacher_that_plays_at_first_is_learned_too():
+    teacher = teaches(share=0.2, updates=1000, play=1.0, play_updates=8)
+    _, losses = learned(12, teacher, teacher_coef=20.0, teacher_updates=1000)
+    assert losses["train/teacher_agreement"] > 0.9
+
+
 def test_without_weight_the_teacher_is_watched_and_not_followed():
-    teacher = Teacher(Against(), share=0.5, updates=1000)
+    teacher = teaches(share=0.5, updates=1000)
     _, losses = learned(12, teacher, teacher_coef=0.0, teacher_updates=1000)
     assert losses["train/teacher_agreement"] < 0.3  # what pays is another colour
 
 
 def test_answers_in_pieces_are_the_same_step():
-    teacher = Teacher(Against(), share=0.5, updates=1000)
+    teacher = teaches(share=0.5, updates=1000)
     whole, _ = learned(1, teacher)
     pieces, _ = learned(1, teacher, gradient_pieces=4)
     for name in whole:

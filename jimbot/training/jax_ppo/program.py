@@ -116,17 +116,20 @@ class HostUpdate:
         rare: RareWeight | None = None,
     ) -> None:
         self.teacher, self.bonus, self.rare = teacher, bonus, rare
+        guest = teacher if teacher is not None and teacher.play > 0 else None
         self.collector = HostCollector(
-            game, network, settings.reward_transform, settings.num_steps, halves, seats, folder
+            game, network, settings.reward_transform, settings.num_steps, halves, seats, folder, guest
         )
         self._numbers = numbers_of(settings)
         self._learn = _learning(network_text(network), game.spec, program_key(settings))
 
     def __call__(self, state: TrainState, lr: float) -> UpdateResult:
         key = phase_key(state.key, state.update, COLLECT)
-        tally, rollout, measured = self.collector.collect(state.params, state.tally, key)
+        update = int(state.update)
+        guests = 0 if self.teacher is None else self.teacher.rows(update, self.collector.game.num_rows)
+        tally, rollout, measured = self.collector.collect(state.params, state.tally, key, guests)
         if self.teacher is not None:
-            label = self.teacher.labels(rollout, int(state.update), phase_key(state.key, state.update, TEACH))
+            label = self.teacher.labels(rollout, update, phase_key(state.key, state.update, TEACH))
             rollout = rollout._replace(label=label)
         if self.bonus is not None:
             rollout = rollout._replace(reward=rollout.reward + self.bonus.rewards(self.collector.steps()))

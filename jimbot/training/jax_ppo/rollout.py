@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -46,7 +46,16 @@ class Rollout(NamedTuple):
     forced: Array | None = None  # (T, N) bool, whether one legal action made it no decision; None: that is not asked
     label: Array | None = None  # (T, N) int32, what the teacher would have done; −1: not asked. None: no teacher
     weight: Array | None = None  # (T, N) float32, how much the action teaches; None: all the same
+    guest: Array | None = None  # (T, N) bool, whether the teacher itself played; None: it never does
     seen: Any = ()  # (T, D) mean and variance of every step's observations, where they are normalised
+
+
+class Guest(Protocol):
+    """Somebody who plays the first rows of a batch in the learner's place."""
+
+    def choose(self, observation: np.ndarray, legal_mask: np.ndarray) -> np.ndarray:
+        """(N,) legal actions."""
+        ...
 
 
 class Tally(NamedTuple):
@@ -189,8 +198,10 @@ class HostCollector:
         halves: int | None = None,
         seats: Seats | None = None,
         folder: Path | None = None,
+        guest: Guest | None = None,
     ) -> None:
         """`folder`: where experience lies in memory-mapped files; None: in memory."""
+        self.guest, self._guest_rows = guest, 0
         self.game = game
         self.seats = seats
         self.num_steps = num_steps
@@ -207,6 +218,7 @@ class HostCollector:
         self.observation = _space(folder, "observation", (*shape, spec.observation.size), np.float32)
         self.legal_mask = _space(folder, "legal_mask", (*shape, spec.actions.size), bool)
         self.acting, self.ours = np.ones(shape, bool), np.ones(shape, bool)
+        self.guests = np.zeros(shape, bool)
         self.action = np.zeros(shape, np.int32)
         self.log_probability, self.value, self.final_value = (np.zeros(shape, np.float32) for _ in range(3))
         self.reward_terms = np.zeros((*shape, len(spec.reward_terms)), np.float32)
@@ -233,8 +245,9 @@ class HostCollector:
         self._luck = jax.jit(jax.vmap(lambda key, turn: luck(key, turn, rows), in_axes=(None, 0)))
         self._value = jax.jit(lambda params, seen: network.apply(params, network.prepare(seen, params))[1])
 
-    def collect(self, params: Params, tally: Tally, key: Array) -> tuple[Tally, Rollout, Measured]:
-        """Plays `num_steps` steps; the returned rollout holds raw observations as `features`."""
+    def collect(self, params: Params, tally: Tally, key: Array, guest_rows: int = 0) -> tuple[Tally, Rollout, Measured]:
+        """Plays `num_steps` steps, the guest in the first `guest_rows` rows; the rollout's `features` are raw."""
+        self._guest_rows = guest_rows
         uniform = np.asarray(self._luck(key, np.arange(self.num_steps)))
         self.final.clear()
         turns = [(turn, half) for turn in range(self.num_steps) for half in range(len(self._halves))]
@@ -247,7 +260,7 @@ class HostCollector:
                 chosen = coming or self._ask(params, uniform, *turns[place + 1])
         legal = masking.of_action(self.legal_mask, self.action)
         ended = self.terminated | self.truncated
-        steps = (self.action, legal, self.reward_terms, ended, self.stats, self.acting, self.ours)
+        steps = (self.action, legal, self.reward_terms, ended, self.stats, self.acting, self.ours & ~self.guests)
         tally, measured = self._measure_all(tally, *steps)
         rollout = Rollout(
             self.observation,
@@ -261,6 +274,7 @@ class HostCollector:
             self.final_value,
             np.asarray(self._value(params, self.game.observation)),
             *((self.acting, self.ours) if self.game.spec.players > 1 or self.game.may_refuse else ()),
+            guest=None if self.guest is None else self.guests,
         )
         return tally, rollout, measured
 
@@ -284,6 +298,15 @@ class HostCollector:
         self.acting[turn, rows] = self.game.acting[rows] & self.ours[turn, rows]
         return self._choose(params, self.observation[turn, rows], self.legal_mask[turn, rows], uniform[turn, rows])
 
+    def _ask_guest(self, turn: int, half: int) -> None:
+        """Replaces the actions of the rows that the guest plays. It is certain of what it does."""
+        self.guests[turn, self._halves[half]] = False
+        theirs = np.flatnonzero(~self._held[half][: self._guest_rows] & self.acting[turn, : self._guest_rows])
+        if self.guest is not None and len(theirs):
+            self.action[turn, theirs] = self.guest.choose(self.game.observation[theirs], self.game.legal_mask[theirs])
+            self.log_probability[turn, theirs] = 0.0
+            self.guests[turn, theirs] = True
+
     def _step(self, params: Params, turn: int, half: int, chosen: Any) -> None:
         """Waits for the actions of half the rows and plays them."""
         game, rows = self.game, self._halves[half]
@@ -292,6 +315,7 @@ class HostCollector:
             array[turn, rows] = values
         if self.seats is not None:
             self.seats.act(np.flatnonzero(~self._held[half]), self.action[turn])
+        self._ask_guest(turn, half)
         acted = time.perf_counter()
         game.step(self.action[turn], hold=self._held[half])
         self.acting[turn, rows] &= ~game.refused[rows]

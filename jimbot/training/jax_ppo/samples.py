@@ -2,8 +2,9 @@
 
 Not every position teaches everything. A row of a game of two may wait for the other (`Rollout.acting`): there is no
 action to learn from, but its value is learned, because a rollout that ends while it waits is valued there. Rows that
-others play (`Rollout.counts`) teach nothing. And where only one action is legal there is nothing to choose: the
-policy's gradient is exactly 0, so most of such positions can be left out (`leave_out_forced`).
+others play (`Rollout.counts`) teach nothing. What a teacher played (`Rollout.guest`) teaches its value and its answer.
+And where only one action is legal there is nothing to choose: the policy's gradient is exactly 0, so most of such
+positions can be left out (`leave_out_forced`).
 """
 
 from __future__ import annotations
@@ -41,14 +42,18 @@ def samples_of(rollout: Rollout, advantage: Array, keep_value: bool) -> Samples:
     decided = (rollout.features, rollout.legal_mask, rollout.action, rollout.log_probability)
     value = rollout.value if keep_value else None
     asked = None if rollout.label is None else rollout.label >= 0
-    acts = (
-        rollout.acting
-        if rollout.weight is None
-        else rollout.weight * (1.0 if rollout.acting is None else rollout.acting)
-    )
+    own = _own(rollout)
+    acts = own if rollout.weight is None else rollout.weight * (1.0 if own is None else own)
     weights = (acts, rollout.counts, rollout.label, asked)
     arrays = Samples(*decided, advantage, advantage + rollout.value, value, *weights)
     return jax.tree.map(lambda values: values.reshape(-1, *values.shape[2:]), arrays)
+
+
+def _own(rollout: Rollout) -> Array | None:
+    """Which actions the policy chose itself: the others have no gradient of PPO's."""
+    if rollout.guest is None:
+        return rollout.acting
+    return ~rollout.guest if rollout.acting is None else rollout.acting & ~rollout.guest
 
 
 def leave_out_forced(rollout: Rollout, every: int) -> Rollout:

@@ -2,12 +2,15 @@
 
 A clone learns from positions its teacher met, and is lost where its own mistakes lead it. Here the learner plays, and
 the teacher answers for a share of the positions of every rollout; the answers are one more term of PPO's loss, which
-decays until the learner is on its own. Which positions are asked about follows from the update's key: exact resume
-needs nothing else.
+decays until the learner is on its own. A learner that knows nothing dies at once and meets nothing worth an answer, so
+at first the teacher plays some of the games itself and hands them over, one after the other, as they stand. Which
+positions are asked about and who plays follows from the update: exact resume needs nothing else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +18,27 @@ import jax
 import numpy as np
 
 from jimbot.errors import SettingsError
+from jimbot.machine import usable_cores
 from jimbot.policies.contract import Policy
 from jimbot.policies.players import find_player
+from jimbot.policies.scripted import ScriptedPolicy
 from jimbot.training.jax_ppo.rollout import Rollout
+from jimbot.training.settings.groups import TeacherSettings
 from jimbot.training.settings.record import TrainSettings
 
 NOT_ASKED = -1
+ROWS_WORTH_A_THREAD = 32
 
 
 class Teacher:
-    """A policy, and how often it is asked."""
+    """A policy, how often it is asked, and how much it plays."""
 
-    def __init__(self, policy: Policy, share: float, updates: int) -> None:
-        self.policy = policy
-        self.share = share
-        self.updates = updates
+    def __init__(self, wanted: TeacherSettings, policies: Sequence[Policy]) -> None:
+        """`policies`: the same one, once for every thread that may ask it."""
+        self.share, self.updates = wanted.share, wanted.updates
+        self.play, self.play_updates = wanted.play, wanted.play_updates
+        self.policies = policies
+        self._threads = ThreadPoolExecutor(len(policies), thread_name_prefix="teacher") if len(policies) > 1 else None
 
     @classmethod
     def of(cls, settings: TrainSettings, runs_root: str | Path) -> Teacher | None:
@@ -37,8 +46,12 @@ class Teacher:
         wanted = settings.teacher
         if wanted.policy is None:
             return None
-        player = find_player(wanted.policy, settings.game, runs_root=runs_root)
-        needed = getattr(player.policy, "options", {})
+
+        def another() -> Policy:
+            return find_player(str(wanted.policy), settings.game, runs_root=runs_root).policy
+
+        policy = another()
+        needed = getattr(policy, "options", {})
         missing = {name: value for name, value in needed.items() if settings.game_options.get(name) != value}
         if missing:
             asked = ", ".join(f"--option {name}={str(value).lower()}" for name, value in missing.items())
@@ -46,11 +59,23 @@ class Teacher:
                 f"The teacher '{wanted.policy}' cannot play with this run's game options; train with {asked}, or "
                 "without a teacher (--teacher none)."
             )
-        return cls(player.policy, wanted.share, wanted.updates)
+        return cls(wanted, [policy, *_copies(policy, another)])
+
+    def rows(self, update: int, rows: int) -> int:
+        """How many of the rows it plays in an update: fewer with every one."""
+        return round(self.play * rows * max(0.0, 1.0 - update / self.play_updates))
+
+    def choose(self, observation: np.ndarray, legal_mask: np.ndarray) -> np.ndarray:
+        """(N,) its actions, worked out by as many threads as there are copies of it."""
+        parts = min(len(self.policies), max(1, len(observation) // ROWS_WORTH_A_THREAD))
+        if self._threads is None or parts == 1:
+            return self.policies[0].act(observation, legal_mask).actions
+        chunks = zip(self.policies, np.array_split(observation, parts), np.array_split(legal_mask, parts), strict=False)
+        return np.concatenate([answer.actions for answer in self._threads.map(_answer, chunks)])
 
     def labels(self, rollout: Rollout, update: int, key: Any) -> np.ndarray:
-        """(T, N) int32: the teacher's actions for a share of the positions where there is a choice, as long as its
-        answers weigh anything."""
+        """(T, N) int32: the teacher's actions where it played, and for a share of the other positions, where there is a
+        choice and as long as its answers weigh anything."""
         labels = np.full(rollout.action.shape, NOT_ASKED, np.int32)
         if update >= self.updates:
             return labels
@@ -58,9 +83,22 @@ class Teacher:
         wanted = luck.random(labels.shape) < self.share
         if rollout.acting is not None:
             wanted &= rollout.acting
+        if rollout.guest is not None:
+            wanted &= ~rollout.guest
+            labels = np.where(rollout.guest & (rollout.legal_mask.sum(axis=-1) > 1), rollout.action, labels)
         asked = np.nonzero(wanted)
         choice = rollout.legal_mask[asked].sum(axis=1) > 1
         asked = tuple(places[choice] for places in asked)
         if len(asked[0]):
-            labels[asked] = self.policy.act(rollout.features[asked], rollout.legal_mask[asked]).actions
+            labels[asked] = self.choose(rollout.features[asked], rollout.legal_mask[asked])
         return labels
+
+
+def _copies(policy: Policy, another: Callable[[], Policy]) -> list[Policy]:
+    """More of a scripted player, one for every further core; networks use all cores by themselves."""
+    return [another() for _ in range(usable_cores() - 1)] if isinstance(policy, ScriptedPolicy) else []
+
+
+def _answer(part: tuple[Policy, np.ndarray, np.ndarray]) -> Any:
+    policy, observation, legal_mask = part
+    return policy.act(observation, legal_mask)

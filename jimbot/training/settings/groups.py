@@ -135,6 +135,8 @@ class TeacherSettings(Group):
     coef: float = Field(1.0, ge=0, description="Weight of its answers in the first update.")
     updates: int = Field(200, ge=1, description="Updates over which that weight decays linearly to 0.")
     share: float = Field(0.25, gt=0, le=1, description="Share of the positions it is asked about.")
+    play: float = Field(0.0, ge=0, le=1, description="Share of the games it plays itself in the first update.")
+    play_updates: int = Field(50, ge=1, description="Updates over which the learner takes over those games.")
 
     @field_validator("policy")
     @classmethod

@@ -28,6 +28,8 @@ FLAT = {
     "teacher.coef": "teacher_coef",
     "teacher.updates": "teacher_updates",
     "teacher.share": "teacher_share",
+    "teacher.play": "teacher_play",
+    "teacher.play_updates": "teacher_play_updates",
     "advice.use": "adviser",
     "advice.settings": "adviser_settings",
     "advice.coef": "adviser_coef",
