@@ -28,6 +28,12 @@ def test_high_kl_and_clip_fraction_are_named_with_their_values() -> None:
     assert "0.31" in findings[1].sentence
 
 
+def test_a_policy_that_a_teacher_moves_may_move_far() -> None:
+    row = {**HEALTHY, "train/approx_kl": 0.5, "train/clip_frac": 0.6}
+    assert names(HealthWatch(), {**row, "train/teacher_weight": 4.0}) == []
+    assert names(HealthWatch(), {**row, "train/teacher_weight": 0.0}) == ["high_kl", "high_clip_frac"]
+
+
 def test_collapse_needs_several_dead_rows() -> None:
     watch = HealthWatch()
     seen = [names(watch, DEAD) for _ in range(COLLAPSE_ROWS)]

@@ -60,7 +60,38 @@ def test_every_learner_takes_the_preset_of_every_game(game: str, learner: str, a
 def test_balatro_has_its_helpers_discount_and_entropy_on_every_learner(learner: str) -> None:
     settings = resolve({"game": "balatro", "learner": learner}).settings
     assert (settings.game_options, settings.gamma, settings.ppo.ent_coef) == ({"helpers": True}, 0.997, 0.01)
-    assert (settings.ppo.lr, settings.minibatch_size) == (5e-4, 2048)
+    assert (settings.ppo.lr, settings.minibatch_size) == (5e-4, 1024 if learner == "jax" else 2048)
+
+
+def test_a_run_from_nothing_begins_with_its_teacher_and_without_by_one_word() -> None:
+    begun = resolve({"game": "balatro"})
+    assert (begun.settings.teacher.policy, begun.settings.teacher.updates) == ("heuristic", 300)
+    assert any("--teacher none" in note for note in begun.notes)
+    assert complete(begun.settings) == begun.settings
+    for alone in ({"teacher": "none"}, {"teacher": None}):
+        pure = resolve({"game": "balatro", **alone}).settings
+        assert pure.teacher.policy is None
+        assert (pure.num_steps, pure.minibatch_size, pure.ppo.update_epochs, pure.ppo.grow_batch) == (128, 2048, 2, 1)
+        assert complete(pure) == pure
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"init_from": "balatro"}, {"bc_model": "clone"}, {"game_options": {"helpers": False}}, {"algorithm": "DQN"}],
+)
+def test_other_beginnings_have_no_teacher(given: dict[str, Any]) -> None:
+    assert resolve({"game": "balatro", **given}).settings.teacher.policy is None
+
+
+def test_another_teacher_takes_the_place_of_the_games_own() -> None:
+    teacher = resolve({"game": "balatro", "teacher": "my-run", "teacher_share": 0.1}).settings.teacher
+    assert (teacher.policy, teacher.share, teacher.coef) == ("my-run", 0.1, 5.0)
+
+
+def test_the_teacher_has_its_time_in_steps_whatever_the_batch() -> None:
+    large = resolve({"game": "balatro", "num_steps": 128}).settings
+    assert (large.teacher.updates, large.teacher.play_updates) == (75, 5)
+    assert resolve({"game": "balatro", "num_steps": 128, "teacher_updates": 300}).settings.teacher.updates == 300
 
 
 def test_numbers_of_ppo_are_not_those_of_other_algorithms() -> None:

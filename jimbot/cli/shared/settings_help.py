@@ -30,12 +30,18 @@ class SettingsCommand(Command):
 def _preset_of(given: Sequence[str]) -> tuple[str, Mapping[str, Any]]:
     """The game that the command line names and what its preset says, for the learner and algorithm beside it."""
     from jimbot.training.learners import learner_of
-    from jimbot.training.presets import preset
+    from jimbot.training.presets import guided, preset
+    from jimbot.training.settings.layers import TEACHES
 
     named = dict(pairwise(given))
     algorithm = named.get("--algorithm", "PPO")
     learner = named.get("--learner", learner_of(algorithm) or "jax")
-    games = ((word, preset(word, learner, algorithm)) for word in given if not word.startswith("-"))
+    taught = (learner, algorithm) == (TEACHES, "PPO") and named.get("--teacher") != "none"
+    games = (
+        (word, preset(word, learner, algorithm) | (guided(word) if taught else {}))
+        for word in given
+        if not word.startswith("-")
+    )
     return next(((game, values) for game, values in games if values), ("", {}))
 
 

@@ -115,6 +115,8 @@ def learn(
         descend, learner, orders, counted, settings.num_minibatches, settings.target_kl
     )
     metrics = loss_metrics(steps.parts) | explained(rollout, advantage)
+    if guide is not None and guide.teach is not None:
+        metrics["train/teacher_weight"] = guide.teach
     metrics |= signal_and_noise(first.square, first.agreement, many, size // settings.num_minibatches)
     return learner.params, learner.optimiser, metrics
 

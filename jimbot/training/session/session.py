@@ -307,7 +307,8 @@ def _expectation(settings: RunSettings) -> Callable[[int], str]:
     """Steps → what a run of this game had reached by then, for runs that start from nothing with its preset."""
     start = settings.start if isinstance(settings, TrainSettings) else None
     plain = start is not None and not (start.init_from or start.bc_model) and settings.algorithm == "PPO"
-    return lambda steps: expected(settings.game, steps) if plain else ""
+    taught = isinstance(settings, TrainSettings) and settings.teacher.policy is not None
+    return lambda steps: expected(settings.game, steps, taught) if plain else ""
 
 
 def run_name(settings: RunSettings) -> str:

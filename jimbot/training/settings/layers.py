@@ -4,7 +4,8 @@ Precedence, lowest first:
 
 1. the fields' defaults (`groups`, `record`),
 2. what the algorithm usually wants on its learner (`trainer_config.algorithm_defaults`),
-3. the preset of the game (`presets/<game>.yaml`),
+3. the preset of the game (`presets/<game>.yaml`); for a run that begins with nothing, and unless `teacher` is none,
+   that of its guided start above it,
 4. a settings file (YAML, `--config`),
 5. `--set`, flags, or what Python code gives (a mapping, a `TrainSettings`, a `TrainerConfig`, which states every field
    it has).
@@ -22,7 +23,7 @@ from jimbot.errors import SettingsError
 from jimbot.games.contract import game_entry
 from jimbot.training.environments.given import training_options
 from jimbot.training.learners import AUTO, algorithms_of, learner_of
-from jimbot.training.presets import preset
+from jimbot.training.presets import guided, preset
 from jimbot.training.settings.batch import fit_batch, sentence
 from jimbot.training.settings.record import DEFAULTS, TrainSettings, checked_settings, merged, read_yaml
 from jimbot.training.settings.trainer_config import algorithm_defaults
@@ -44,15 +45,54 @@ def resolve(*given: Mapping[str, Any]) -> Resolved:
     meant = checked_settings(merged(*given))  # only to learn which game and learner it will be
     learner = actual_learner(meant)
     game = preset(meant.game, learner, meant.algorithm)
+    teaching = guided_start(meant, merged(*given), game, learner)
+    game |= teaching
     below = merged(algorithm_defaults(meant.algorithm, learner), game)
     chosen = merged(*given, below=below)
     values = merged(below, chosen)
     if meant.algorithm == "PPO" and (places := wanted_places(*given)) is not None:
         values["num_steps"] = chosen["num_steps"] = steps_for(places, checked_settings(values))
     fitted = fit_batch(shared_out(checked_settings(values), chosen, learner), chosen, below)
-    notes = [note for note in (sentence(fitted), gpu_note(fitted.settings, learner)) if note]
+    if teaching:
+        fitted = fitted._replace(settings=in_updates(fitted.settings, teaching, chosen))
+    told = (sentence(fitted), gpu_note(fitted.settings, learner), guide_note(fitted.settings, teaching))
+    notes = [note for note in told if note]
     used = {name: value for name, value in merged(game).items() if fitted.settings[name] == value != DEFAULTS[name]}
     return Resolved(fitted.settings, used, notes)
+
+
+TEACHES = "jax"
+"""The learner that asks teachers."""
+SCHEDULES = ("teacher_updates", "teacher_play_updates")
+
+
+def guided_start(
+    meant: TrainSettings, given: Mapping[str, Any], preset: Mapping[str, Any], learner: str
+) -> dict[str, Any]:
+    """What the preset says about a start with a teacher, where this run is one: from nothing, on a learner that asks
+    teachers, of the game as the preset plays it, and not without a teacher by wish."""
+    wanted = guided(meant.game) if (learner, meant.algorithm) == (TEACHES, "PPO") else {}
+    alone = "teacher" in given and meant.teacher.policy is None
+    begun = meant.start.init_from is not None or meant.start.bc_model is not None
+    options = meant.game_options
+    other = any(options.get(name, value) != value for name, value in preset.get("game_options", {}).items())
+    return {} if alone or begun or other else wanted
+
+
+def in_updates(settings: TrainSettings, teaching: Mapping[str, Any], chosen: Mapping[str, Any]) -> TrainSettings:
+    """The teacher's schedules for the batch as it is: they are stated in updates of the guided start's own batch."""
+    usual = DEFAULTS | dict(teaching)
+    factor = usual["num_envs"] * usual["num_steps"] / settings.batch_size
+    changes = {
+        name: max(1, round(teaching[name] * factor)) for name in SCHEDULES if name in teaching and name not in chosen
+    }
+    return settings.model_copy(update=changes)
+
+
+def guide_note(settings: TrainSettings, teaching: Mapping[str, Any]) -> str:
+    if not teaching:
+        return ""
+    return f"Begins with the answers of '{settings.teacher.policy}'; reinforcement learning alone: --teacher none."
 
 
 def usual_algorithm(given: Mapping[str, Any]) -> dict[str, str]:
