@@ -23,6 +23,7 @@ import numpy as np
 from jimbot.errors import CheckpointError, UnreadableError
 from jimbot.games.spec import GameSpec
 from jimbot.policies.networks import check_params, param_shapes, part_of
+from jimbot.policies.widening import can_widen, widened
 from jimbot.reading.tensors import read_tensors
 from jimbot.runs.checkpoint import (
     MANIFEST_ENTRY,
@@ -74,10 +75,15 @@ def find_start(reference: str, runs_root: str | Path) -> Path:
 
 
 def start_of(path: str | Path, spec: GameSpec, network: Mapping[str, Any]) -> Start:
-    """The parameters of a checkpoint; one of another game or network is one clear sentence."""
+    """The parameters of a checkpoint, put into wider layers where the run has them; one of another game or network is
+    one clear sentence."""
     manifest, found = read_policy(path)
     check_matches(manifest, spec, where=path)
-    check_network(manifest, network, path)
+    if can_widen(manifest.network, network):
+        check_params(manifest.network, found)
+        found = widened(found, network)
+    else:
+        check_network(manifest, network, path)
     check_params(network, found)
     return Start({name: found[name] for name in param_shapes(network)}, manifest.step)
 

@@ -142,7 +142,7 @@ def test_a_run_without_a_start_stores_nothing_new(start: Path) -> None:
     ("arguments", "words"),
     [
         (["--init-from=nowhere"], "There is no checkpoint or run 'nowhere'"),
-        (["--init-from=START", "--hidden-dim=48"], "is of network mlp [32, 32]; this run uses mlp [48, 48]"),
+        (["--init-from=START", "--hidden-dim=24"], "is of network mlp [32, 32]; this run uses mlp [24, 24]"),
         (["--init-kl=0.1"], "there is no policy to be pulled to"),
         (["--init-from=START", "--init-kl=-1"], "init_kl is -1"),
     ],
