@@ -76,6 +76,14 @@ def test_policies_are_compared_on_the_same_seeds(tmp_path: Path) -> None:
     assert (job.done, job.of) == (16, 16)
 
 
+@pytest.mark.long
+def test_in_games_of_two_everybody_meets_everybody_and_is_rated(tmp_path: Path) -> None:
+    found = compared(Job({}), ["vgc", "random", "heuristic"], "vgc", 8, {}, (tmp_path,))
+    assert found["kind"] == "cross"
+    assert len(found["ratings"]) == 3
+    assert found["ratings"][-1]["player"].startswith("random")
+
+
 @pytest.mark.parametrize(("policies", "games"), [(["one"], 8), (["a"] * 13, 8), (["a", "b"], 0), (["a", "b"], 10**9)])
 def test_what_nobody_wants_to_wait_for_is_refused(policies: list[str], games: int) -> None:
     with pytest.raises(UsageError):

@@ -14,10 +14,13 @@ from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry, make
 from jimbot.games.recording import begin_recording, read_recording
 from jimbot.policies.players import find_player
+from jimbot.services.decision import DecisionService
+from jimbot.services.decision.served import ServedPolicy
 from jimbot.services.live_host import DiskFiles, LiveHost
 from jimbot.viewer import tables as viewer_tables
 from jimbot.viewer.live_tables import followed_game, live_game
 from jimbot.viewer.tables import MOST_MOVES, PersonGame, Table, Tables, policy_game, policy_reference, recorded_game
+from tests.services.running import running
 
 
 def finished(table: Table) -> Table:
@@ -62,6 +65,32 @@ def test_a_recording_shows_its_moves_and_what_another_would_have_done() -> None:
     assert table.frames[0]["moves"]
     with pytest.raises(UsageError, match="plays balatro"):
         recorded_game(recorded, find_player("balatro"))
+
+
+def test_a_policy_that_is_served_plays_like_the_one_at_hand() -> None:
+    """`grpc://HOST:PORT/GAME` on the page: decisions come from the service, the game is played here."""
+    player = find_player("random", "probe")
+    service = DecisionService()
+    service.add(ServedPolicy.make(player.entry, player.policy, player.manifest, "mine"))
+    with running(service) as door:
+        served = find_player(f"grpc://{door.address}/probe", "probe")
+        table = finished(policy_game(served, "42", stochastic=False))
+        assert not table.complaint
+        assert (table.about["game"], len(table.frames)) == ("probe", 9)
+        assert all(frame["moves"] for frame in table.frames[:-1])
+    away = finished(policy_game(served, "43", stochastic=False))
+    assert door.address in away.complaint
+
+
+@pytest.mark.long
+def test_both_sides_of_a_battle_think_on_the_page() -> None:
+    table = finished(policy_game(find_player("vgc"), "42", False, find_player("random", "vgc")))
+    assert not table.complaint
+    assert table.frames[-1]["over"]
+    assert table.about["rival"]
+    assert table.frames[1]["scene"]["kind"] == "battle"
+    assert len(table.frames[1]["scene"]["sides"]) == 2
+    assert any(frame.get("rival", {}).get("moves") for frame in table.frames)
 
 
 def test_a_person_plays_is_refused_in_sentences_and_may_ask() -> None:

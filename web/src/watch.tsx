@@ -193,7 +193,7 @@ function Setup({ open }: { open: (text: string) => void }) {
       <div class="columns">
         <section class="box">
           <h3>Watch a policy</h3>
-          <label>Policy <input list="policies" value={policy} placeholder="the shipped one; or a run, a scripted player, grpc://…" onInput={(event) => setPolicy(event.currentTarget.value)} /></label>
+          <label>Policy <input list="policies" value={policy} placeholder="the shipped one; or a run, a scripted player, grpc://HOST:PORT/GAME" onInput={(event) => setPolicy(event.currentTarget.value)} /></label>
           <label>{about.data?.two_sides ? "Its rival" : "Beside it, on the same seed"} <input list="policies" value={second} placeholder={about.data?.two_sides ? "the game's own" : "nobody"} onInput={(event) => setSecond(event.currentTarget.value)} /></label>
           <label>Seed <input value={seed} placeholder={`any; for instance ${about.data?.seed_example ?? "42"}`} onInput={(event) => setSeed(event.currentTarget.value)} /></label>
           <p class="row">

@@ -60,6 +60,8 @@ def soak(
     if kill_worker_seconds is not None:
         terminal.require_positive(kill_worker_seconds=kill_worker_seconds)
     settings = {"total_timesteps": 10**12, "save_interval_minutes": 1, **parse_assignments(assignments or [])}
+    if stack:
+        settings = {"log_interval": 1, **settings}  # its speed is read from the rows
     directory = RunDirectory(runs_dir, run or ("soak-stack" if stack else "soak"))
     if stack:
         _soak_stack(directory, hours, kill_minutes, alone_minutes, settings, ports_of(port), as_json)

@@ -17,6 +17,7 @@ from jimbot.games.balatro.rules.content import (
     HANDS,
     JOKERS,
     PACKS,
+    SEALS,
     STONE,
     TAGS,
     VOUCHERS,
@@ -50,7 +51,7 @@ from jimbot.games.batch_game import BatchGame
 from jimbot.games.scenes import Card, CardScene, Figure, List, Scene, Zone
 
 RARITIES = ("", "common", "uncommon", "rare", "legendary")
-SEALS = ("", "gold seal", "red seal", "blue seal", "purple seal")
+SEAL_MARKS = ("", *(f"{key.lower()} seal" for key in SEALS.keys))
 STICKERS = ((ETERNAL, "eternal"), (PERISHABLE, "perishable"), (RENTAL, "rental"))
 BLIND_STATES = {SELECTABLE: "up next", CURRENT: "now", SKIPPED: "skipped", DEFEATED: "defeated"}
 PAYOUT = ("blind", "hands and discards left", "jokers", "tags", "interest")
@@ -167,7 +168,7 @@ def _marks(edition: int, flags: int) -> list[str]:
 
 def face(rank: int, suit: int, enhancement: int, edition: int, seal: int) -> Card:
     """A playing card."""
-    marks = [ENHANCEMENT_MARKS[enhancement], EDITION_MARKS[edition].lower(), SEALS[seal]]
+    marks = [ENHANCEMENT_MARKS[enhancement], EDITION_MARKS[edition].lower(), SEAL_MARKS[seal]]
     name = words.playing_card(rank, suit, enhancement, edition, seal)
     card: Card = {"name": name, "kind": "card", "marks": [mark for mark in marks if mark]}
     if enhancement != STONE:
