@@ -61,7 +61,8 @@ class Candidates:
             return self._drawn()
         best = max(self.alive[1:], key=lambda move: self.gain(move, prior)[0])
         gain, error = self.gain(best, prior)
-        return (best, gain, error) if gain > margin * error else (0, 0.0, error)
+        needed = margin * error if margin else 0.0  # without a margin one world will do
+        return (best, gain, error) if gain > needed else (0, 0.0, error)
 
     def nats(self) -> np.ndarray:
         """(k,) float64, σ(q): how much more likely trying makes each move."""

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from jimbot.planning.settings import PlanSettings, PlanTable
 from jimbot.policies.contract import Decision, Policy
 from jimbot.policies.players import Player, find_player
 from jimbot.runs.manifest import Manifest
+
+if TYPE_CHECKING:
+    from jimbot.planning.compiled import CompiledRollouts
 
 _FIRST_TRIES = 16
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -104,8 +107,8 @@ class Planner:
         self.report = PlanReport()
         self._gamma = float(config.get("gamma", 0.99))
         self._transform = str(config.get("reward_transform", "none"))
-        self._seed, self._copies = seed, copies
-        self._rollouts: Rollouts | None = None
+        self._seed, self._copies, self._manifest = seed, copies, manifest
+        self._rollouts: Rollouts | CompiledRollouts | None = None
         self._table: PlanTable | None = None
         self._game: BatchGame | None = None
         self._rate = 0.0  # tries per second, of late
@@ -176,7 +179,7 @@ class Planner:
     def _search(
         self,
         game: BatchGame,
-        rollouts: Rollouts,
+        rollouts: Rollouts | CompiledRollouts,
         rows: np.ndarray,
         settings: list[PlanSettings],
         decision: Decision,
@@ -228,7 +231,16 @@ class Planner:
             return min(1.0, _FIRST_TRIES / tries)
         return min(1.0, max(0.0, (until - time.monotonic()) * self._rate / tries))
 
-    def _ready_for(self, game: BatchGame) -> tuple[Rollouts, PlanTable]:
+    def _rollouts_in(self, game: BatchGame) -> Rollouts | CompiledRollouts:
+        """Inside JAX where game and policy are, else from Python."""
+        if self.player is None and game_entry(game.spec.id).functional is not None:
+            from jimbot.planning.compiled import CompiledRollouts, network_of
+
+            if (found := network_of(self.policy, self._manifest)) is not None:
+                return CompiledRollouts(game, *found, self._gamma, self._transform, self._copies)
+        return Rollouts(game, self.policy, self._gamma, self._transform, self._copies, self.player)
+
+    def _ready_for(self, game: BatchGame) -> tuple[Rollouts | CompiledRollouts, PlanTable]:
         if game.spec.players != 1:
             raise UsageError(f"Game '{game.spec.id}' has {game.spec.players} players; plans are for games of one.")
         if self._rollouts is None or self._table is None or self._game is not game:
@@ -236,5 +248,5 @@ class Planner:
             self._game = game
             settings = self.settings
             self._table = settings if isinstance(settings, PlanTable) else PlanTable(game_entry(game.spec.id), settings)
-            self._rollouts = Rollouts(game, self.policy, self._gamma, self._transform, self._copies, self.player)
+            self._rollouts = self._rollouts_in(game)
         return self._rollouts, self._table

@@ -55,6 +55,17 @@ def onnx_from_params(
     return graph.serialise(observation_size, num_actions, dict(metadata or {}))
 
 
+def params_of(network: Mapping[str, Any], model: bytes) -> dict[str, np.ndarray]:
+    """The parameters that `onnx_from_params` wrote."""
+    stored = {part.name: part for part in onnx.load_model_from_string(model).graph.initializer}
+    missing = [name for name in param_shapes(network) if name not in stored]
+    if missing:
+        raise CheckpointError(f"The model lacks '{missing[0]}' of the network its manifest describes; it is damaged.")
+    params = {name: numpy_helper.to_array(stored[name]) for name in param_shapes(network)}
+    check_params(network, params)
+    return params
+
+
 def _duelling(graph: _Graph, advantages: str, value: str) -> str:
     """The lines of `torch_masking.duelling`, as graph nodes."""
     last = graph.constant([1], np.int64)

@@ -47,6 +47,8 @@ class OnnxPolicy:
         self.name = name
         self.digest = ""
         """SHA-256 of the model's bytes; tells two policies of one name apart."""
+        self.model = b""
+        """These bytes, where they are known: a planner may compile the network into its own program."""
         self.metadata: dict[str, str] = dict(session.get_modelmeta().custom_metadata_map)
         self._session = session
         self._luck = np.random.default_rng(seed)
@@ -81,6 +83,7 @@ class OnnxPolicy:
             raise CheckpointError(f"The model '{name}' is damaged or not ONNX: {reason}") from problem
         policy = cls(session, name)
         policy.act(np.zeros((1, policy.observation_size)), np.ones((1, policy.num_actions)))  # refused here, not later
+        policy.model = model
         policy.digest = hashlib.sha256(model).hexdigest()
         return policy
 

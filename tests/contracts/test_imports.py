@@ -68,6 +68,7 @@ LIBRARIES = (
     ("envs/raster.py", set(), {"PIL", "matplotlib"}),  # PIL comes with matplotlib, whose font it draws with
     ("envs/pettingzoo*.py", {"pettingzoo"}, set()),
     ("envs/sb3*.py", {"stable_baselines3"}, set()),
+    ("planning/compiled.py", {"jax"}, set()),
     ("evaluation/*", {"yaml"}, {"matplotlib", "rich"}),
     ("evaluation/tables.py", {"rich"}, set()),  # imported when results are shown
     ("training/*", {"yaml", "pydantic", "psutil", "rich"}, {"matplotlib"}),

@@ -38,6 +38,7 @@ def test_one_world_proves_nothing():
     found = candidates([0.0], [5.0])
     assert found.gain(1, prior=0.0)[1] == math.inf
     assert found.verdict(margin=1.0, prior=0.0)[0] == 0
+    assert found.verdict(margin=0.0, prior=0.0)[0] == 1  # unless nobody asks for proof
 
 
 def test_the_worse_half_is_dropped_and_the_policys_own_move_never():
