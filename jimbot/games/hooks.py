@@ -397,6 +397,9 @@ class Knowledge:
     found. `pairs`: keys, or None for all; `progress`: told (done, of) now and then."""
     measure_group: Callable[..., Interaction] | None = None
     """(keys, seed=0, effort=1.0) → what three or more do together beyond their pairs."""
+    measure_top: Callable[..., Iterator[Interaction]] | None = None
+    """({(a, b): strength}, seed=0, effort=1.0) → groups around the strongest pairs, what a whole measurement ends
+    with."""
     read_observation: Callable[[np.ndarray], dict[str, Any]] | None = None
     """(D,) observation → which parts it shows, by key, as `read_state` names them."""
     vocabulary: Callable[[], Mapping[str, tuple[str, ...]]] | None = None
@@ -405,6 +408,9 @@ class Knowledge:
     """(game, row, keys): hands parts over to a run."""
     held: Held | None = None
     """What many observations show, at once."""
+    profiles: Callable[..., Mapping[str, tuple[float, ...]]] | None = None
+    """(seed=0, effort=1.0) → what every part of the first kind does by itself, in one situation after the other: what
+    it takes to say how two that were never measured together might do."""
 
 
 # --- what lies outside Python ---

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from jimbot.errors import UsageError
@@ -13,9 +13,11 @@ from jimbot.games.hooks import Interaction, Knowledge
 from jimbot.knowledge import schema
 from jimbot.knowledge.first_use import first_graph, knowledge_of, nodes_of
 from jimbot.knowledge.names import Names
-from jimbot.knowledge.records import MEASURED, Edge, Graph
+from jimbot.knowledge.records import MEASURED, PROFILE, Edge, Graph
 from jimbot.knowledge.store import GraphStore
 
+ALL = "all"
+"""The channel pairs are ranked by."""
 FLUSH_SECONDS = 20.0
 """How long measurements wait until they are written together."""
 
@@ -68,6 +70,8 @@ def build(store: GraphStore, plan: Plan, progress: Progress = lambda done, of: N
     waiting: list[Edge] = []
     written = time.monotonic()
     try:
+        if not plan.groups:
+            _add_profiles(store, knowledge, plan, known)
         for found in _measured(knowledge, plan, known, built, progress):
             waiting.append(edge_of(found, plan))
             built.measured += 1
@@ -81,6 +85,15 @@ def build(store: GraphStore, plan: Plan, progress: Progress = lambda done, of: N
     if waiting:
         store.add(edges=waiting)
     return built
+
+
+def strengths_of(edges: Iterable[Edge]) -> dict[tuple[str, str], float]:
+    """What edges say about pairs of jokers, in the one number they are ranked by."""
+    return {
+        (min(edge.a, edge.b), max(edge.a, edge.b)): edge.strength
+        for edge in edges
+        if edge.type == schema.RELATIONS["synergizes"] and edge.channel == ALL and not edge.others
+    }
 
 
 def groups_of(texts: Sequence[str], names: Names, option: str = "--pairs") -> tuple[tuple[str, ...], ...]:
@@ -111,8 +124,20 @@ def _prepared(store: GraphStore, game: str, overwrite: bool) -> Graph:
     elif not store.exists():
         store.replace(first_graph(game))
     else:
-        store.add(nodes_of(game))
+        known = {node.key: node.details for node in store.graph().nodes}
+        store.add([replace(node, details={**known.get(node.key, {}), **node.details}) for node in nodes_of(game)])
     return store.graph()
+
+
+def _add_profiles(store: GraphStore, knowledge: Knowledge, plan: Plan, known: Graph) -> None:
+    """What every joker does by itself, where that is not known yet."""
+    lacking = {node.key: node for node in known.nodes if node.label == "Joker" and PROFILE not in node.details}
+    if knowledge.profiles is not None and lacking:
+        found = knowledge.profiles(seed=plan.seed, effort=plan.effort)
+        store.add([
+            replace(lacking[key], details={**lacking[key].details, PROFILE: list(profile)})
+            for key, profile in found.items() if key in lacking
+        ])  # fmt: skip
 
 
 def _measured(
@@ -127,9 +152,17 @@ def _measured(
         pairs = list(combinations(sorted(jokers), 2))
         left = list(_unmeasured(pairs, plan, known.edges))
         built.known = len(pairs) - len(left)
-        if left:
-            wanted = None if len(left) == len(pairs) else left
-            yield from knowledge.measure(pairs=wanted, channels=channels, progress=progress, **how)
+        if len(left) == len(pairs):
+            yield from knowledge.measure(pairs=None, channels=channels, progress=progress, **how)
+            return
+        strengths = strengths_of(edge for edge in known.edges if plan.made(edge))
+        for found in knowledge.measure(pairs=left, channels=channels, progress=progress, **how) if left else ():
+            if found.relation == "synergizes" and found.channel == ALL and not found.others:
+                strengths[found.a, found.b] = found.strength
+            yield found
+        grouped = any(edge.others and plan.made(edge) for edge in known.edges)
+        if knowledge.measure_top is not None and not plan.channels and strengths and (left or not grouped):
+            yield from knowledge.measure_top(strengths, **how)
         return
     pairs = [group for group in plan.groups if len(group) == 2]
     if pairs:

@@ -18,7 +18,7 @@ from typing import Any
 
 from jimbot.knowledge import queries
 from jimbot.knowledge.addresses import graph_address, open_store
-from jimbot.knowledge.first_use import graph_game, make_first_graph
+from jimbot.knowledge.first_use import graph_game, make_first_graph, take_newer
 from jimbot.knowledge.guard import Guard
 from jimbot.knowledge.names import Names
 from jimbot.knowledge.pairs import Pairs
@@ -50,6 +50,7 @@ class KnowledgeGraphClient:
         self._pairs: Pairs | None = None
         self._stamp: Hashable = None
         self._lock = threading.Lock()
+        self._up_to_date = False
 
     # --- as users know it ---
 
@@ -147,8 +148,13 @@ class KnowledgeGraphClient:
             return self._pairs.among(keys)
 
     def _prepare(self) -> None:
-        if self._made_if_missing and not self.store.exists():
+        if not self._made_if_missing:
+            return
+        if not self.store.exists():
             make_first_graph(self.store, self.game)
+        elif not self._up_to_date:
+            take_newer(self.store, self.game)
+        self._up_to_date = True
 
 
 def _keys(names: Names, given: Any, *labels: str) -> list[str]:

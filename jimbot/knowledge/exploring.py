@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from jimbot.errors import UsageError
@@ -15,7 +16,7 @@ from jimbot.knowledge import discovery, played, strategies
 from jimbot.knowledge.client import KnowledgeGraphClient
 from jimbot.knowledge.discovery import Proposal
 from jimbot.knowledge.played import PlayedRun
-from jimbot.knowledge.records import MEASURED, SYNERGY, Graph, Strategy
+from jimbot.knowledge.records import MEASURED, PROFILE, SYNERGY, Graph, Strategy
 from jimbot.knowledge.synergy_network import held_out, train
 from jimbot.policies.players import Player, find_player
 from jimbot.runs.shipped import shipped_games
@@ -109,17 +110,15 @@ def explore(
 
 
 def _play(players: Sequence[Player], search: Search, until: float) -> list[PlayedRun]:
-    """Batches of train seeds, the players in turns, until the time is over or enough runs are played; the first batch
-    is finished in any case. Every player plays the same seeds."""
+    """Batches of train seeds, the players in turns, until the time is over or enough runs are played. Every batch is
+    finished, so that as many runs are the same runs again; every player plays the same seeds."""
     runs: list[PlayedRun] = []
     number = 0
     while number == 0 or (len(runs) < search.runs if search.runs else time.monotonic() < until):
         count = min(search.games, search.runs - len(runs)) if search.runs else search.games
         turn, place = divmod(number, len(players))
         seeds = bank_seeds("train", count, search.seed + turn * search.games)
-        whole = number == 0 or bool(search.runs)
-        go_on = (lambda: True) if whole else (lambda: time.monotonic() < until)
-        runs += played.play_runs(players[place], seeds, go_on=go_on)
+        runs += played.play_runs(players[place], seeds)
         number += 1
     return runs
 
@@ -127,18 +126,22 @@ def _play(players: Sequence[Player], search: Search, until: float) -> list[Playe
 def _strengths(graph: Graph, seed: int) -> tuple[dict[tuple[str, str], float], dict[str, Any] | None]:
     """(the strength of every pair of jokers, how well the network does on unseen ones): measured where it was, else the
     network's word, as far as there is enough to learn from."""
-    features = {node.key: node.features for node in graph.nodes if node.features}
-    measured = {
-        pair: value for pair, value in measured_strengths(graph).items() if all(key in features for key in pair)
-    }
+    blocks = blocks_of(graph)
+    jokers = set.intersection(*(set(block) for block in blocks))
+    measured = {pair: value for pair, value in measured_strengths(graph).items() if jokers >= set(pair)}
     if len(measured) < _LEAST_MEASURED:
         return measured, None
-    keys = sorted(features)
-    pairs = [(a, b) for number, a in enumerate(keys) for b in keys[number + 1 :]]
-    left = [pair for pair in pairs if pair not in measured]
-    if left:
-        measured |= dict(zip(left, train(features, measured, seed).predict(left).tolist(), strict=True))
-    return measured, held_out(features, measured, seed=seed)
+    judged = held_out(blocks, measured, seed=seed)
+    left = [pair for pair in combinations(sorted(jokers), 2) if pair not in measured]
+    said = dict(zip(left, train(blocks, measured).predict(left).tolist(), strict=True))
+    return measured | said, judged
+
+
+def blocks_of(graph: Graph) -> list[dict[str, Sequence[float]]]:
+    """What the network may know of jokers: their features, and what they do alone where that was measured."""
+    found: list[dict[str, Sequence[float]]] = [{node.key: node.features for node in graph.nodes if node.features}]
+    profiles = {node.key: node.details[PROFILE] for node in graph.nodes if PROFILE in node.details}
+    return [*found, profiles] if profiles.keys() >= found[0].keys() and profiles else found
 
 
 def _written(

@@ -1,22 +1,35 @@
-"""A graph where there was none: from the measurements that ship with JimBot, else the game's parts alone."""
+"""A graph where there was none: from the measurements that ship with JimBot, else the game's parts alone.
+
+A newer JimBot ships newer measurements and strategies. A graph that was made here takes them over when it is next
+opened: what shipped before gives way, what the user measured otherwise, played, discovered or was advised stays. Which
+release a file holds stands beside it (`.shipped`: the digest of what shipped), so that this happens once.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jimbot.errors import KnowledgeError, UsageError
+from jimbot.errors import KnowledgeError, NotWritableError, UsageError
 from jimbot.games.contract import game_entry, games_with
 from jimbot.games.hooks import Knowledge
 from jimbot.knowledge import schema
 from jimbot.knowledge.documents import LARGEST, read_document
+from jimbot.knowledge.ladybug_store import LadybugStore
 from jimbot.knowledge.names import Names
-from jimbot.knowledge.records import Graph, Node
+from jimbot.knowledge.records import MEASURED, USE, Edge, Graph, Node
 from jimbot.knowledge.store import GraphStore
 from jimbot.reading.plain import file_bytes, gunzipped, json_value
+from jimbot.runs.files import read_text, write_atomically
 from jimbot.runs.shipped import PRETRAINED
 
 SHIPPED = "knowledge.json.gz"
+SHIPS = "shipped"
+"""In the details of strategies and claims that came with JimBot."""
+SHIPPED_EFFORT = "--effort 1 --seed 0"
+"""How the commands of shipped measurements end."""
 
 
 def graph_game() -> str:
@@ -68,13 +81,80 @@ def part_names(game: str) -> Names:
 def first_graph(game: str) -> Graph:
     """What is known before anything was measured here."""
     shipped = shipped_graph(game)
-    return read_document(shipped) if shipped else Graph(game, tuple(nodes_of(game)))
+    return _marked(read_document(shipped)) if shipped else Graph(game, tuple(nodes_of(game)))
 
 
 def make_first_graph(store: GraphStore, game: str) -> None:
     """Fills a store that holds nothing; if another program does it at the same time, its graph is as good."""
     try:
         store.replace(first_graph(game))
+        _note_release(store, game)
     except KnowledgeError:
         if not store.exists():
             raise
+
+
+def take_newer(store: GraphStore, game: str) -> bool:
+    """Puts what ships now into a graph that was made from an older release; whether there was anything to do.
+
+    A graph on a server belongs to several; it is brought up to date by `jimbot graph import`. Where the file cannot be
+    written now the old one will do, and the next program tries again.
+    """
+    if not isinstance(store, LadybugStore) or _release_of(store) == (now := _release(game)) or not now:
+        return False
+    try:
+        store.change(lambda known: with_newer(known, first_graph(game)))
+        _note_release(store, game)
+    except (KnowledgeError, NotWritableError):
+        return False
+    return True
+
+
+def with_newer(known: Graph, shipped: Graph) -> Graph:
+    """A user's graph with what ships now in the place of what shipped before."""
+    nodes = [node for node in known.nodes if not node.details.get(SHIPS)]
+    kept = {node.key for node in nodes} | {node.key for node in shipped.nodes}
+    edges = [edge for edge in known.edges if not _shipped_before(edge) and {edge.a, edge.b, *edge.others} <= kept]
+    own = {node.key for node in nodes if node.label == "Strategy"}
+    theirs = [edge for edge in shipped.edges if edge.type != USE or edge.a not in own]
+    mine = {edge.identity for edge in edges}
+    return Graph(known.game, tuple(nodes), tuple(edges)).with_more(
+        [node for node in shipped.nodes if node.key not in own],
+        [edge for edge in theirs if edge.identity not in mine],
+    )
+
+
+def _shipped_before(edge: Edge) -> bool:
+    """Whether a claim came with JimBot: marked, or measured as what ships is measured."""
+    measured = edge.evidence == MEASURED and edge.type != USE
+    return bool(edge.details.get(SHIPS)) or (measured and edge.command.endswith(SHIPPED_EFFORT))
+
+
+def _marked(graph: Graph) -> Graph:
+    """What shipped, so that it can be told from what the user found; measurements say it by their command."""
+    nodes = (replace(node, details={**node.details, SHIPS: True}) if node.label == "Strategy" else node
+             for node in graph.nodes)  # fmt: skip
+    edges = (
+        edge if edge.evidence == MEASURED and edge.type != USE else replace(edge, details={**edge.details, SHIPS: True})
+        for edge in graph.edges
+    )
+    return Graph(graph.game, tuple(nodes), tuple(edges))
+
+
+def _release(game: str) -> str:
+    """What ships now, in a few letters; nothing where nothing does."""
+    path = shipped_graph(game)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""
+
+
+def _release_of(store: GraphStore) -> str:
+    return read_text(_release_path(store)) or ""
+
+
+def _note_release(store: GraphStore, game: str) -> None:
+    if isinstance(store, LadybugStore):
+        write_atomically(_release_path(store), _release(game).encode())
+
+
+def _release_path(store: GraphStore) -> Path:
+    return Path(f"{store.address}.shipped")

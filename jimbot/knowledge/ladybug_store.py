@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -155,9 +155,12 @@ class LadybugStore:
             self._write(graph)
 
     def add(self, nodes: Iterable[Node] = (), edges: Iterable[Edge] = ()) -> None:
+        self.change(lambda known: known.with_more(nodes, edges))
+
+    def change(self, change: Callable[[Graph], Graph]) -> None:
+        """From now on it holds what comes out of what it held; nobody else writes in between."""
         with self._writing():
-            known = self.graph() if self.exists() else Graph(self._game)
-            self._write(known.with_more(nodes, edges))
+            self._write(change(self.graph() if self.exists() else Graph(self._game)))
 
     def _write(self, graph: Graph) -> None:
         with self._lock, file_in_progress(self._path) as fresh:

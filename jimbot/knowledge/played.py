@@ -77,10 +77,9 @@ def play_runs(
     player: Player,
     seeds: np.ndarray,
     arrive: Arrive = lambda game, row, reached: None,
-    go_on: Callable[[], bool] = lambda: True,
 ) -> list[PlayedRun]:
-    """Plays every seed to its end, or until `go_on` says no; runs that were not over then are left out. `arrive` is
-    told when a run comes to a milestone for the first time, and may change it."""
+    """Plays every seed to its end. `arrive` is told when a run comes to a milestone for the first time, and may change
+    it."""
     entry = player.entry
     knowledge, milestones = entry.knowledge, entry.milestones
     if knowledge is None or milestones is None:
@@ -92,7 +91,7 @@ def play_runs(
     won, reached_at = entry.spec.episode_stats.index("won"), milestones.reached
     try:
         game.reset(np.asarray(seeds, np.uint64))
-        while going.any() and go_on():
+        while going.any():
             reached = reached_at(game)
             for row in np.flatnonzero(going):
                 if int(reached[row]) not in runs[row].at:
@@ -106,7 +105,7 @@ def play_runs(
                 going[row] = False
     finally:
         game.close()
-    return [run for run, unfinished in zip(runs, going, strict=True) if not unfinished]
+    return runs
 
 
 # --- asking runs ---

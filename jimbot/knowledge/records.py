@@ -17,6 +17,8 @@ EVIDENCE = (MEASURED, PLAYED, ADVISED, PREDICTED)
 """Where a claim comes from: the simulator, recorded games, an adviser, or a network that has seen similar ones."""
 
 ANSWERED = "answered"
+PROFILE = "profile"
+"""In the details of a joker: what it does by itself in each of many situations (`Knowledge.profiles`)."""
 SYNERGY, COUNTER, FAVOUR, USE, WIN = "SYNERGIZES_WITH", "COUNTERS", "FAVOURS", "USES", "WON_WITH"
 
 

@@ -1,8 +1,10 @@
 """A small network that predicts measured interactions from what is known of two jokers, for those nobody measured.
 
-It sees each joker's features (and an embedding where one is given) and joins two by sum, product and difference, so
-that the order of the two does not matter. How good it is, is asked of jokers it has never seen (`held_out`): pairs with
-an unseen joker are predicted by a network that learned from the others.
+Its first layer has one radial unit per joker it learned from: how much another joker looks like this one, by features
+and by what each does alone. Its second layer joins the two sides by one matrix, φ(a)ᵀ W φ(b), so that the order of the
+two does not matter and what is learned of a joker counts with all partners at once. W is the ridge solution, in closed
+form: nothing is random and there is nothing to tune while it learns. How good it is, is asked of jokers it has never
+seen (`held_out`): pairs with an unseen joker are predicted by a network that learned from the others.
 """
 
 from __future__ import annotations
@@ -16,9 +18,14 @@ import numpy as np
 from jimbot.knowledge.played import rank_correlation
 
 Pair = tuple[str, str]
-WIDTH, EPOCHS, BATCH = 32, 15, 256
-_RATE, _DECAY = 3e-3, 1.0
-_LEAST_STEPS = 600
+Blocks = Sequence[Mapping[str, Sequence[float]]]
+"""What is known of every joker, in groups of numbers that weigh the same whatever their size."""
+RIDGE = 0.3
+"""Of jokers it has not seen; those it learned from need less."""
+SEEN_SHARE = 0.1
+_WIDTH = 0.5
+"""Of a unit: squared distance over the median one, at which likeness falls to 1/e."""
+_FILLS = 8
 _FARTHEST = 4.0  # standard deviations of an input
 _LIMIT = 1.5
 """Strengths beyond this teach no more than it."""
@@ -26,82 +33,83 @@ _LIMIT = 1.5
 
 @dataclass(frozen=True)
 class SynergyNetwork:
-    """Two layers over a joined pair."""
+    """What it learned from, and the strengths between them."""
 
-    features: Mapping[str, np.ndarray]
-    weights: tuple[np.ndarray, ...]
-    mean: np.ndarray
-    scale: np.ndarray
+    inputs: Mapping[str, np.ndarray]
+    units: tuple[str, ...]
+    mean: float
+    strengths: np.ndarray  # (units, units), those that nobody measured filled in
+    scale: float
+    """The median squared distance."""
 
     def predict(self, pairs: Sequence[Pair]) -> np.ndarray:
         """(N,) strengths."""
-        inputs = _scaled(joined(self.features, pairs), self.mean, self.scale)
-        return np.clip(_forward(self.weights, inputs)[1], -_LIMIT, _LIMIT)
+        if not pairs:
+            return np.zeros(0)
+        keys = sorted({key for pair in pairs for key in pair})
+        place, sides = {key: number for number, key in enumerate(keys)}, self._sides(keys)
+        one, other = (sides[[place[pair[side]] for pair in pairs]] for side in (0, 1))
+        return np.clip(self.mean + ((one @ self.strengths) * other).sum(axis=1), -_LIMIT, _LIMIT)
 
     def predict_group(self, keys: Sequence[str]) -> float:
         """Of three or more: the sum over their pairs."""
-        pairs = [(a, b) for index, a in enumerate(keys) for b in keys[index + 1 :]]
-        return float(self.predict(pairs).sum())
+        return float(self.predict([(a, b) for index, a in enumerate(keys) for b in keys[index + 1 :]]).sum())
+
+    def _sides(self, keys: Sequence[str]) -> np.ndarray:
+        """(keys, units): how much every unit has to say about each joker."""
+        units = np.stack([self.inputs[unit] for unit in self.units])
+        likeness = _likeness(np.stack([self.inputs[key] for key in keys]), units, self.scale)
+        among, even = _likeness(units, units, self.scale), np.eye(len(units))
+        seen, unseen = (np.linalg.solve(among + ridge * even, likeness.T).T for ridge in (SEEN_SHARE * RIDGE, RIDGE))
+        return np.where(np.isin(keys, self.units)[:, None], seen, unseen)
 
 
-def joined(features: Mapping[str, np.ndarray], pairs: Sequence[Pair]) -> np.ndarray:
-    """(N, 3F): what two jokers have together, both, and apart."""
-    one = np.stack([features[a] for a, _ in pairs])
-    other = np.stack([features[b] for _, b in pairs])
-    return np.concatenate([one + other, one * other, np.abs(one - other)], axis=1)
+def train(blocks: Blocks, strengths: Mapping[Pair, float]) -> SynergyNetwork:
+    """Fits measured strengths."""
+    inputs = _inputs(blocks)
+    units = tuple(sorted({key for pair in strengths for key in pair}))
+    place = {key: number for number, key in enumerate(units)}
+    rows = np.stack([inputs[key] for key in units])
+    apart = _apart(rows, rows)
+    scale = float(np.median(apart[apart > 1e-12])) if (apart > 1e-12).any() else 1.0
+    table, known = np.zeros((len(units), len(units))), np.zeros((len(units), len(units)), np.bool_)
+    mean = float(np.mean([np.clip(value, -_LIMIT, _LIMIT) for value in strengths.values()]))
+    for (a, b), value in strengths.items():
+        for one, other in ((place[a], place[b]), (place[b], place[a])):
+            table[one, other], known[one, other] = np.clip(value, -_LIMIT, _LIMIT) - mean, True
+    likeness = _likeness(rows, rows, scale)
+    smooth = likeness @ np.linalg.inv(likeness + RIDGE * np.eye(len(units)))
+    for _ in range(_FILLS):  # a joker with itself, and whatever was not measured, is what the rest says about it
+        table = np.where(known, table, smooth @ table @ smooth.T)
+    return SynergyNetwork(inputs, units, mean, table, scale)
 
 
-def _forward(weights: tuple[np.ndarray, ...], inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    first, bias, last, offset = weights
-    hidden = np.maximum(inputs @ first + bias, 0.0)
-    return hidden, hidden @ last + offset
+def _inputs(blocks: Blocks) -> dict[str, np.ndarray]:
+    """Every joker as one row: each group of numbers scaled to spread 1, and all groups to the same weight.
+
+    What few jokers have stands out among many; it may not drown the rest.
+    """
+    keys = sorted(set.intersection(*(set(block) for block in blocks)))
+    scaled = []
+    for block in blocks:
+        values = np.array([block[key] for key in keys], float)
+        spread = values.std(axis=0)
+        values = (values - values.mean(axis=0)) / np.where(spread > 1e-6, spread, 1.0)
+        scaled.append(np.clip(values, -_FARTHEST, _FARTHEST) / np.sqrt(values.shape[1]))
+    return dict(zip(keys, np.concatenate(scaled, axis=1), strict=True))
 
 
-def _scaled(inputs: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """What few jokers have stands out among many; it may not drown the rest."""
-    return np.clip((inputs - mean) / scale, -_FARTHEST, _FARTHEST)
+def _apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Squared distances (N, M)."""
+    squares = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)[None] - 2.0 * one @ other.T
+    return np.maximum(squares, 0.0)
 
 
-def train(features: Mapping[str, Sequence[float]], strengths: Mapping[Pair, float], seed: int = 0) -> SynergyNetwork:
-    """Fits measured strengths by Adam on squared errors."""
-    arrays = {key: np.asarray(values, float) for key, values in features.items()}
-    pairs = sorted(strengths)
-    inputs = joined(arrays, pairs)
-    mean, spread = inputs.mean(axis=0), inputs.std(axis=0)
-    scale = np.where(spread > 1e-6, spread, 1.0)
-    inputs = _scaled(inputs, mean, scale)
-    targets = np.clip([strengths[pair] for pair in pairs], -_LIMIT, _LIMIT)
-    rng = np.random.default_rng(seed)
-    width = inputs.shape[1]
-    weights = [rng.normal(0, np.sqrt(2 / width), (width, WIDTH)), np.zeros(WIDTH), rng.normal(0, 0.1, WIDTH),
-               np.array(targets.mean())]  # fmt: skip
-    moments = [(np.zeros_like(weight), np.zeros_like(weight)) for weight in weights]
-    batches = max(1, len(pairs) // BATCH)
-    epochs = max(EPOCHS, _LEAST_STEPS // batches)
-    step = 0
-    for epoch in range(epochs):
-        rate = _RATE * (1 - epoch / epochs)
-        for chosen in np.array_split(rng.permutation(len(pairs)), batches):
-            step += 1
-            gradients = _gradients(tuple(weights), inputs[chosen], targets[chosen])
-            for number, (gradient, (first, second)) in enumerate(zip(gradients, moments, strict=True)):
-                first += 0.1 * (gradient - first)
-                second += 0.001 * (gradient**2 - second)
-                size = (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
-                weights[number] = weights[number] - rate * (size + _DECAY * weights[number])
-    return SynergyNetwork(arrays, tuple(weights), mean, scale)
+def _likeness(one: np.ndarray, other: np.ndarray, scale: float) -> np.ndarray:
+    return np.exp(-_apart(one, other) / (2.0 * _WIDTH * scale))
 
 
-def _gradients(weights: tuple[np.ndarray, ...], inputs: np.ndarray, targets: np.ndarray) -> list[np.ndarray]:
-    hidden, predicted = _forward(weights, inputs)
-    error = 2 * (predicted - targets) / len(targets)
-    back = np.outer(error, weights[2]) * (hidden > 0)
-    return [inputs.T @ back, back.sum(axis=0), hidden.T @ error, np.array(error.sum())]
-
-
-def held_out(
-    features: Mapping[str, Sequence[float]], strengths: Mapping[Pair, float], folds: int = 5, seed: int = 0
-) -> dict[str, Any]:
+def held_out(blocks: Blocks, strengths: Mapping[Pair, float], folds: int = 5, seed: int = 0) -> dict[str, Any]:
     """R² and ranking of pairs with a joker the network has never seen."""
     keys = sorted({key for pair in strengths for key in pair})
     shuffled = np.random.default_rng(seed).permutation(len(keys))
@@ -112,7 +120,7 @@ def held_out(
         known = {pair: value for pair, value in strengths.items() if fold not in {unseen[key] for key in pair}}
         asked = sorted(pair for pair in strengths if fold in {unseen[key] for key in pair})
         if known and asked:
-            predicted.append(train(features, known, seed + fold).predict(asked))
+            predicted.append(train(blocks, known).predict(asked))
             true.append(np.clip([strengths[pair] for pair in asked], -_LIMIT, _LIMIT))
     guess, truth = np.concatenate(predicted), np.concatenate(true)
     top = truth >= np.quantile(truth, 0.9)

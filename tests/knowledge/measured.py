@@ -24,6 +24,7 @@ class Measuring:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
         self.stop_after: int | None = None
+        self.ranked: dict[tuple[str, str], float] = {}
 
     def measure(
         self, pairs=None, seed=0, effort=1.0, channels=None, progress=lambda done, of: None
@@ -43,4 +44,8 @@ class Measuring:
         return Interaction("synergizes", a, b, "score", 1.0, 0.9, 1.1, 64, others=tuple(others))
 
     def hook(self) -> Knowledge:
-        return Knowledge(parts, lambda game, row: {}, self.measure, self.measure_group)
+        return Knowledge(parts, lambda game, row: {}, self.measure, self.measure_group, self.measure_top)
+
+    def measure_top(self, strengths, seed=0, effort=1.0) -> Iterator[Interaction]:
+        self.ranked = dict(strengths)
+        yield self.measure_group(sorted(JOKERS)[:3], seed, effort)

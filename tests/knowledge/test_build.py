@@ -45,6 +45,21 @@ def test_a_stopped_build_goes_on_where_it_was(measuring: Measuring, store: Ladyb
     assert len({node.label for node in store.graph().nodes}) == 3
 
 
+def test_a_build_that_goes_on_ends_with_groups_of_all_pairs_too(
+    measuring: Measuring, store: LadybugStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jimbot.knowledge.build.ALL", "score")
+    measuring.stop_after = 3
+    build(store, Plan("cards"))
+    measuring.stop_after = None
+    build(store, Plan("cards"))
+    assert len(measuring.ranked) == PAIRS  # those of the first call and those of the second
+    assert sum(bool(edge.others) for edge in store.graph().edges) == 1
+    measuring.ranked = {}
+    assert build(store, Plan("cards")).measured == 0
+    assert measuring.ranked == {}
+
+
 def test_another_effort_or_seed_is_another_measurement(measuring: Measuring, store: LadybugStore) -> None:
     build(store, Plan("cards", channels=("score",)))
     again = build(store, Plan("cards", channels=("score",), seed=1))

@@ -87,11 +87,20 @@ def test_a_network_predicts_jokers_it_has_not_seen_from_their_features_and_noise
     pairs = [(a, b) for index, a in enumerate(keys) for b in keys[index + 1 :]]
     real = {(a, b): float(kinds[a] @ table @ kinds[b]) for a, b in pairs}
     noise = {pair: float(rng.normal()) for pair in pairs}
-    assert held_out(kinds, real)["r2"] > 0.8
-    assert held_out(kinds, real)["rank_correlation"] > 0.8
-    assert held_out(kinds, noise)["r2"] < 0.2
-    network = train(kinds, real)
+    assert held_out([kinds], real)["r2"] > 0.8
+    assert held_out([kinds], real)["rank_correlation"] > 0.8
+    assert held_out([kinds], noise)["r2"] < 0.2
+    profiled = {key: [*values, 7.0 * number] for number, (key, values) in enumerate(kinds.items())}
+    lost = {key: [1.0] for key in kinds}
+    assert held_out([lost], real)["r2"] < 0.2  # nothing is known of anyone
+    assert held_out([lost, kinds], real)["r2"] > 0.7  # what tells them apart may come from anywhere
+    assert np.isfinite(held_out([profiled], real)["r2"])
+    network = train([kinds], real)
     assert network.predict([("j_00", "j_03")])[0] == pytest.approx(network.predict([("j_03", "j_00")])[0])
+    half = {pair: value for number, (pair, value) in enumerate(real.items()) if number % 2}
+    rest = [pair for pair in real if pair not in half]
+    told = train([kinds], half).predict(rest)
+    assert np.corrcoef(told, [real[pair] for pair in rest])[0, 1] > 0.9  # pairs nobody measured
     assert network.predict_group(["j_00", "j_03", "j_06"]) > network.predict_group(["j_00", "j_01", "j_04"])
 
 

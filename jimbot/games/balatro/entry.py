@@ -303,11 +303,23 @@ def _measure_group(*values: Any, **named: Any) -> Interaction:
     return measure_group(*values, **named)
 
 
+def _measure_top(*values: Any, **named: Any) -> Iterator[Interaction]:
+    from jimbot.games.balatro.synergy.knowledge import measure_top
+
+    return measure_top(*values, **named)
+
+
 def _give(game: BatchGame, row: int, keys: Sequence[str]) -> None:
     from jimbot.games.balatro.synergy.parts import give
 
     give(game, row, keys)
     cast(BalatroGame, game).look()
+
+
+def _profiles(*values: Any, **named: Any) -> Mapping[str, tuple[float, ...]]:
+    from jimbot.games.balatro.synergy.knowledge import profiles
+
+    return profiles(*values, **named)
 
 
 def _held_keys() -> tuple[str, ...]:
@@ -323,8 +335,9 @@ def _held(observation: np.ndarray) -> Found:
 
 
 KNOWLEDGE = Knowledge(
-    _parts, _read_holdings, _measure, _measure_group, _read_observation, _vocabulary, _give, Held(_held_keys, _held)
-)
+    _parts, _read_holdings, _measure, _measure_group, _measure_top, _read_observation, _vocabulary, _give,
+    Held(_held_keys, _held), _profiles,
+)  # fmt: skip
 SEED_PAGES = SeedPages(
     'Conditions such as voucher:v_telescope@1, joker:j_blueprint+negative@<=2, not boss:"The Needle"@<=3: boss, '
     "voucher, tag, joker, tarot, planet, spectral, card or pack, a colon, a key or a name, for jokers an edition, and "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 
 from jimbot.errors import UnknownNameError, UsageError
@@ -12,6 +12,7 @@ from jimbot.games.balatro.synergy.measuring import (
     ALL,
     EDGES,
     GROUP,
+    SCORE,
     Bench,
     Progress,
     all_pairs,
@@ -54,7 +55,20 @@ def measure(
         found.append(one)
         yield one
     if pairs is None and GROUP in wanted:
-        yield from _threes(base, found)
+        yield from measure_top({(one.a, one.b): one.strength for one in found if one.channel == ALL}, seed, effort)
+
+
+def measure_top(
+    strengths: Mapping[tuple[str, str], float], seed: int = 0, effort: float = 1.0
+) -> Iterator[Interaction]:
+    """Groups of three around the strongest pairs that are more than their pairs for sure, in their best order."""
+    yield from _threes(bench(seed, effort), {frozenset(pair): value for pair, value in strengths.items()})
+
+
+def profiles(seed: int = 0, effort: float = 1.0) -> dict[str, tuple[float, ...]]:
+    """What every joker adds to the score alone, in each shape of deck with discards kept and spent."""
+    alone = bench(seed, effort).alone[SCORE].mean(axis=-1)
+    return {JOKERS.key(joker): tuple(round(float(gain), 3) for gain in row) for joker, row in enumerate(alone)}
 
 
 def measure_group(keys: Sequence[str], seed: int = 0, effort: float = 1.0) -> Interaction:
@@ -85,9 +99,7 @@ def _place(key: str) -> int:
     raise UnknownNameError("joker", key, JOKERS.keys)
 
 
-def _threes(base: Bench, found: Iterable[Interaction]) -> Iterator[Interaction]:
-    """Groups of three around the strongest pairs that are more than their pairs for sure, in their best order."""
-    strength = {frozenset((one.a, one.b)): one.strength for one in found if one.channel == ALL}
+def _threes(base: Bench, strength: Mapping[frozenset[str], float]) -> Iterator[Interaction]:
     top = sorted(strength, key=lambda pair: -strength[pair])[:_TOP_PAIRS]
     groups = set()
     for pair in top:
