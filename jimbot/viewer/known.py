@@ -15,7 +15,7 @@ FRESH = 60.0  # seconds after which it is read again
 
 
 class Known:
-    """A graph that is read when it is first asked for: the user's file where there is one, else what ships."""
+    """A graph that is read when it is first asked for: the user's file where it claims anything, else what ships."""
 
     def __init__(self) -> None:
         self._graph: Graph | None = None
@@ -23,7 +23,9 @@ class Known:
 
     def graph(self) -> Graph:
         if self._graph is None or time.monotonic() - self._read_at > FRESH:
-            self._graph, self._read_at = _users_graph() or first_graph(graph_game()), time.monotonic()
+            own = _users_graph()
+            self._graph = own if own is not None and own.edges else first_graph(graph_game())
+            self._read_at = time.monotonic()
         return self._graph
 
     def document(self, text: str, channel: str, evidence: str, around: str) -> dict[str, Any]:

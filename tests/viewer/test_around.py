@@ -55,6 +55,15 @@ def graph(monkeypatch: pytest.MonkeyPatch) -> Known:
     return Known()
 
 
+def test_a_graph_of_ones_own_without_a_claim_hides_nothing_that_ships(monkeypatch: pytest.MonkeyPatch) -> None:
+    shipped = Graph(
+        "a game", (Node("Joker", "j_one", "One", ""),) * 2, (Edge("FAVOURS", "j_one", "j_one", 1.0, 0.5, 1.5),)
+    )
+    monkeypatch.setattr(known, "_users_graph", lambda: Graph("a game", shipped.nodes))
+    monkeypatch.setattr(known, "first_graph", lambda game: shipped)
+    assert Known().document("", "", "", "")["total"] == 1
+
+
 def test_claims_come_by_strength_and_can_be_narrowed_down(graph: Known) -> None:
     everything = graph.document("", "", "", "")
     assert [edge["b"] for edge in everything["edges"]] == ["j_three", "j_two"]

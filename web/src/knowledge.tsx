@@ -62,7 +62,7 @@ export function Knowledge() {
           <Picture found={data} around={around} />
           <p class="quiet">{whole(data.found)} fit, the strongest {whole(data.edges.length)} are listed; click a name to see what surrounds it.</p>
           <div class="wide scroll">
-            <table>
+            <table class="claims">
               <thead><tr><th>what</th><th>claim</th><th class="n">strength</th><th>evidence</th><th class="n">samples</th><th>measure it again</th></tr></thead>
               <tbody>
                 {data.edges.map((edge, i) => (
