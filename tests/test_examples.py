@@ -55,6 +55,13 @@ def test_a_custom_wrapper_is_sound_and_trains() -> None:
     assert run("custom_wrapper", total_timesteps=64, n_steps=32) == []
 
 
+def test_the_teacher_is_tuned_and_the_search_continues(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("optuna", reason="the extra 'tune' is not installed")
+    assert run("tune_teacher", trials=1, games=2, numbers=["dollar"]) == 1
+    assert run("tune_teacher", trials=1, games=2, numbers=["dollar"], check_games=2) == 2
+    assert "the best trial gains" in capsys.readouterr().out
+
+
 def test_examples_have_runs_of_their_own() -> None:
     """Two that shared a run, with each other or with `jimbot train`, could not be run one after the other."""
     trains = {path: path.read_text() for path in EXAMPLES.glob("*.py") if "create_trainer(" in path.read_text()}

@@ -3,10 +3,11 @@
 It sees the observation and the mask and nothing else, and needs the game option `helpers`. The kernels read one row at
 a time and never call the rules, so they compile by themselves in half a minute (`compile.APART`).
 
-- `rounds`: play what beats the blind, else the better of playing on and discarding (`estimate` guesses draws)
+- `playing`: play what beats the blind, else the better of playing on and discarding (`estimate` guesses draws)
 - `buying`: everything on offer has a worth and a price in one unit; packs, and where jokers stand
+- `build`: what a set of jokers and levels scores with this deck, now and some rounds ahead
 - `targets`: consumables, and the cards to use them on
-- `preferences`: its tables and its few numbers (`Taste`), tuned on validation seeds
+- `preferences`: its tables and its numbers (`Taste`); `examples/tune_teacher.py` searches for better ones
 
 Red Deck, White Stake, 1,000 held-out games, one run: 29.3 % wins (26.6 to 32.2), 19.7 blinds cleared on average, 98 %
 clear ante 1: `jimbot evaluate heuristic --game balatro --seeds held-out --games 1000`. (Hieroglyph takes an ante back,

@@ -21,73 +21,77 @@ from jimbot.games.balatro.encoding.fields import (
 )
 from jimbot.games.balatro.heuristic import preferences as like
 from jimbot.games.balatro.heuristic import sight, steps
+from jimbot.games.balatro.heuristic.build import (
+    add_joker,
+    bring_back,
+    drop_last,
+    mixed,
+    put_back,
+    put_instead,
+    read_set,
+    shops_left,
+    strength,
+    take_out,
+    worth,
+)
 from jimbot.games.balatro.heuristic.targets import main_suit, sell_useless, targets, use_something, wants_to_use
 from jimbot.games.balatro.rules.content import (
     CONSUMABLE_MAX_TARGETS,
     FIRST_PLANET,
     FIRST_SPECTRAL,
     JOKER_COPYABLE,
+    JOKER_COST,
     JOKERS,
     NEGATIVE,
+    PLANET_HAND,
     RATES,
 )
 
-# What a dollar is worth, by ante: little while there is nothing to score with, nothing when the run ends.
-_DOLLAR = np.array([0.02, 0.016, 0.018, 0.022, 0.022, 0.02, 0.016, 0.01, 0.004, 0.004])
 _INTEREST_PER = RATES["interest"]["per_dollars"]
-_INTEREST_STEPS = RATES["interest"]["up_to"] // _INTEREST_PER
-_WIN_ANTE = RATES["starting"]["win_ante"]
 _BLUEPRINT, _BRAINSTORM = JOKERS.id("j_blueprint"), JOKERS.id("j_brainstorm")
-_BUFFOON_FIRST, _BUFFOON_LAST = like.BUFFOON_PACKS[0], like.BUFFOON_PACKS[-1]
+PACK_SIZES = len(like.PACK_SIZE_WORTH)
+
+
+# --- money ---
 
 
 @njit
-def _dollar(p, o):
-    return p.dollar * _DOLLAR[min(9, max(0, sight.ante(o)))]
+def _see(o, p):
+    """Reads the run: the set of jokers, its worth, and how dear a dollar is now."""
+    read_set(o, p)
+    now, ahead = strength(o, p)
+    p.set_worth = mixed(p, now, ahead)
+    wanted = np.log(max(1.0, sight.score(o[sight.BOSS_REQUIREMENT]))) + like.BOSS_HARDNESS[np.int64(o[sight.BOSS_ID])]
+    calm = 1.0 / (1.0 + np.exp((wanted + p.safe_margin - now) / p.margin_scale))
+    p.dollar_now = p.dollar * calm * min(1.0, shops_left(o) / p.spend_shops)
 
 
 @njit
-def _cost(p, o, price):
-    """A price in log-ratios, with the interest it takes away."""
-    money = sight.count(o[sight.MONEY])
-    before = min(_INTEREST_STEPS, max(0, money) // _INTEREST_PER)
-    after = min(_INTEREST_STEPS, max(0, money - price) // _INTEREST_PER)
-    rounds = min(p.interest_rounds, 3.0 * max(0, _WIN_ANTE - sight.ante(o)))
-    return _dollar(p, o) * (price + rounds * (before - after))
+def _cost(o, p, price):
+    """A price in log-ratios: dollars beyond those that earn interest are cheap, and interest missed is dear."""
+    money, cap = sight.count(o[sight.MONEY]), np.int64(np.round(100.0 * o[sight.INTEREST_CAP]))
+    spare = min(price, max(0, money - cap))
+    before = max(0, min(cap, money)) // _INTEREST_PER
+    after = max(0, min(cap, money - price)) // _INTEREST_PER
+    rounds = min(p.interest_rounds, shops_left(o))
+    return p.dollar_now * (p.excess * spare + (price - spare) + rounds * (before - after))
+
+
+# --- jokers ---
 
 
 @njit
-def _appraised(p, o, at):
-    """The helper's worth at a place of the row: over typical hands, and of the best of them."""
-    return (1.0 - p.best_share) * o[at] + p.best_share * o[at + 1]
-
-
-@njit
-def _hidden(o, joker):
+def _extra(o, p, joker, edition):
+    """What a joker is worth beside the points of its set: money, and what only the tables know."""
     late = min(1.0, max(0.0, (sight.ante(o) - 1) / 7.0))
-    return (1.0 - late) * like.JOKER_EARLY[joker] + late * like.JOKER_LATE[joker]
+    value = (1.0 - late) * like.JOKER_EARLY[joker] + late * like.JOKER_LATE[joker]
+    earned = like.EARNINGS[joker] * min(p.earning_rounds, shops_left(o))
+    return p.extras * value + p.dollar_now * earned + (p.negative if edition == NEGATIVE else 0.0)
 
 
 @njit
-def held_value(p, o, row):
-    """What a joker held is worth."""
-    joker = np.int64(o[sight.JOKER_ID + row]) - FIRST_JOKER_ITEM
-    if joker < 0:
-        return 0.0
-    value = _appraised(p, o, sight.JOKER_WORTH + row * sight.WORTH_STRIDE) + _hidden(o, joker)
-    return value + (9.0 if np.int64(o[sight.JOKER_EDITION + row]) == NEGATIVE else 0.0)
-
-
-@njit
-def _weakest(p, o, m):
-    """The joker worth least among those that can be sold, and its worth; -1 if there is none."""
-    best, least = -1, 1e9
-    for row in range(JOKER_ROWS):
-        if m[steps.SELL_JOKER + row] and o[sight.JOKER_ID + row] > 0:
-            value = held_value(p, o, row)
-            if value < least:
-                best, least = row, value
-    return best, least
+def _held_extra(o, p, index):
+    return _extra(o, p, p.own_joker[index], p.own_edition[index]) + (9.0 if p.own_edition[index] == NEGATIVE else 0.0)
 
 
 @njit
@@ -96,15 +100,45 @@ def _joker_room(o):
 
 
 @njit
-def _offer_value(p, o, item, appraised, edition):
-    """What a card on offer is worth, whatever it costs."""
+def _added(o, p, joker, edition, price):
+    """What a joker would add to the set."""
+    add_joker(p, joker, edition, max(1, price // 2))
+    value = worth(o, p) - p.set_worth
+    drop_last(p)
+    return value + _extra(o, p, joker, edition)
+
+
+@njit
+def _best_swap(o, p, m, joker, edition, price):
+    """(gain, row) of the joker it would be best to give up for another one, whatever that costs."""
+    best, best_gain = -1, -1e9
+    for index in range(p.own_count):
+        row = p.own_row[index]
+        if not m[steps.SELL_JOKER + row]:
+            continue
+        back = np.int64(p.own_sells[index])
+        given_up = _held_extra(o, p, index)
+        put_instead(p, index, joker, edition, max(1, price // 2))
+        gain = worth(o, p) - p.set_worth
+        put_back(p, index)
+        gain += _extra(o, p, joker, edition) - given_up + p.dollar_now * back
+        if gain > best_gain:
+            best, best_gain = row, gain
+    return best_gain - p.better, best
+
+
+@njit
+def _offer_value(o, p, item):
+    """What a card on offer that is no joker is worth, whatever it costs."""
     if item >= FIRST_CONSUMABLE_ITEM:
         consumable = item - FIRST_CONSUMABLE_ITEM
         if consumable >= FIRST_PLANET and consumable < FIRST_SPECTRAL:
-            return p.planet * appraised
-        return like.CONSUMABLE_WORTH[consumable]
-    if item >= FIRST_JOKER_ITEM:
-        return appraised + _hidden(o, item - FIRST_JOKER_ITEM) + (0.5 if edition == NEGATIVE else 0.0)
+            hand = PLANET_HAND[consumable]
+            p.levels[hand] += 1
+            value = worth(o, p) - p.set_worth
+            p.levels[hand] -= 1
+            return p.planet * value
+        return p.consumables * like.CONSUMABLE_WORTH[consumable]
     if item >= STONE_ITEM:
         return 0.0
     value = 0.03 if (item - 1) % 4 == main_suit(o) else 0.0
@@ -115,45 +149,78 @@ def _offer_value(p, o, item, appraised, edition):
 
 
 @njit
-def _shop_card(p, o, m, row, weakest, least):
+def _shop_joker(o, p, m, row, joker, price):
+    """(gain, action) of a joker in the shop: bought, or another one sold for it."""
+    edition = np.int64(o[sight.SHOP_EDITION + row])
+    if m[steps.BUY + row]:
+        return _added(o, p, joker, edition, price) - _cost(o, p, price), steps.BUY + row
+    if _joker_room(o) <= 0 and p.own_count > 0:
+        gain, given_up = _best_swap(o, p, m, joker, edition, price)
+        if given_up >= 0:
+            back = sight.count(o[sight.JOKER_SELLS + given_up * sight.JOKER_STRIDE])
+            if sight.count(o[sight.SPENDABLE]) + back >= price:
+                return gain - _cost(o, p, price), steps.SELL_JOKER + given_up
+    return -1.0, steps.NOTHING
+
+
+@njit
+def _shop_card(o, p, m, row):
     """(gain, action) of a card in the shop."""
     item = np.int64(o[sight.SHOP_ITEM + row])
     if item == 0:
         return -1.0, steps.NOTHING
     price = sight.count(o[sight.SHOP_PRICE + row * sight.SHOP_STRIDE])
-    edition = np.int64(o[sight.SHOP_EDITION + row])
-    value = _offer_value(p, o, item, _appraised(p, o, sight.SHOP_WORTH + row * sight.WORTH_STRIDE), edition)
-    gain = value - _cost(p, o, price)
     if item >= FIRST_JOKER_ITEM and item < FIRST_CONSUMABLE_ITEM:
-        if m[steps.BUY + row]:
-            return gain, steps.BUY + row
-        if _joker_room(o) <= 0 and weakest >= 0:
-            back = sight.count(o[sight.JOKER_SELLS + weakest * sight.JOKER_STRIDE])
-            if sight.count(o[sight.SPENDABLE]) + back >= price:
-                return value - least - p.better - _cost(p, o, max(0, price - back)), steps.SELL_JOKER + weakest
-        return -1.0, steps.NOTHING
+        return _shop_joker(o, p, m, row, item - FIRST_JOKER_ITEM, price)
+    action = steps.BUY + row
     if item >= FIRST_CONSUMABLE_ITEM:
         consumable = item - FIRST_CONSUMABLE_ITEM
         if CONSUMABLE_MAX_TARGETS[consumable] == 0:
-            if m[steps.BUY_AND_USE + row] and wants_to_use(o, consumable):
-                return gain, steps.BUY_AND_USE + row
-            return -1.0, steps.NOTHING
-    if m[steps.BUY + row]:
-        return gain, steps.BUY + row
+            if not wants_to_use(o, consumable):
+                return -1.0, steps.NOTHING
+            action = steps.BUY_AND_USE + row
+    if m[action]:
+        return _offer_value(o, p, item) - _cost(o, p, price), action
     return -1.0, steps.NOTHING
 
 
 @njit
-def _booster_value(o, booster):
-    value = like.PACK_WORTH[booster]
-    if booster >= _BUFFOON_FIRST and booster <= _BUFFOON_LAST and _joker_room(o) <= 0:
-        value *= 0.35
-    return value
+def _room_for_better(o, p):
+    """How much of what a new joker brings can be had: all of it with a free slot, else what is beyond the weakest.
+
+    New jokers bring this or that; if what they bring is exponentially distributed, so is what is beyond the weakest.
+    """
+    if _joker_room(o) > 0:
+        return 1.0
+    weakest = 9.0
+    for index in range(p.own_count):
+        held = _held_extra(o, p, index)
+        take_out(p, index)
+        held += p.set_worth - worth(o, p)
+        bring_back(p, index)
+        weakest = min(weakest, held)
+    return np.exp(-max(0.0, weakest) / p.joker_worth)
 
 
 @njit
-def _reroll_value(p, o):
-    return p.reroll_with_room if _joker_room(o) > 0 else p.reroll_when_full
+def _booster_value(o, p, booster):
+    kind, size = (booster - 1) // PACK_SIZES, like.PACK_SIZE_WORTH[(booster - 1) % PACK_SIZES]
+    if kind == like.BUFFOON:
+        return size * p.buffoon * _room_for_better(o, p)
+    if kind == like.ARCANA:
+        return size * p.arcana
+    if kind == like.CELESTIAL:
+        return size * p.celestial
+    return size * (p.spectral if kind == like.SPECTRAL else p.standard)
+
+
+@njit
+def _wants_reroll(o, p):
+    """New cards are worth their price, and something is left to buy one of them."""
+    price = sight.count(o[sight.REROLL_PRICE])
+    if price > 0 and sight.count(o[sight.SPENDABLE]) - price < p.purse:
+        return False
+    return p.reroll * _room_for_better(o, p) + p.reroll_others > _cost(o, p, price)
 
 
 @njit
@@ -162,27 +229,28 @@ def go_shopping(p, o, m):
     action = use_something(o, m)
     if action != steps.NOTHING:
         return action
-    weakest, least = _weakest(p, o, m)
+    _see(o, p)
     best, best_gain = steps.NOTHING, 0.0
     for row in range(SHOP_ROWS):
-        gain, action = _shop_card(p, o, m, row, weakest, least)
+        gain, action = _shop_card(o, p, m, row)
         if gain > best_gain:
             best, best_gain = action, gain
+    left = max(0.0, (9 - sight.ante(o)) / 8.0)
     for row in range(VOUCHER_ROWS):
         if m[steps.REDEEM + row]:
-            worth = like.VOUCHER_WORTH[np.int64(o[sight.VOUCHER_ID + row]) - 1] * max(0.0, (9 - sight.ante(o)) / 8.0)
-            gain = worth - _cost(p, o, sight.count(o[sight.VOUCHER_PRICE + row * sight.VOUCHER_STRIDE]))
+            value = p.vouchers * left * like.VOUCHER_WORTH[np.int64(o[sight.VOUCHER_ID + row]) - 1]
+            gain = value - _cost(o, p, sight.count(o[sight.VOUCHER_PRICE + row * sight.VOUCHER_STRIDE]))
             if gain > best_gain:
                 best, best_gain = steps.REDEEM + row, gain
     for row in range(BOOSTER_ROWS):
         if m[steps.OPEN + row]:
-            worth = _booster_value(o, np.int64(o[sight.BOOSTER_ID + row]))
-            gain = worth - _cost(p, o, sight.count(o[sight.BOOSTER_PRICE + row * sight.BOOSTER_STRIDE]))
+            value = _booster_value(o, p, np.int64(o[sight.BOOSTER_ID + row]))
+            gain = value - _cost(o, p, sight.count(o[sight.BOOSTER_PRICE + row * sight.BOOSTER_STRIDE]))
             if gain > best_gain:
                 best, best_gain = steps.OPEN + row, gain
     if best != steps.NOTHING:
         return best
-    if m[steps.REROLL] and _reroll_value(p, o) > _cost(p, o, sight.count(o[sight.REROLL_PRICE])):
+    if m[steps.REROLL] and _wants_reroll(o, p):
         return steps.REROLL
     action = sell_useless(o, m)
     if action != steps.NOTHING:
@@ -195,33 +263,48 @@ def go_shopping(p, o, m):
 
 
 @njit
+def _pack_joker(o, p, m, row, joker):
+    """(gain, action) of a joker in a pack."""
+    edition = np.int64(o[sight.PACK_EDITION + row])
+    if m[steps.PICK + row]:
+        return _added(o, p, joker, edition, JOKER_COST[joker]), steps.PICK + row
+    if _joker_room(o) <= 0 and p.own_count > 0:
+        gain, given_up = _best_swap(o, p, m, joker, edition, JOKER_COST[joker])
+        if given_up >= 0:
+            return gain, steps.SELL_JOKER + given_up
+    return -1.0, steps.NOTHING
+
+
+@njit
+def _pack_card(o, p, m, row, item):
+    """(gain, action) of a card in a pack that is no joker."""
+    action, gain = steps.PICK + row, _offer_value(o, p, item)
+    if item >= FIRST_CONSUMABLE_ITEM:
+        consumable = item - FIRST_CONSUMABLE_ITEM
+        if CONSUMABLE_MAX_TARGETS[consumable] > 0:
+            wanted = targets(o, consumable)
+            action = steps.towards(o, m, wanted, action) if wanted != 0 else steps.NOTHING
+        elif not wants_to_use(o, consumable):
+            return -1.0, steps.NOTHING
+        return gain + 0.01, action
+    if o[sight.PACK_ENHANCEMENT + row] > 0 or o[sight.PACK_EDITION + row] > 0 or o[sight.PACK_SEAL + row] > 0:
+        return gain + 0.1, action
+    return gain - 0.02, action
+
+
+@njit
 def open_pack(p, o, m):
     """Takes the best card of a pack, choosing its targets first; leaves what is worth nothing."""
+    _see(o, p)
     best, best_gain = steps.SKIP_PACK, 0.005
-    weakest, least = _weakest(p, o, m)
     for row in range(PACK_ROWS):
         item = np.int64(o[sight.PACK_ITEM + row])
         if item == 0:
             continue
-        edition = np.int64(o[sight.PACK_EDITION + row])
-        gain = _offer_value(p, o, item, _appraised(p, o, sight.PACK_WORTH + row * sight.WORTH_STRIDE), edition)
-        action = steps.PICK + row
-        if item >= FIRST_CONSUMABLE_ITEM:
-            consumable = item - FIRST_CONSUMABLE_ITEM
-            if CONSUMABLE_MAX_TARGETS[consumable] > 0:
-                wanted = targets(o, consumable)
-                action = steps.towards(o, m, wanted, action) if wanted != 0 else steps.NOTHING
-            elif not wants_to_use(o, consumable):
-                continue
-            gain += 0.01
-        elif item >= FIRST_JOKER_ITEM and not m[action] and _joker_room(o) <= 0 and weakest >= 0:
-            gain -= least + p.better
-            action = steps.SELL_JOKER + weakest
-        elif item < FIRST_JOKER_ITEM:
-            if o[sight.PACK_ENHANCEMENT + row] > 0 or edition > 0 or o[sight.PACK_SEAL + row] > 0:
-                gain += 0.1
-            else:
-                gain -= 0.02
+        if item >= FIRST_JOKER_ITEM and item < FIRST_CONSUMABLE_ITEM:
+            gain, action = _pack_joker(o, p, m, row, item - FIRST_JOKER_ITEM)
+        else:
+            gain, action = _pack_card(o, p, m, row, item)
         if action != steps.NOTHING and m[action] and gain > best_gain:
             best, best_gain = action, gain
     return best

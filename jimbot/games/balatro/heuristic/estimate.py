@@ -37,13 +37,13 @@ TYPES = len(HANDS)
     FLUSH_FIVE, FLUSH_HOUSE, FIVE, STRAIGHT_FLUSH, FOUR, FULL_HOUSE, FLUSH, STRAIGHT, THREE, TWO_PAIR, PAIR, HIGH,
 ) = range(TYPES)  # fmt: skip
 # By poker hand: the poker hands it contains, as bits.
-_CONTAINS = np.zeros(TYPES, np.int64)
+CONTAINS = np.zeros(TYPES, np.int64)
 for _hand, _parts in {
     FLUSH_FIVE: (FLUSH, FIVE, FOUR, THREE, PAIR), FLUSH_HOUSE: (FLUSH, FULL_HOUSE, TWO_PAIR, THREE, PAIR),
     FIVE: (FOUR, THREE, PAIR), STRAIGHT_FLUSH: (STRAIGHT, FLUSH), FOUR: (THREE, PAIR),
     FULL_HOUSE: (THREE, TWO_PAIR, PAIR), FLUSH: (), STRAIGHT: (), THREE: (PAIR,), TWO_PAIR: (PAIR,), PAIR: (), HIGH: (),
 }.items():  # fmt: skip
-    _CONTAINS[_hand] = sum(1 << part for part in {*_parts, _hand, HIGH})
+    CONTAINS[_hand] = sum(1 << part for part in {*_parts, _hand, HIGH})
 
 _BEYOND = 0.01  # what a point beyond the missing ones counts: enough to choose between two ways to win
 _FOUR_FINGERS, _SHORTCUT, _SMEARED, _PAREIDOLIA = (
@@ -112,7 +112,7 @@ def _applies(o, condition, argument, hand):
     if condition == r.ALWAYS:
         return True
     if condition == r.CONTAINS:
-        return (_CONTAINS[hand] >> argument & 1) == 1
+        return (CONTAINS[hand] >> argument & 1) == 1
     if condition == r.PLAYED_AT_MOST:
         return hand >= THREE and hand != TWO_PAIR
     if condition == r.NO_DISCARDS_LEFT:
@@ -141,7 +141,7 @@ def _add_joker(o, p, row, joker):
 
 
 @njit
-def _touches(p, card, condition, argument, every_face, idol, ancient):
+def touches(p, card, condition, argument, every_face, idol, ancient):
     """Whether a joker's rule about single cards fits a card."""
     if condition == r.ANY_CARD:
         return True
@@ -162,12 +162,12 @@ def _touches(p, card, condition, argument, every_face, idol, ancient):
 def _add_joker_to_card(o, p, joker, card, every_face):
     idol, ancient = np.int64(o[sight.IDOL]), np.int64(o[sight.ANCIENT])
     if r.RETRIGGER_CONDITION[joker] != r.NEVER and not r.RETRIGGER_LAST_HAND[joker]:
-        if _touches(p, card, r.RETRIGGER_CONDITION[joker], r.RETRIGGER_ARGUMENT[joker], every_face, idol, ancient):
+        if touches(p, card, r.RETRIGGER_CONDITION[joker], r.RETRIGGER_ARGUMENT[joker], every_face, idol, ancient):
             again = 1.0 + r.RETRIGGER_TIMES[joker]
             p.card_chips[card] *= again
             p.card_mult[card] *= again
     condition = _SCORED_CONDITION[joker]
-    if condition == r.NEVER or not _touches(p, card, condition, _SCORED_ARGUMENT[joker], every_face, idol, ancient):
+    if condition == r.NEVER or not touches(p, card, condition, _SCORED_ARGUMENT[joker], every_face, idol, ancient):
         return
     luck = 1.0 / _SCORED_ODDS[joker] if _SCORED_STREAM[joker] >= 0 and _SCORED_ODDS[joker] > 0 else 1.0
     p.card_chips[card] += luck * _SCORED_CHIPS[joker]
@@ -180,7 +180,7 @@ def _add_joker_to_card(o, p, joker, card, every_face):
 
 
 @njit
-def _set_card(p, card, item, smeared):
+def set_card(p, card, item, smeared):
     p.card_mult[card], p.card_log[card] = 0.0, 0.0
     if item < 1 or item >= STONE_ITEM:
         p.rank[card], p.suits[card] = 0, 0
@@ -196,7 +196,7 @@ def _set_card(p, card, item, smeared):
 
 @njit
 def _set_hand_card(o, p, card, smeared):
-    _set_card(p, card, np.int64(o[sight.HAND_CARD + card]), smeared)
+    set_card(p, card, np.int64(o[sight.HAND_CARD + card]), smeared)
     at = card * sight.CARD_STRIDE
     if o[at + sight.CARD_WEAK] > 0:
         p.card_chips[card] = 0.0
@@ -411,7 +411,7 @@ def make_plan(o, p):
             hand_count += 1
         _set_hand_card(o, p, card, smeared)
     for item in range(STONE_ITEM):
-        _set_card(p, FIRST_ITEM + item, item, smeared)
+        set_card(p, FIRST_ITEM + item, item, smeared)
     for hand in range(TYPES):
         at = hand * sight.HAND_STRIDE
         p.chips[hand] = sight.count(o[at + sight.HAND_CHIPS])
@@ -434,7 +434,10 @@ def make_plan(o, p):
 
 @njit
 def expect(p, gone, drawn, most, first, last):
-    """The mean guess over samples first..last-1 when the cards `gone` (bits) leave and `drawn` new ones come."""
+    """The mean guess over samples first..last-1 when the cards `gone` (bits) leave and `drawn` new ones come.
+
+    Points beyond `most` count next to nothing; if it has to be this hand (`p.power` above 1), neither does half of it.
+    """
     kept = 0
     for card in range(p.hand_count):
         if not gone >> card & 1:
@@ -446,5 +449,23 @@ def expect(p, gone, drawn, most, first, last):
         for place in range(drawn):
             p.cards[kept + place] = p.draws[sample, place]
         score = judge(p, kept + drawn)
-        total += min(most, score) + _BEYOND * score
+        counted = min(most, score)
+        if p.power > 1.0 and score < most:
+            counted = most * (score / most) ** p.power
+        total += counted + _BEYOND * score
     return total / (last - first)
+
+
+@njit
+def score_of(p, played):
+    """The guess for playing exactly these cards (bits): their strongest poker hand counts, not the best paid."""
+    count = 0
+    for card in range(p.hand_count):
+        if played >> card & 1:
+            p.cards[count] = card
+            count += 1
+    judge(p, count)
+    for hand in range(TYPES):
+        if p.best[hand] > 0:
+            return p.best[hand]
+    return 0.0

@@ -6,18 +6,20 @@ import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.encoding.fields import FIRST_JOKER_ITEM, HAND_ROWS, JOKER_ROWS
-from jimbot.games.balatro.heuristic import preferences as like
 from jimbot.games.balatro.heuristic import sight, steps
-from jimbot.games.balatro.heuristic.estimate import expect, make_plan
+from jimbot.games.balatro.heuristic.build import bring_back, read_set, strength, take_out
+from jimbot.games.balatro.heuristic.estimate import TYPES, expect, make_plan, score_of
 from jimbot.games.balatro.heuristic.targets import use_something
 from jimbot.games.balatro.heuristic.workspace import MOST_CONSIDERED, SAMPLES
 from jimbot.games.balatro.rules.bosses.registry import number
 from jimbot.games.balatro.rules.content import BLINDS, JOKERS
 from jimbot.games.balatro.rules.scratch import MAX_PLAYED
 
-_SERPENT, _LEAF, _TOOTH = (1 + BLINDS.id(key) for key in ("bl_serpent", "bl_final_leaf", "bl_tooth"))
+_SERPENT, _LEAF, _TOOTH, _PSYCHIC, _EYE, _MOUTH = (
+    1 + BLINDS.id(f"bl_{key}") for key in ("serpent", "final_leaf", "tooth", "psychic", "eye", "mouth")
+)
 _SERPENT_CARDS = number("bl_serpent", "cards")
-_FEW_SAMPLES, _FINALISTS = 4, 8
+_LUCHADOR = FIRST_JOKER_ITEM + JOKERS.id("j_luchador")
 _KEEPS_HAND = np.zeros(len(JOKERS), np.bool_)  # jokers to which cards held, or few cards played, matter
 for _key in (
     "j_half", "j_square", "j_raised_fist", "j_baron", "j_shoot_the_moon", "j_blackboard", "j_mime", "j_splash",
@@ -68,6 +70,7 @@ def best_removal(o, p, must, may, most, later):
 
     A look at all choices with few samples, then at the best of them with many.
     """
+    few, many = min(SAMPLES, np.int64(p.first_samples)), min(SAMPLES, np.int64(p.samples))
     first = max(0, p.hand_count - MOST_CONSIDERED)
     last_choice = 1 << (p.hand_count - first)
     fixed = must & ((1 << first) - 1)
@@ -76,9 +79,9 @@ def best_removal(o, p, must, may, most, later):
         p.values[choice] = -1.0
         size = _size(gone)
         if gone & must == must and not gone & ~(must | may) and size <= MAX_PLAYED and size > 0:
-            p.values[choice] = expect(p, gone, _drawn(o, p, size) + later, most, 0, _FEW_SAMPLES)
+            p.values[choice] = expect(p, gone, _drawn(o, p, size) + later, most, 0, few)
     best, best_value = 0, -1.0
-    for _ in range(_FINALISTS):
+    for _ in range(np.int64(p.finalists)):
         top, top_value = -1, -1.0
         for choice in range(last_choice):
             if p.values[choice] > top_value:
@@ -87,7 +90,7 @@ def best_removal(o, p, must, may, most, later):
             break
         p.values[top] = -1.0
         gone = top << first | fixed
-        value = expect(p, gone, _drawn(o, p, _size(gone)) + later, most, 0, SAMPLES)
+        value = expect(p, gone, _drawn(o, p, _size(gone)) + later, most, 0, many)
         if value > best_value:
             best, best_value = gone, value
     return best, best_value
@@ -104,13 +107,15 @@ def _cares_for_held_cards(o):
 
 @njit
 def _without_harm(o, p, played):
-    """Cards that can be played along without changing the poker hand: other ranks than all others put down."""
+    """Cards that can be played along without harm: of other ranks than all others put down, or face down."""
     free, ranks = 0, 0
     for card in range(p.hand_count):
         if played >> card & 1:
             ranks |= 1 << p.rank[card]
     for card in range(p.hand_count):
-        if not played >> card & 1 and p.rank[card] > 0 and not ranks >> p.rank[card] & 1:
+        if o[sight.CARD_DOWN + card * sight.CARD_STRIDE] > 0:
+            free |= 1 << card
+        elif not played >> card & 1 and p.rank[card] > 0 and not ranks >> p.rank[card] & 1:
             if o[sight.HAND_ENHANCEMENT + card] == 0:
                 free |= 1 << card
                 ranks |= 1 << p.rank[card]
@@ -129,33 +134,96 @@ def _is_one_suit_or_row(p, bits):
 
 
 @njit
-def _play(o, m, p, played):
+def _any_blocked(o):
+    for hand in range(TYPES):
+        if o[sight.HAND_BLOCKED + hand * sight.HAND_STRIDE] > 0:
+            return True
+    return False
+
+
+@njit
+def _play_value(o, p, played, missing, later, samples):
+    """What a hand scores, and what the next one then promises."""
+    points = score_of(p, played)
+    if points >= missing:
+        return missing + points * 1e-6
+    rest = expect(p, played, _drawn(o, p, _size(played)) + later, missing - points, 0, samples)
+    return points + p.next_hand * rest
+
+
+@njit
+def _best_play(o, p, best, missing, later):
+    """The cards that score most in this hand and the next together; `best` scores most in this one."""
+    first = max(0, p.hand_count - MOST_CONSIDERED)
+    last_choice = 1 << (p.hand_count - first)
+    few, many = min(SAMPLES, np.int64(p.first_samples)), min(SAMPLES, np.int64(p.samples))
+    for choice in range(last_choice):
+        played = choice << first
+        size = _size(played)
+        p.values[choice] = -1.0
+        if size > 0 and size <= MAX_PLAYED:
+            p.values[choice] = _play_value(o, p, played, missing, later, few)
+    most = _play_value(o, p, best, missing, later, many)
+    for _ in range(np.int64(p.finalists)):
+        top, top_value = -1, -1.0
+        for choice in range(last_choice):
+            if p.values[choice] > top_value:
+                top, top_value = choice, p.values[choice]
+        if top < 0:
+            break
+        p.values[top] = -1.0
+        value = _play_value(o, p, top << first, missing, later, many)
+        if value > most:
+            best, most = top << first, value
+    return best
+
+
+@njit
+def _play(o, m, p, played, missing, discards):
     """Plays cards, and with them what is better gone, where it costs nothing."""
-    tooth = np.int64(o[sight.BLIND_ID]) == _TOOTH
     last = sight.count(o[sight.HANDS_LEFT]) <= 1
-    if _size(played) < MAX_PLAYED and not last and not tooth and not _cares_for_held_cards(o):
-        most = sight.score(o[sight.MISSING])
-        wanted, _ = best_removal(o, p, played, _without_harm(o, p, played), most, 0)
+    if last or _cares_for_held_cards(o) or np.int64(o[sight.BLIND_ID]) == _TOOTH:
+        return steps.put_down(o, m, played, True)
+    plain = not _any_blocked(o) and _hand_bits(o, sight.CARD_FORCED) == 0 and not _counts_cards(o)
+    if plain and p.next_hand > 0:
+        played = _best_play(o, p, played, missing, np.int64(p.later * discards))
+    elif _size(played) < MAX_PLAYED:
+        wanted, _ = best_removal(o, p, played, _without_harm(o, p, played), missing, 0)
         if wanted != 0 and not (_size(wanted) == MAX_PLAYED and _is_one_suit_or_row(p, wanted)):
             played = wanted
     return steps.put_down(o, m, played, True)
 
 
 @njit
-def _sell_for_the_leaf(o, m):
-    """Verdant Leaf: the joker given up is the one liked least."""
-    best, least = steps.NOTHING, 1e9
-    for row in range(JOKER_ROWS):
-        if m[steps.SELL_JOKER + row] and o[sight.JOKER_ID + row] > 0:
-            joker = np.int64(o[sight.JOKER_ID + row]) - FIRST_JOKER_ITEM
-            value = (
-                like.JOKER_LATE[joker]
-                + 0.2 * like.JOKER_STANDING[joker]
-                + 0.1 * sight.count(o[sight.JOKER_SELLS + row * sight.JOKER_STRIDE])
-            )
-            if value < least:
-                best, least = steps.SELL_JOKER + row, value
+def _counts_cards(o):
+    blind = np.int64(o[sight.BLIND_ID])
+    return (blind == _PSYCHIC or blind == _EYE or blind == _MOUTH) and o[sight.DISABLED] == 0
+
+
+@njit
+def _sell_for_the_leaf(o, m, p):
+    """Verdant Leaf: the joker given up is the one whose set does best without it."""
+    read_set(o, p)
+    best, most = steps.NOTHING, -1e9
+    for index in range(p.own_count):
+        if m[steps.SELL_JOKER + p.own_row[index]]:
+            take_out(p, index)
+            left, _ = strength(o, p)
+            bring_back(p, index)
+            if left > most:
+                best, most = steps.SELL_JOKER + p.own_row[index], left
     return best
+
+
+@njit
+def _sell_luchador(o, m):
+    """Against a boss that is not beaten already, the Luchador is sold: it disables the boss."""
+    if o[sight.DISABLED] > 0 or o[sight.BLIND_ID] != o[sight.BOSS_ID]:
+        return steps.NOTHING
+    for row in range(JOKER_ROWS):
+        if np.int64(o[sight.JOKER_ID + row]) == _LUCHADOR and m[steps.SELL_JOKER + row]:
+            return steps.SELL_JOKER + row
+    return steps.NOTHING
 
 
 @njit
@@ -167,28 +235,33 @@ def play_round(o, m, p):
         action = use_something(o, m)
         if action != steps.NOTHING:
             return action
-    if np.int64(o[sight.BLIND_ID]) == _LEAF and o[sight.DISABLED] == 0:
-        action = _sell_for_the_leaf(o, m)
+        action = _sell_luchador(o, m)
         if action != steps.NOTHING:
             return action
     if share >= 1.0:
         return steps.put_down(o, m, played, True)
+    if np.int64(o[sight.BLIND_ID]) == _LEAF and o[sight.DISABLED] == 0:
+        action = _sell_for_the_leaf(o, m, p)
+        if action != steps.NOTHING:
+            return action
     make_plan(o, p)
     missing, now = sight.score(o[sight.MISSING]), sight.score(o[sight.BEST_PLAY])
     hands, discards = sight.count(o[sight.HANDS_LEFT]), sight.count(o[sight.DISCARDS_LEFT])
     forced = _hand_bits(o, sight.CARD_FORCED)
+    p.power = p.last_power if hands == 1 else 1.0
     if discards > 0:
         later = np.int64(p.later * (discards - 1))
         every = (1 << p.hand_count) - 1
         gone, hoped = best_removal(o, p, forced, every, missing, later)
         on_pace = now * hands >= p.pace * missing
         if on_pace and gone != 0:  # nothing forces a discard: it has to pay by itself
-            hoped = p.patience * expect(p, gone, _drawn(o, p, _size(gone)), missing, 0, SAMPLES)
-        if gone != 0 and now < hoped:
+            many = min(SAMPLES, np.int64(p.samples))
+            hoped = p.patience * expect(p, gone, _drawn(o, p, _size(gone)), missing, 0, many)
+        if gone != 0 and (now < hoped or hands == 1):
             action = steps.put_down(o, m, gone, False)
             if action != steps.NOTHING:
                 return action
     if played == 0:  # nothing scores: put down what is worth least
         played, _ = best_removal(o, p, forced, (1 << p.hand_count) - 1, missing, 0)
         return steps.put_down(o, m, played, True)
-    return _play(o, m, p, played)
+    return _play(o, m, p, played, missing, discards)

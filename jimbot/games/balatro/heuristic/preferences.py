@@ -1,7 +1,7 @@
-"""What the scripted player likes, as tables: the part of a purchase that no trial hand shows.
+"""What the scripted player likes, as tables: all that no trial hand shows.
 
-Numbers are log-ratios of scores, as the shop's helper gives them (0.7 doubles the score). A joker has two, for ante 1
-and for ante 8; between them they are mixed. They say what `appraise` cannot see: money, growth, luck, hands, discards.
+Worths are log-ratios of scores (0.7 doubles the score): what a purchase does for a round's points. How a joker grows,
+what it earns and what else it is good for stand in one table each; so does when a consumable is used.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jimbot.games.balatro.rules.content import CONSUMABLES, JOKERS, PACK_KINDS, VOUCHERS
+from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, JOKERS, PACK_KINDS, VOUCHERS
 from jimbot.games.balatro.rules.jokers import registry
 from jimbot.games.balatro.rules.jokers.evaluate import main_quantity  # noqa: F401  (importing it defines the jokers)
 
@@ -18,73 +18,137 @@ from jimbot.games.balatro.rules.jokers.evaluate import main_quantity  # noqa: F4
 class Taste(NamedTuple):
     """The player's few numbers; they reach the kernels at run time, so another taste needs no new compile."""
 
+    # in a round
     later: float = 1.0
     """Cards that one more discard after this one lets a hand see."""
     pace: float = 1.0
     """A hand is on pace if as many like it as hands are left make this share of what is missing."""
     patience: float = 0.8
     """A hand on pace is given up if this share of what one discard promises is more."""
-    dollar: float = 1.0
-    """How dear money is, as a multiple of the table in `buying`."""
-    interest_rounds: float = 12.0
+    last_power: float = 2.0
+    """With one hand left, a share of what is missing counts with this power."""
+    next_hand: float = 0.8
+    """How much the points of the next hand count when cards are chosen to play."""
+    first_samples: float = 20.0
+    finalists: float = 16.0
+    samples: float = 96.0
+    """Draws by which all choices of cards are judged first, how many choices then, and by how many draws."""
+    # money
+    dollar: float = 0.02
+    """What a dollar is worth."""
+    spend_shops: float = 8.0
+    """When fewer shops than this are left, it is worth less and less: nothing in the last one."""
+    excess: float = 0.4
+    """How dear a dollar is that earns no interest, as a share of one that does."""
+    interest_rounds: float = 8.0
     """For how many rounds interest is missed when money is spent."""
-    planet: float = 2.0
-    """A level is worth this many times its worth now: it stays, and hands will be chosen for it."""
+    earning_rounds: float = 5.0
+    """For how many rounds a joker that earns money counts as earning it."""
+    safe_margin: float = 0.4
+    """The logarithm by which the points of a round should lie above the boss's requirement; below it money counts
+    less and less."""
+    margin_scale: float = 0.35
+    # sets of jokers
+    ahead: float = 6.0
+    """So many rounds ahead a set is judged beside how it is now."""
+    ahead_share: float = 0.5
+    """How much that counts."""
+    future_chips: float = 6.0
+    future_mult: float = 1.5
+    """What other purchases add per round until then."""
+    seen_per_discard: float = 0.8
+    """Cards that a discard lets a hand see on average, over the hands of a round."""
+    no_discards_share: float = 0.5
+    """How many of the hands played find no discards left."""
+    again_share: float = 0.4
+    """How many of the hands played were played before in the round."""
+    # purchases
+    planet: float = 1.2
+    """A level is worth this many times what it does for the set: it cannot be lost."""
     better: float = 0.05
     """How much better a joker must be than the one it replaces."""
-    reroll_with_room: float = 0.2
-    reroll_when_full: float = 0.13
-    """What new cards in the shop are worth before they are seen."""
-    best_share: float = 0.0
-    """How much the best typical hand counts in an appraisal, rather than all of them."""
+    reroll: float = 0.16
+    """What new jokers in the shop are worth before they are seen, with a free slot."""
+    reroll_others: float = 0.03
+    """What other new cards are worth."""
+    joker_worth: float = 0.2
+    """What a new joker brings on average."""
+    purse: float = 4.0
+    """What must be left after a reroll, to buy something."""
+    arcana: float = 0.07
+    celestial: float = 0.1
+    spectral: float = 0.1
+    standard: float = 0.02
+    buffoon: float = 0.3
+    """What packs of normal size are worth."""
+    vouchers: float = 0.7
+    consumables: float = 0.6
+    extras: float = 1.0
+    """Multiples of the tables below."""
+    negative: float = 0.3
+    """What another slot is worth, which a Negative joker brings."""
 
 
 # --- jokers ---
-_HIDDEN_WORTH: dict[str, tuple[float, float]] = {
-    # growth
-    "green_joker": (0.25, 0.0), "ride_the_bus": (0.3, 0.05), "supernova": (0.35, 0.1), "constellation": (0.45, 0.2),
-    "hologram": (0.1, 0.0), "fortune_teller": (0.3, 0.1), "lucky_cat": (0.05, 0.0), "trousers": (0.5, 0.15),
-    "runner": (0.2, 0.0), "square": (0.2, 0.0), "castle": (0.2, 0.0), "flash": (0.2, 0.05), "red_card": (0.1, 0.0),
-    "wee": (0.15, 0.0), "hiker": (0.25, 0.05), "campfire": (0.3, 0.2), "yorick": (0.8, 0.5), "caino": (0.2, 0.1),
-    "hit_the_road": (0.1, 0.1), "vampire": (0.2, 0.0), "glass": (0.0, 0.0), "obelisk": (-0.3, -0.5),
-    "throwback": (0.0, 0.0), "space": (0.4, 0.2), "burnt": (0.45, 0.3), "dna": (0.15, 0.0), "certificate": (0.15, 0.0),
-    "marble": (-0.1, -0.2), "trading": (0.25, 0.05), "erosion": (0.1, 0.0),
-    # luck and conditions a typical hand does not meet
-    "misprint": (0.6, 0.12), "half": (0.2, 0.0), "mystic_summit": (0.45, 0.15), "bloodstone": (0.4, 0.35),
-    "loyalty_card": (0.25, 0.25), "dusk": (0.25, 0.25), "acrobat": (0.4, 0.45), "card_sharp": (0.5, 0.5),
-    "blackboard": (0.15, 0.2), "idol": (0.1, 0.1), "flower_pot": (-0.1, -0.1), "seeing_double": (-0.1, -0.1),
-    "drivers_license": (0.0, 0.0), "baron": (0.1, 0.2), "mime": (0.05, 0.05),
-    "blueprint": (0.6, 0.8), "brainstorm": (0.6, 0.8),
-    # money
-    "golden": (0.5, 0.0), "rocket": (0.6, 0.0), "to_the_moon": (0.35, 0.0), "cloud_9": (0.45, 0.0),
-    "egg": (0.25, 0.0), "business": (0.25, 0.0), "delayed_grat": (0.1, 0.0), "faceless": (0.15, 0.0),
-    "todo_list": (0.25, 0.0), "mail": (0.3, 0.0), "reserved_parking": (0.25, 0.0), "rough_gem": (0.3, 0.0),
-    "satellite": (0.3, 0.0), "gift": (0.2, 0.0), "matador": (0.05, 0.0), "ticket": (0.0, 0.0), "midas_mask": (0.1, 0.0),
-    "credit_card": (0.0, 0.0), "chaos": (0.15, 0.05), "astronomer": (0.2, 0.1), "diet_cola": (0.05, 0.0),
-    # cards made
-    "8_ball": (0.1, 0.0), "cartomancer": (0.3, 0.1), "hallucination": (0.15, 0.05), "vagabond": (0.15, 0.05),
-    "superposition": (0.05, 0.0), "sixth_sense": (0.05, 0.0), "seance": (0.0, 0.0), "riff_raff": (0.25, 0.0),
-    "perkeo": (0.4, 0.3), "invisible": (0.05, 0.0),
-    # hands, discards, drawing
-    "juggler": (0.25, 0.2), "drunkard": (0.2, 0.15), "merry_andy": (0.25, 0.15), "troubadour": (0.2, 0.15),
-    "burglar": (0.25, 0.2), "turtle_bean": (0.2, 0.1), "four_fingers": (0.35, 0.3), "shortcut": (0.2, 0.15),
-    "smeared": (0.35, 0.3), "splash": (0.0, 0.0), "stuntman": (-0.1, -0.1), "pareidolia": (0.0, 0.0),
-    "oops": (0.0, 0.0), "ring_master": (0.0, 0.0),
+# What a joker's own number (or what it counts) gains in a round, as this player plays.
+_GROWS = {
+    "green_joker": 0.5, "ride_the_bus": 0.4, "trousers": 2.2, "runner": 6.0, "square": 2.0, "wee": 3.0, "castle": 7.0,
+    "ice_cream": -14.0, "popcorn": -4.0, "ramen": -0.1, "constellation": 0.08, "hologram": 0.04, "lucky_cat": 0.02,
+    "vampire": 0.05, "glass": 0.03, "caino": 0.03, "yorick": 0.45, "flash": 1.6, "red_card": 0.3, "supernova": 1.0,
+    "fortune_teller": 0.4, "erosion": 0.1, "campfire": 0.05, "hit_the_road": 0.0, "obelisk": 0.0,
+}  # fmt: skip
+# The chance to be there still after a round, where it is not certain.
+_LASTS = {"gros_michel": 0.83, "selzer": 0.6, "turtle_bean": 0.85}
+# Dollars a joker earns in a round.
+_EARNS = {
+    "golden": 4.0, "rocket": 4.5, "to_the_moon": 3.0, "cloud_9": 3.8, "egg": 2.5, "business": 1.5, "delayed_grat": 0.5,
+    "faceless": 1.0, "todo_list": 1.6, "mail": 2.0, "reserved_parking": 1.2, "rough_gem": 2.0, "satellite": 2.5,
+    "gift": 2.5, "matador": 0.6, "midas_mask": 1.0, "trading": 2.0, "chaos": 1.5, "astronomer": 1.0, "ticket": 0.3,
+}  # fmt: skip
+# What nothing else shows, for ante 1 and for ante 8; between them they are mixed.
+_EXTRA: dict[str, tuple[float, float]] = {
+    # growth and cards made
+    "burnt": (0.45, 0.2), "dna": (0.1, 0.0), "certificate": (0.1, 0.0), "hiker": (0.25, 0.0), "trading": (0.05, 0.0),
+    "marble": (-0.1, -0.1), "8_ball": (0.1, 0.0), "cartomancer": (0.3, 0.05), "hallucination": (0.15, 0.03),
+    "vagabond": (0.15, 0.05), "superposition": (0.05, 0.0), "sixth_sense": (0.05, 0.0), "riff_raff": (0.25, 0.0),
+    "perkeo": (0.4, 0.2), "invisible": (0.1, 0.0), "campfire": (0.2, 0.15), "hit_the_road": (0.15, 0.15),
+    # what is worth more to one who plays for it
+    "baron": (0.1, 0.1), "mime": (0.05, 0.05), "blackboard": (0.1, 0.1), "idol": (0.05, 0.05),
     # safety
-    "mr_bones": (0.2, 0.4), "luchador": (0.05, 0.1), "chicot": (0.4, 0.5),
-    # what will not last
-    "ice_cream": (-0.15, -0.3), "popcorn": (-0.2, -0.6), "gros_michel": (-0.15, -0.2), "ramen": (-0.05, -0.1),
-    "selzer": (-0.2, -0.1), "stencil": (-0.7, -0.3), "madness": (-0.6, -1.0), "ceremonial": (-0.5, -1.0),
+    "mr_bones": (0.1, 0.4), "luchador": (0.05, 0.15), "chicot": (0.3, 0.5),
+    # what does harm
+    "madness": (-0.8, -1.2), "ceremonial": (-0.5, -1.0), "stencil": (-0.4, -0.2), "obelisk": (-0.3, -0.5),
 }  # fmt: skip
 
 
-def _pair(place: int) -> np.ndarray:
-    unknown = set(_HIDDEN_WORTH) - {key.removeprefix("j_") for key in JOKERS.keys}
+def _by_joker(table: dict, otherwise: float = 0.0) -> np.ndarray:
+    unknown = set(table) - {key.removeprefix("j_") for key in JOKERS.keys}
     assert not unknown, f"no such jokers: {sorted(unknown)}"
-    return JOKERS.column(lambda row: _HIDDEN_WORTH.get(row["key"].removeprefix("j_"), (0.0, 0.0))[place], np.float64)
+    return JOKERS.column(lambda row: table.get(row["key"].removeprefix("j_"), otherwise), np.float64)
 
 
-JOKER_EARLY, JOKER_LATE = _pair(0), _pair(1)
+def _config(key: str, *path: str) -> int:
+    value = JOKERS.row(f"j_{key}")["config"]
+    for part in path:
+        value = value[part]
+    return int(value)
+
+
+# What jokers change about a round: hand size, hands, discards.
+HAND_SIZE = _by_joker(
+    {
+        "juggler": _config("juggler", "h_size"),
+        "troubadour": _config("troubadour", "extra", "h_size"),
+        "merry_andy": _config("merry_andy", "h_size"),
+        "stuntman": -_config("stuntman", "extra", "h_size"),
+    }
+).astype(np.int64)
+HANDS = _by_joker({"troubadour": _config("troubadour", "extra", "h_plays")}).astype(np.int64)
+DISCARDS = _by_joker({"drunkard": _config("drunkard", "d_size"), "merry_andy": _config("merry_andy", "d_size")}).astype(
+    np.int64
+)
+GROWTH, LASTING, EARNINGS = _by_joker(_GROWS), _by_joker(_LASTS, 1.0), _by_joker(_EARNS)
+JOKER_EARLY, JOKER_LATE = (_by_joker({key: pair[place] for key, pair in _EXTRA.items()}) for place in range(2))
 
 # Where a joker stands: what adds first, what multiplies last. A Blueprint stands before what multiplies; a Ceremonial
 # Dagger at the end, where it has nothing to kill.
@@ -115,10 +179,19 @@ _VOUCHER_WORTH = {
 }  # fmt: skip
 VOUCHER_WORTH = VOUCHERS.column(lambda row: _VOUCHER_WORTH[row["key"].removeprefix("v_")], np.float64)
 
-# --- boosters: by kind, then by size (normal, jumbo, mega) ---
-_PACK_WORTH = {"Arcana": 0.13, "Celestial": 0.16, "Standard": 0.02, "Buffoon": 0.3, "Spectral": 0.1}
-PACK_WORTH = np.array([0.0] + [_PACK_WORTH[kind] * size for kind in PACK_KINDS for size in (1.0, 1.3, 1.9)])
-BUFFOON_PACKS = range(1 + 3 * PACK_KINDS.index("Buffoon"), 4 + 3 * PACK_KINDS.index("Buffoon"))
+# --- boosters ---
+ARCANA, CELESTIAL, SPECTRAL, BUFFOON = (
+    PACK_KINDS.index(kind) for kind in ("Arcana", "Celestial", "Spectral", "Buffoon")
+)
+PACK_SIZE_WORTH = np.array([1.0, 1.3, 1.9])  # normal, jumbo, mega
+
+# --- bosses: by how much (a logarithm) they lower what a round scores, beside the points they want ---
+_BOSS_HARDNESS = {
+    "needle": 0.9, "final_leaf": 0.7, "flint": 0.5, "plant": 0.5, "water": 0.5, "mark": 0.5, "eye": 0.3, "mouth": 0.3,
+    "fish": 0.3, "final_heart": 0.4, "arm": 0.2, "house": 0.2, "club": 0.2, "goad": 0.2, "window": 0.2, "head": 0.2,
+    "manacle": 0.2, "pillar": 0.2, "hook": 0.1, "psychic": 0.1, "final_bell": 0.1, "final_acorn": 0.1,
+}  # fmt: skip
+BOSS_HARDNESS = np.array([0.0] + [_BOSS_HARDNESS.get(key.removeprefix("bl_"), 0.0) for key in BLINDS.keys])
 
 # --- consumables: when to use them, what on, and what they are worth in a pack ---
 (
