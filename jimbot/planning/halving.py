@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 MOST_NATS = 5.0  # by which trying moves out changes a log-probability at most
+HOPELESS, WORLDS_ENOUGH = 2.0, 4  # standard errors below the policy's own move, in so many worlds: given up
 _LEAST = 1e-12
 
 
@@ -51,14 +52,22 @@ class Candidates:
         return float(difference.mean()) + prior * float(self.log_probabilities[move] - self.log_probabilities[0]), error
 
     def drop_half(self, prior: float) -> None:
-        """Goes on with the better half of the other moves."""
+        """Goes on with the better half of the other moves, without those that are clearly worse than the policy's own:
+        where none is left nothing more need be tried."""
         others = sorted(self.alive[1:], key=lambda move: -self.gain(move, prior)[0])
-        self.alive = [0, *others[: max(1, len(others) // 2)]]
+        better = others[: max(1, len(others) // 2)]
+        self.alive = [0, *(move for move in better if not self._hopeless(move, prior))]
+
+    def _hopeless(self, move: int, prior: float) -> bool:
+        gain, error = self.gain(move, prior)
+        return len(self.returns[move]) >= WORLDS_ENOUGH and gain + HOPELESS * error < 0
 
     def verdict(self, margin: float, prior: float) -> tuple[int, float, float]:
         """(move to take, its gain, the gain's standard error)."""
         if self.noise is not None:
             return self._drawn()
+        if len(self.alive) == 1:
+            return 0, 0.0, math.inf
         best = max(self.alive[1:], key=lambda move: self.gain(move, prior)[0])
         gain, error = self.gain(best, prior)
         needed = margin * error if margin else 0.0  # without a margin one world will do

@@ -199,10 +199,10 @@ class Planner:
             parts, owners = [], []
             for row, kind, candidates, luck in zip(rows, settings, found, seeds, strict=True):
                 rounds = rounds_of(kind.candidates)
+                if 0 < turn < rounds and len(candidates.alive) > 1:
+                    candidates.drop_half(kind.prior)
                 if turn >= rounds or len(candidates.alive) < 2:
                     continue
-                if turn:
-                    candidates.drop_half(kind.prior)
                 many = worlds_of(round(kind.tries * part), rounds, len(candidates.alive))
                 worlds = luck.integers(0, 2**63, many, dtype=np.uint64)
                 for move in candidates.alive:

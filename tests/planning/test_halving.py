@@ -47,6 +47,17 @@ def test_the_worse_half_is_dropped_and_the_policys_own_move_never():
     assert found.alive == [0, 2]
 
 
+def test_a_move_that_is_clearly_worse_is_given_up():
+    same = [0.0, 1.0, 0.0, 1.0]
+    found = candidates(same, [-1.0, -0.1, -1.0, 0.0])
+    found.drop_half(prior=0.0)
+    assert found.alive == [0]
+    assert found.verdict(margin=0.0, prior=0.0)[0] == 0
+    unclear = candidates(same, [-1.0, 3.0, -1.0, -1.5])
+    unclear.drop_half(prior=0.0)
+    assert unclear.alive == [0, 1]
+
+
 def test_a_better_move_must_be_better_by_the_margin():
     found = candidates([0.0, 0.0, 0.0], [1.0, -0.5, 1.0])
     gain, error = found.gain(1, 0.0)
