@@ -36,6 +36,7 @@ GAME = GameEntry(
     canvas=(40, 26),
     about=hooks.ABOUT,
     milestones=hooks.MILESTONES,
+    plans=hooks.PLANS,
     figures=hooks.FIGURES,
     benchmark=hooks.benchmark,
     states=hooks.STATES,

@@ -12,7 +12,7 @@ from jimbot.games.batch_game import BatchGame
 from jimbot.games.functional import FunctionalBatchGame, look_at
 from jimbot.games.hackmatrix.build import make_state, to_dict
 from jimbot.games.hackmatrix.spec import STAGES
-from jimbot.games.hooks import Figure, Milestones, PlainStates, Sight
+from jimbot.games.hooks import Figure, Milestones, PlainStates, Plans, Sight
 
 ABOUT = (
     "A turn-based break-in on a board of 6×6 cells. Get from corner to exit, through 8 stages. A move towards an "
@@ -20,6 +20,17 @@ ABOUT = (
     "into score, credits, energy and programs, and call more enemies. Programs cost credits and energy. Win by leaving "
     "the last stage, with as much score as you dared to take."
 )
+
+
+def _all_alike(observation: np.ndarray, legal_mask: np.ndarray) -> np.ndarray:
+    return np.zeros(len(observation), np.int64)
+
+
+# One move of real rules and the value of what it leads to. The value is wrong where the policy never goes, so a move it
+# finds unlikely must be worth it: without a prior such plans are far worse than none.
+PLANS = Plans(
+    ("move",), _all_alike, ({"candidates": 8, "depth": 0, "certain": 1.0, "margin": 0.0, "prior": 0.15},)
+)  # fmt: skip
 
 
 def benchmark(num_envs: int | None, seconds: float, cold: bool) -> dict[str, Any]:
