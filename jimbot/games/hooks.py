@@ -154,6 +154,8 @@ class PlainStates:
     """(the same values, the game's options) → what its player sees; a UsageError where they are no state."""
     guessed: tuple[str, ...] = ()
     """Observation fields that the values do not tell and reading has to assume."""
+    tell: Callable[[Mapping[str, Any], Any], str] | None = None
+    """(the same values, the game's options) → the situation in words, where `read` makes no game that could tell it."""
 
 
 ReadForeign = Callable[[bytes, Any], Sight]

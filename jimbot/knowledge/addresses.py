@@ -17,8 +17,11 @@ SUFFIX = ".lbug"
 
 def graph_address(address: str | None, game: str) -> str:
     """Where the graph of a game is: what was named, else `$JIMBOT_GRAPH`, else a file in the user's data directory."""
-    if chosen := address or os.environ.get(VARIABLE):
-        return chosen
+    return address or os.environ.get(VARIABLE) or own_file(game)
+
+
+def own_file(game: str) -> str:
+    """Where the graph of a game is if nobody says otherwise."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return str(Path(base) / "jimbot" / "knowledge" / f"{game}{SUFFIX}")
 

@@ -16,6 +16,7 @@ from jimbot.errors import KnowledgeError, NotWritableError, UsageError
 from jimbot.games.contract import game_entry, games_with
 from jimbot.games.hooks import Knowledge
 from jimbot.knowledge import schema
+from jimbot.knowledge.addresses import own_file
 from jimbot.knowledge.documents import LARGEST, read_document
 from jimbot.knowledge.ladybug_store import LadybugStore
 from jimbot.knowledge.names import Names
@@ -100,7 +101,11 @@ def take_newer(store: GraphStore, game: str) -> bool:
     A graph on a server belongs to several; it is brought up to date by `jimbot graph import`. Where the file cannot be
     written now the old one will do, and the next program tries again.
     """
-    if not isinstance(store, LadybugStore) or _release_of(store) == (now := _release(game)) or not now:
+    if not isinstance(store, LadybugStore):
+        return False
+    now, held = _release(game), _release_of(store)
+    made_here = bool(held) or store.address == own_file(game)  # a file that somebody else made is left alone
+    if not now or now == held or not made_here:
         return False
     try:
         store.change(lambda known: with_newer(known, first_graph(game)))

@@ -89,6 +89,8 @@ def test_a_graph_that_cannot_be_written_now_will_do(tmp_path: Path, monkeypatch:
     store.replace(Graph(GAME, NODES))
     shipped = release(tmp_path, 1.0, "one")
     monkeypatch.setattr("jimbot.knowledge.first_use.shipped_graph", lambda game: shipped)
+    assert not take_newer(store, GAME)  # somebody else made it
+    monkeypatch.setattr("jimbot.knowledge.first_use.own_file", lambda game: store.address)
     with LadybugStore(tmp_path / "graph.lbug", GAME)._writing():
         assert not take_newer(store, GAME)
     assert store.graph().edges == ()

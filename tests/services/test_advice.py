@@ -6,12 +6,14 @@ import asyncio
 import io
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from jimbot.advisor.adviser import Adviser, open_adviser
+from jimbot.advisor.ledger import Ledger
 from jimbot.advisor.question import Question
 from jimbot.advisor.reply import Advice, NoAdviceError
 from jimbot.advisor.settings import AdviserSettings
@@ -22,6 +24,8 @@ from jimbot.proto.events_pb2 import Choosing, GameState, LearningDecisionRequest
 from jimbot.services.decision import DecisionService, ServedPolicy
 from jimbot.services.orchestrator import RayLearningOrchestrator
 from jimbot.services.prometheus import Collector
+from jimbot.services.serving import Offer, load
+from tests.advisor.messages_api import last_listed, playing_the_api, table_of
 from tests.services.asking import probe_request
 
 
@@ -259,3 +263,41 @@ def test_questions_that_cannot_be_advised_are_answered_with_the_reason(tmp_path:
         service.close()
 
     asyncio.run(work())
+
+
+def test_a_server_with_an_adviser_asks_claude_over_the_wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `jimbot serve random --game probe --adviser` puts it together: gRPC in front, HTTP behind, books beside."""
+    grpc = pytest.importorskip("grpc")
+    pytest.importorskip("anthropic")
+    from jimbot.proto.decisions_pb2_grpc import DecisionServiceStub
+    from tests.services.running import running
+
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-none")
+    monkeypatch.setenv("JIMBOT_ADVISER_LEDGER", str(tmp_path / "adviser.sqlite"))
+    with playing_the_api(last_listed) as api:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", api.address)
+        service = DecisionService()
+        load(service, Offer(policies=("random",), game="probe", adviser=AdviserSettings(dollars_per_run=1.0)))
+        with running(service) as server, grpc.insecure_channel(server.address) as channel:
+            stub = DecisionServiceStub(channel)
+            for number in range(20):
+                assert not stub.GetDecision(probe_request(number, time_limit_ms=9000), timeout=20).used_llm
+            answer = stub.GetDecision(request(5, time_limit_ms=9000), timeout=20)
+        service.close()
+    assert answer.used_llm
+    assert answer.advice.startswith("claude-haiku-5-5: It wins.")
+    [asked] = api.requests
+    assert answer.selected_action.label == table_of(asked)["legal_moves"][-1]["action"]
+    books = Ledger(tmp_path / "adviser.sqlite").books()
+    assert (books.balanced, books.outcomes) == (True, {"answered": 1})
+
+
+@pytest.mark.parametrize("game", ["hackmatrix"])
+def test_a_state_by_keys_is_told_in_the_words_of_its_game(game: str) -> None:
+    entry = game_entry(game)
+    assert entry.states is not None
+    assert entry.states.tell is not None
+    played = make(game, 1)
+    played.reset(np.array([3], np.uint64))
+    values = entry.states.write(played, 0)
+    assert entry.states.tell(values, entry.spec.parse_options({})) == played.describe(0)

@@ -12,6 +12,8 @@ from jimbot.games.batch_game import BatchGame
 from jimbot.games.functional import FunctionalBatchGame, look_at
 from jimbot.games.hackmatrix.build import make_state, to_dict
 from jimbot.games.hackmatrix.spec import STAGES
+from jimbot.games.hackmatrix.state import State
+from jimbot.games.hackmatrix.words import describe
 from jimbot.games.hooks import Figure, Milestones, PlainStates, Plans, Sight
 
 ABOUT = (
@@ -79,16 +81,23 @@ def _write_state(game: BatchGame, row: int) -> dict[str, Any]:
 def _read_state(values: Mapping[str, Any], options: Any) -> Sight:
     from jimbot.games.hackmatrix.step import HackMatrix
 
+    return Sight(*look_at(HackMatrix(options), _state(values, options)))
+
+
+def _tell_state(values: Mapping[str, Any], options: Any) -> str:
+    return describe(_state(values, options))
+
+
+def _state(values: Mapping[str, Any], options: Any) -> State:
     given = {"profile": options.profile, **values}
     # The UNDO history is not written out, but whether there is one decides whether UNDO is legal.
     history = given.pop("history_size", 0)
     if not isinstance(history, int) or not 0 <= history <= options.settings.history_length:
         raise UsageError(f"history_size is {history!r}; expected 0 to {options.settings.history_length}.")
     try:
-        state = make_state(**given)._replace(history_size=np.int32(history))
+        return make_state(**given)._replace(history_size=np.int32(history))
     except TypeError as problem:  # a key nobody knows
         raise UsageError(f"{problem}; expected the keys that to_dict writes.") from problem
-    return Sight(*look_at(HackMatrix(options), state))
 
 
-STATES = PlainStates(_write_state, _read_state)
+STATES = PlainStates(_write_state, _read_state, tell=_tell_state)

@@ -104,7 +104,11 @@ class StateReader:
                 if self.entry.states is None:
                     known = ", ".join(state_forms(self.entry))
                     raise invalid(f"Game '{self.entry.spec.id}' has no states by keys; expected one of {known}.")
-                return self._told(self.entry.states.read(plain(MessageToDict(state.by_keys)), options))
+                values = plain(MessageToDict(state.by_keys))
+                sight = self._told(self.entry.states.read(values, options))
+                if sight.table is None and self.telling and self.entry.states.tell is not None:
+                    return sight._replace(table=Table(self.entry.states.tell(values, options)))
+                return sight
             name, forms = state.foreign.form, _foreign_forms(self.entry)
             if name not in forms:
                 raise invalid(str(UnknownNameError("state form", name[:80], state_forms(self.entry))))
