@@ -94,3 +94,19 @@ def test_wrong_use_is_one_sentence(
     complaint = capsys.readouterr().err
     assert told in complaint
     assert complaint.count("\n") == 1
+
+
+def test_a_strategy_is_shown_with_its_parts_and_seeds(where: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["graph", "show", "Baron and Mime: High Card", *where]) == 0
+    told = capsys.readouterr().out
+    assert "Uses Baron (100%), Mime (90%), High Card (50%), Red Deck (20%)" in told
+    assert "Seeds to look at: ABC, DEF" in told
+    assert "60% [44%, 74%] of 40 games won" in told
+
+
+def test_runs_that_are_not_there_cannot_be_learned_from(
+    where: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["graph", "discover", *where, "--runs-dir", str(tmp_path)]
+    assert main.run([*words, "--from-run", "nobody"]) == 2
+    assert "nobody" in capsys.readouterr().err

@@ -50,7 +50,7 @@ def test_a_game_without_a_graph_is_one_sentence() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("learner", "network"), [("jax", "items"), ("sb3", "BalatroNet")])
+@pytest.mark.parametrize(("learner", "network"), [("jax", "items"), ("sb3", "BalatroNet"), ("ray", "items")])
 @pytest.mark.parametrize("choice", ["fixed", "trainable"])
 def test_a_run_begins_with_the_rows_and_goes_on_without_the_graph(
     graph: Graph, tmp_path: Path, learner: str, network: str, choice: str

@@ -89,6 +89,10 @@ def show(
     console.print(f"[bold]{found['name']}[/] ({found['key']})")
     if found["words"]:
         console.print(found["words"], markup=False)
+    if parts := found.get("parts"):
+        console.print("Uses " + ", ".join(f"{name} ({weight:.0%})" for name, weight in parts.items()), markup=False)
+    if seeds := found.get("seeds"):
+        console.print(f"Seeds to look at: {', '.join(seeds)}", markup=False)
     if not any(found.get(kind) for kind in HEADINGS):
         terminal.note("Nothing is known about it yet; measure it: jimbot graph build")
     for kind, heading in HEADINGS.items():
@@ -123,7 +127,9 @@ def _about(client: KnowledgeGraphClient, part: str, channel: str | None, most: i
         found["counters"] = chosen(queries.counters_to(store, key))[:most]
     strategies = client.strategies()
     if label == "Strategy":
-        found["strategies"] = [one for one in strategies if one["key"] == key]
+        [one] = found["strategies"] = [one for one in strategies if one["key"] == key]
+        found["parts"] = {client.names.name(part): weight for part, weight in one["uses"].items()}
+        found["seeds"] = json.loads(one["details"] or "{}").get("examples", [])
     else:
         found["strategies"] = [one for one in strategies if key in one["uses"]][:most]
     return found
