@@ -197,7 +197,8 @@ function Crossed({ result }: { result: Cross }) {
     rate.set(`${pair.opponent}|${pair.player}`, 1 - share);
   }
   const names = result.ratings.map((one) => one.player);
-  const side = 62;
+  const side = 92;
+  const cut = (name: string, most: number): string => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
   const left = 150;
   return (
     <>
@@ -208,11 +209,11 @@ function Crossed({ result }: { result: Cross }) {
       <figure class="chart" ref={box}>
         <figcaption><span class="title">Points of the row against the column</span><Keep name="Who beats whom" figure={box} /></figcaption>
         <div class="wide">
-          <svg width={left + names.length * side} height={40 + names.length * 34} viewBox={`0 0 ${left + names.length * side} ${40 + names.length * 34}`} role="img" aria-label="Who beats whom">
-            {names.map((name, i) => <text key={name} x={left + i * side + side / 2} y={22} text-anchor="middle">{name.slice(0, 9)}</text>)}
+          <svg class="fixed" width={left + names.length * side} height={40 + names.length * 34} viewBox={`0 0 ${left + names.length * side} ${40 + names.length * 34}`} role="img" aria-label="Who beats whom">
+            {names.map((name, i) => <text key={name} x={left + i * side + side / 2} y={22} text-anchor="middle"><title>{name}</title>{cut(name, 15)}</text>)}
             {names.map((name, row) => (
               <g key={name}>
-                <text x={left - 10} y={56 + row * 34} text-anchor="end" class="strong">{name.slice(0, 20)}</text>
+                <text x={left - 10} y={56 + row * 34} text-anchor="end" class="strong"><title>{name}</title>{cut(name, 21)}</text>
                 {names.map((other, col) => {
                   const value = rate.get(`${name}|${other}`);
                   return value === undefined ? null : (
