@@ -88,12 +88,17 @@ def _followed_frames(
             yield {**NOTHING, "scene": scene, "over": False, "told": [str(problem)]}
             continue
         scene = scene_of(entry, run.game)
-        yield {**NOTHING, "scene": scene, "over": False, "told": list(run.unknown), **_advice(run, adviser)}
+        yield {**NOTHING, "scene": scene, "over": False, "told": _assumed(run), **_advice(run, adviser)}
+
+
+def _assumed(run: LiveRun) -> list[str]:
+    """Who does not see the moves does not know all; what is drawn and advised says so."""
+    return [f"not shown by the game, assumed: {', '.join(run.unknown)}"] if run.unknown else []
 
 
 def _advice(run: LiveRun, adviser: Player | None) -> Frame:
-    """What a policy would do; a state that is not wholly known is not decided."""
-    if adviser is None or run.unknown or not (playable := run.playable()).any():
+    """What a policy would do."""
+    if adviser is None or not (playable := run.playable()).any():
         return {}
     run.game.legal_mask[0] = playable
     return think(run.game, decide(adviser.policy, run.game, np.ones(1, bool)))

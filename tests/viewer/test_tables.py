@@ -17,6 +17,7 @@ from jimbot.policies.players import find_player
 from jimbot.services.decision import DecisionService
 from jimbot.services.decision.served import ServedPolicy
 from jimbot.services.live_host import DiskFiles, LiveHost
+from jimbot.services.mcp.live_games import LiveGame
 from jimbot.viewer import tables as viewer_tables
 from jimbot.viewer.live_tables import followed_game, live_game
 from jimbot.viewer.tables import MOST_MOVES, PersonGame, Table, Tables, policy_game, policy_reference, recorded_game
@@ -29,6 +30,14 @@ def finished(table: Table) -> Table:
         assert time.monotonic() < until
         time.sleep(0.01)
     return table
+
+
+def shows(table: Table, frames: int) -> None:
+    until = time.monotonic() + 120
+    while table.document(0)["count"] < frames:
+        assert time.monotonic() < until
+        assert not table.complaint
+        time.sleep(0.05)
 
 
 def test_a_policys_game_is_frames_that_tell_what_it_thought() -> None:
@@ -171,19 +180,19 @@ def test_the_game_of_another_program_is_followed_while_it_is_played(monkeypatch:
     host = LiveHost([entry.live.host("1.x", True, (), DiskFiles())]).start()
     address = f"http://127.0.0.1:{host.ports[0]}"
     try:
+        playing = LiveGame(entry, {}, "7LB2WVPK", address)
         table = followed_game(entry, address, find_player("balatro"))
-        finished(live_game(find_player("random", "balatro"), address, "7LB2WVPK"))
-        while not table.document(0)["count"]:
-            time.sleep(0.05)
+        for seen in range(1, 4):
+            shows(table, seen)
+            playing.act(int(playing.legal()[0]))
+        shows(table, 4)
         monkeypatch.setattr(viewer_tables, "FORGOTTEN_SECONDS", 0.0)
         finished(table)
     finally:
         host.stop()
     assert not table.complaint
-    assert any(frame["over"] for frame in table.frames)
-    shown = [frame for frame in table.frames if frame["moves"]]
-    assert shown
-    assert {frame["scene"]["kind"] for frame in shown} == {"cards"}
+    assert all(frame["moves"] for frame in table.frames[:4])
+    assert {frame["scene"]["kind"] for frame in table.frames} == {"cards"}
     with pytest.raises(UsageError, match="cannot be followed"):
         followed_game(game_entry("probe"), address, None)
 

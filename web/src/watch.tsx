@@ -395,6 +395,7 @@ function Values({ frames, at }: { frames: Frame[]; at: number }) {
 
 /** What is told of a position whose move nobody told. */
 const seen = (frames: Frame[], frame: Frame): string => {
+  if (frame.offers) return "your move";
   const before = frames[frame.n - 1]?.scene;
   return (before && frame.scene ? changes(before, frame.scene)[0] : undefined) ?? `position ${frame.n}`;
 };
