@@ -34,6 +34,8 @@ class BatchGame(ABC):
     options: Any  # the game's option record it was made with
     illegal_actions: int  # illegal actions seen so far (fast mode); must stay 0
     refused: np.ndarray  # (N,) bool, see `may_refuse`
+    whole: np.ndarray | None = None
+    """(N,) bool, whether the game each row played in its last step was played from its first move on; None: always."""
     may_refuse: bool = False
     """Whether hidden information can make a legal choice impossible: then no step is taken, `refused` marks the row, it
     is asked again, and the new decision takes the place of the refused one."""

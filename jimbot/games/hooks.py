@@ -57,6 +57,9 @@ class Milestones:
     `final_observation` and `final_stats` of the rows; the reward of the step stays."""
     seen: Callable[[np.ndarray], np.ndarray] | None = None
     """observation (N, D) → (N,) int: the same, for those who have nothing else."""
+    streams: tuple[str, ...] = ()
+    """Parts of a snapshot that say which games a row begins next: they stay with their row when a game is put into
+    another one."""
 
 
 # --- what is worth remembering ---

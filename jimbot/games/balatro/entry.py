@@ -386,7 +386,8 @@ def _antes_seen(observation: np.ndarray) -> np.ndarray:
     return antes(observation)
 
 
-MILESTONES = Milestones("ante", RATES["starting"]["win_ante"], _antes, _cut_off, _antes_seen)
+STREAMS = ("streams", "episodes")
+MILESTONES = Milestones("ante", RATES["starting"]["win_ante"], _antes, _cut_off, _antes_seen, STREAMS)
 
 
 def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bool = False) -> BalatroGame:

@@ -54,7 +54,7 @@ def _cut_off(game: BatchGame, rows: np.ndarray) -> None:
     cast(FunctionalBatchGame, game).cut_off(rows)
 
 
-MILESTONES = Milestones("stage", STAGES, _stages, _cut_off)
+MILESTONES = Milestones("stage", STAGES, _stages, _cut_off, streams=(".stream", ".episode"))
 
 
 def _reader(name: str) -> Callable[[BatchGame, int], Any]:

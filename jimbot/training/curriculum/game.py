@@ -13,30 +13,22 @@ import numpy as np
 
 from jimbot.errors import UsageError
 from jimbot.games.contract import BatchGame, Milestones, available_games, game_entry
+from jimbot.training.curriculum.around import AroundGame
 from jimbot.training.curriculum.rule import Curriculum, curriculum_of
 
 PREFIX = "curriculum/"  # of the curriculum's arrays inside a snapshot
 WON = "won"
 
 
-class CurriculumGame(BatchGame):
-    """Games that are cut off (truncated), as a success, when the curriculum's goal is beaten.
-
-    The arrays are those of the batch inside: nothing is copied.
-    """
+class CurriculumGame(AroundGame):
+    """Games that are cut off (truncated), as a success, when the curriculum's goal is beaten."""
 
     def __init__(self, game: BatchGame, curriculum: Curriculum | None = None) -> None:
+        super().__init__(game)
         self.milestones = milestones_of(game)
-        self.game = game
         self.curriculum = curriculum or curriculum_of(self.milestones)
-        for name in ("spec", "num_envs", "num_rows", "seed", "checked", *BatchGame.__annotations__):
-            setattr(self, name, getattr(game, name))
-        self.options = getattr(game, "options", None)
         stats = game.spec.episode_stats
         self._won = stats.index(WON) if WON in stats else None
-
-    def reset(self, seeds: np.ndarray | None = None) -> None:
-        self.game.reset(seeds)
 
     def step(self, actions: np.ndarray, hold: np.ndarray | None = None) -> None:
         self.game.step(actions, hold)
@@ -68,21 +60,6 @@ class CurriculumGame(BatchGame):
         self.game.restore(parts[False], rows)
         if rows is None:
             self.curriculum.restore(parts[True])
-
-    def redraw_hidden(self, rows: np.ndarray, seeds: np.ndarray) -> None:
-        self.game.redraw_hidden(rows, seeds)
-
-    def describe(self, row: int) -> str:
-        return self.game.describe(row)
-
-    def describe_action(self, row: int, action: int) -> str:
-        return self.game.describe_action(row, action)
-
-    def health(self) -> dict[str, float]:
-        return self.game.health()
-
-    def close(self) -> None:
-        self.game.close()
 
 
 def milestones_of(game: BatchGame) -> Milestones:

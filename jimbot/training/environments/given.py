@@ -74,8 +74,12 @@ def training_options(settings: TrainSettings) -> dict[str, Any]:
 
 
 def training_game(settings: TrainSettings) -> BatchGame:
-    """The batch of games that the settings ask for, inside its curriculum if there is one."""
+    """The batch of games that the settings ask for, inside its curriculum or its deep starts if there are any."""
     game = make(settings.game, settings.num_envs, settings.seed, training_options(settings))
+    if settings.curriculum.deep_starts:
+        from jimbot.training.curriculum.deep_starts import DeepStartGame
+
+        return DeepStartGame(game, settings.curriculum.deep_starts)
     if not has_curriculum(settings):
         return game
     from jimbot.training.curriculum.game import CurriculumGame

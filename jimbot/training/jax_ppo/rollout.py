@@ -218,7 +218,7 @@ class HostCollector:
         self.observation = _space(folder, "observation", (*shape, spec.observation.size), np.float32)
         self.legal_mask = _space(folder, "legal_mask", (*shape, spec.actions.size), bool)
         self.acting, self.ours = np.ones(shape, bool), np.ones(shape, bool)
-        self.guests = np.zeros(shape, bool)
+        self.guests, self.whole = np.zeros(shape, bool), np.ones(shape, bool)
         self.action = np.zeros(shape, np.int32)
         self.log_probability, self.value, self.final_value = (np.zeros(shape, np.float32) for _ in range(3))
         self.reward_terms = np.zeros((*shape, len(spec.reward_terms)), np.float32)
@@ -260,7 +260,8 @@ class HostCollector:
                 chosen = coming or self._ask(params, uniform, *turns[place + 1])
         legal = masking.of_action(self.legal_mask, self.action)
         ended = self.terminated | self.truncated
-        steps = (self.action, legal, self.reward_terms, ended, self.stats, self.acting, self.ours & ~self.guests)
+        own = self.ours & self.whole & ~self.guests
+        steps = (self.action, legal, self.reward_terms, ended, self.stats, self.acting, own)
         tally, measured = self._measure_all(tally, *steps)
         rollout = Rollout(
             self.observation,
@@ -322,6 +323,8 @@ class HostCollector:
         self.reward_terms[turn, rows] = game.reward_terms[rows]
         self.terminated[turn, rows], self.truncated[turn, rows] = game.terminated[rows], game.truncated[rows]
         self.stats[turn, rows] = game.final_stats[rows]
+        if game.whole is not None:
+            self.whole[turn, rows] = game.whole[rows]
         self.final_value[turn, rows] = 0.0
         if game.truncated[rows].any():
             values = np.asarray(self._value(params, game.final_observation))

@@ -339,6 +339,7 @@ class JaxPPOTrainer(RLTrainer):
         settings = self.settings
         by_hand = settings.stepping == "host" or has_curriculum(settings) or settings.teacher.policy is not None
         by_hand |= settings.advice.use or any(settings.exploration.model_dump().values())
+        by_hand |= settings.curriculum.deep_starts > 0
         pure = None if by_hand else _pure_game(settings.game, json.dumps(training_options(settings), sort_keys=True))
         if pure is not None:
             return pure

@@ -281,6 +281,9 @@ class CurriculumSettings(Group):
     difficulty_schedule: dict[int, str] = Field(
         default_factory=dict, description="{step: easy, medium or hard}: a curriculum by the clock."
     )
+    deep_starts: float = Field(
+        0.0, ge=0, lt=1, description="Share of games that begin where an earlier one came to an ante or stage."
+    )
 
 
 class PopulationSettings(Group):

@@ -212,6 +212,7 @@ def checked_settings(values: Mapping[str, Any]) -> TrainSettings:
             values["learner"] = learner
     settings = checked_record(TrainSettings, values)
     check_start(settings)
+    check_depth(settings)
     return settings
 
 
@@ -244,6 +245,16 @@ def check_start(settings: TrainSettings) -> None:
         raise SettingsError(
             f"init_from is {start.init_from} and bc_model is {start.bc_model}; a run begins with one. "
             "Give init_from to take over everything, or bc_model for what fits with a fresh value head."
+        )
+
+
+def check_depth(settings: TrainSettings) -> None:
+    """Raises where games are to begin deep and to be cut off early."""
+    curriculum = settings.curriculum
+    if curriculum.deep_starts and (curriculum.use or curriculum.difficulty_schedule):
+        raise SettingsError(
+            f"deep_starts is {curriculum.deep_starts} and there is a curriculum; games begin deep or end early. Leave "
+            "out one of the two."
         )
 
 
