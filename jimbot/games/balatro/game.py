@@ -11,7 +11,8 @@ import numpy as np
 
 from jimbot.errors import SnapshotError, UsageError
 from jimbot.games.balatro.compiling.kernels import announce_compilation
-from jimbot.games.balatro.encoding import action_table, batch_kernel, observation, rewards
+from jimbot.games.balatro.encoding import action_table, batch_kernel, rewards
+from jimbot.games.balatro.encoding.fields import OBSERVATION, WITH_INSIGHT
 from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules import integrity
 from jimbot.games.balatro.rules.chance.streams import seed_bytes
@@ -23,17 +24,23 @@ from jimbot.games.contract import BatchGame
 from jimbot.games.spec import GameSpec, ObservationSpec
 from jimbot.machine import usable_cores
 
+
+def _observed_with(options: Options) -> ObservationSpec:
+    return WITH_INSIGHT if options.insight_bits else OBSERVATION
+
+
 SPEC = GameSpec(
     id="balatro",
     version=VERSION,
     players=1,
-    observation=ObservationSpec(observation.FIELDS),
+    observation=OBSERVATION,
     actions=action_table.ACTIONS,
     reward_terms=rewards.TERMS,
     shaping=rewards.SHAPING,
     episode_stats=rewards.STATS,
     options=Options,
     ladder="blinds_cleared",
+    observed_with=_observed_with,
 )
 THREADS_VARIABLE = "JIMBOT_THREADS"
 _ROWS_WORTH_A_THREAD = 64
@@ -54,7 +61,7 @@ class BalatroGame(BatchGame):
     """N games of Balatro."""
 
     def __init__(self, num_envs: int, seed: int = 0, options: Options = Options(), checked: bool = False) -> None:
-        super().__init__(SPEC, num_envs, seed, checked)
+        super().__init__(SPEC.under(options), num_envs, seed, checked)
         self.options = options
         self.workers = max(1, min(thread_count(), num_envs // _ROWS_WORTH_A_THREAD))
         self._pool: ThreadPoolExecutor | None = None
@@ -66,6 +73,7 @@ class BalatroGame(BatchGame):
             "challenge": options.challenge_id,
             "endless": options.endless,
             "helpers": options.helpers,
+            "insight": options.insight_bits,
             "step_limit": options.step_limit,
             "look": True,
             "seed_length": length,
@@ -274,4 +282,6 @@ class BalatroGame(BatchGame):
             raise UsageError("Game 'balatro' was used before its first reset. Call reset() first.")
 
     def _tag(self) -> str:
-        return f"{SPEC.id} v{SPEC.version} {_LAYOUT} {self.options}"
+        """What a snapshot belongs to. What is shown of a game is no part of it: snapshots fit whatever that is."""
+        options = str(self.options).replace(f", insight={self.options.insight!r}", "")
+        return f"{SPEC.id} v{SPEC.version} {_LAYOUT} {options}"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from jimbot.errors import UnknownNameError
+from jimbot.games.balatro.encoding.insight import PARTS as INSIGHT_PARTS
 from jimbot.games.balatro.encoding.rewards import PRESETS
 from jimbot.games.balatro.rules.chance.streams import seed_bytes
 from jimbot.games.balatro.rules.content import CHALLENGES, DECKS, STAKES, Table
 from jimbot.games.spec import check_discount
 
 STEP_LIMIT = 3000
+ALL = "all"
 
 
 def _short_names(table: Table, prefix: str, suffix: str = "") -> dict[str, int]:
@@ -50,6 +52,8 @@ class Options:
     """The learner's discount, by which shaping cannot change what is best; training sets it to gamma."""
     helpers: bool = False
     """Fill in the observation's helper fields, which the engine computes (costs time)."""
+    insight: str = ""
+    """More fields for a learner, worked out like a good player would: all, or some of cards,prices,build,draws."""
     step_limit: int = STEP_LIMIT
     """Actions after which a game is cut off (truncated)."""
     seed_text: str = ""
@@ -64,11 +68,22 @@ class Options:
             raise ValueError(f"step_limit is {self.step_limit!r}; expected a whole number of at least 1.")
         if self.challenge and self.deck_id != DECK_NAMES["red"]:
             raise ValueError(f"challenge '{self.challenge}' brings its own deck; leave out deck '{self.deck}'.")
+        if self.insight_bits and not self.helpers:
+            raise ValueError(f"insight is '{self.insight}', which builds on helpers; add helpers=true.")
         if self.reward not in PRESETS:
             raise UnknownNameError("reward preset", str(self.reward), PRESETS)
         check_discount(self.discount)
         if self.seed_text:
             seed_bytes(str(self.seed_text))
+
+    @property
+    def insight_bits(self) -> int:
+        """Which parts of the insight are filled in; 0: the observation has none."""
+        parts = [part.strip() for part in self.insight.split(",") if part.strip()]
+        for part in parts:
+            if part not in (*INSIGHT_PARTS, ALL):
+                raise UnknownNameError("part of the insight", part, (*INSIGHT_PARTS, ALL))
+        return sum(1 << bit for bit, part in enumerate(INSIGHT_PARTS) if part in parts or ALL in parts)
 
     @property
     def deck_id(self) -> int:

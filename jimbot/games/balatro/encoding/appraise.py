@@ -159,13 +159,32 @@ def _best_gain(before, after):
 
 
 @njit
+def play_typical(g, s):
+    """The typical hands as things are, into `s.worth[0]` as log-scores; False where the deck is too small for them."""
+    if g.card_count < _CARDS:
+        return False
+    keep_game(g, s.kept)
+    return _play_all(g, s, -1, -1, s.worth[0])
+
+
+@njit
+def typical_score(g, scores):
+    """The mean of log-scores, each as often as it is played, and the highest."""
+    total, weights, best = 0.0, 0.0, 0.0
+    for which in range(_COUNT):
+        weight = _often(g, which)
+        total += weight * scores[which]
+        weights += weight
+        best = max(best, scores[which])
+    return total / weights, best
+
+
+@njit
 def write_worths(g, s, out):
     """Writes what every offer would add, and every joker held adds now."""
-    if g.card_count < _CARDS:
+    if not play_typical(g, s):
         return
-    keep_game(g, s.kept)
     before, after = s.worth[0], s.worth[1]
-    _play_all(g, s, -1, -1, before)
     for row in range(min(g.joker_count, JOKER_ROWS)):
         if not g.joker_flags[row] & FACE_DOWN and _play_all(g, s, row, -1, after):
             out[_JOKER_TYPICAL + row * _STRIDE] = _typical_gain(g, after, before)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.encoding import action_table, observation, rewards
+from jimbot.games.balatro.encoding import action_table, insight, observation, rewards
 from jimbot.games.balatro.rules import decisions, hidden, integrity
 from jimbot.games.balatro.rules.chance.streams import SEED_COUNT, set_seed_number
 from jimbot.games.balatro.rules.state import GAME_OVER, NOTHING, WON
@@ -25,8 +25,10 @@ from jimbot.games.seeds import FIRST_TRAIN_RESIDUE
 START, RESTART, STEP, LOOK, REDRAW, CHECK, ROAM, REPLAY = range(8)  # tasks
 
 # `settings`
-SETTINGS = ("deck", "stake", "challenge", "endless", "helpers", "step_limit", "look", "seed_length", "turns")
-_DECK, _STAKE, _CHALLENGE, _ENDLESS, _HELPERS, _STEP_LIMIT, LOOKING, _SEED_LENGTH, TURNS = range(len(SETTINGS))
+SETTINGS = ("deck", "stake", "challenge", "endless", "helpers", "insight", "step_limit", "look", "seed_length", "turns")
+_DECK, _STAKE, _CHALLENGE, _ENDLESS, _HELPERS, _INSIGHT, _STEP_LIMIT, LOOKING, _SEED_LENGTH, TURNS = range(
+    len(SETTINGS)
+)
 
 
 class Arrays(NamedTuple):
@@ -124,10 +126,17 @@ def _restart(b, s, row):
 
 
 @njit
+def _observe(b, s, g, out):
+    observation.write(g, s, b.settings[_HELPERS] != 0, out)
+    if b.settings[_INSIGHT] != 0:
+        insight.write(g, s, b.settings[_INSIGHT], out)
+
+
+@njit
 def _look(b, s, row):
     if b.settings[LOOKING] != 0:
         g = b.games[row]
-        observation.write(g, s, b.settings[_HELPERS] != 0, b.observation[row])
+        _observe(b, s, g, b.observation[row])
         action_table.write_mask(g, b.legal_mask[row])
 
 
@@ -161,7 +170,7 @@ def _step(b, s, memory, row):
     if terminated or truncated:
         rewards.write_stats(g, b.points[row], b.final_stats[row])
         if b.settings[LOOKING] != 0:
-            observation.write(g, s, b.settings[_HELPERS] != 0, b.final_observation[row])
+            _observe(b, s, g, b.final_observation[row])
         _restart(b, s, row)
 
 

@@ -49,6 +49,8 @@ _KINDS_OF_CARDS = (
 
 _WORTH = ("typical", "best")  # log-ratio of scores over typical hands, and of the best of them
 
+_AFTER = ("money", "interest_lost")  # once it is bought
+
 COLUMNS: dict[str, tuple[str, ...]] = {
     "hand": ("present", "face_down", "debuffed", "selected", "forced", "played_this_ante", "extra_chips", "grabbed"),
     "jokers": (
@@ -83,6 +85,13 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "pack_worth": _WORTH,
     "best_plays": ("score", "share_of_missing"),
     "best_play": ("score", "share_of_missing"),
+    "hand_kin": ("rank_in_hand", "suit_in_hand", "rank_left", "suit_left"),
+    "shop_after": _AFTER,
+    "voucher_after": _AFTER,
+    "booster_after": _AFTER,
+    "reroll_after": _AFTER,
+    "build": ("typical", "best", "coming_blind", "boss", "next_ante", "next_boss"),
+    "draws": ("chance", "expected_share"),
 }  # fmt: skip
 
 
@@ -190,13 +199,24 @@ FIELDS: tuple[Field, ...] = (
     *_about("hand", Field("best_play_cards", (HAND_ROWS,), "1 for the hand cards of that play")),
 )
 
+INSIGHT: tuple[Field, ...] = (  # after all others, and only with the option `insight`
+    *_about("hand", _rows("hand_kin", HAND_ROWS, "how many others like a hand card there are")),
+    *_about("shop", _rows("shop_after", SHOP_ROWS, "the purse after buying a card of the shop")),
+    *_about("vouchers_on_sale", _rows("voucher_after", VOUCHER_ROWS, "the purse after buying a voucher")),
+    *_about("boosters", _rows("booster_after", BOOSTER_ROWS, "the purse after buying a booster")),
+    _numbers("reroll_after", "the purse after a reroll"),
+    _numbers("build", "score of typical hands, and how a round of them compares with what blinds ask for"),
+    _rows("draws", len(HANDS), "poker hands after one discard, strongest hand first"),
+)
+
 OBSERVATION = ObservationSpec(FIELDS)
 WIDTH = OBSERVATION.size
+WITH_INSIGHT = ObservationSpec((*FIELDS, *INSIGHT))
 
 
 def start(name: str) -> int:
     """Where a field begins in the row."""
-    return OBSERVATION.offsets[name]
+    return WITH_INSIGHT.offsets[name]
 
 
 def stride(name: str) -> int:

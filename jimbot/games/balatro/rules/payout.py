@@ -58,11 +58,17 @@ def _spend_investment_tags(g):
 
 
 @njit
+def interest_on(g, money):
+    """Interest the run would pay on so much money."""
+    if money < _INTEREST_PER or g.deck == _GREEN or NO_INTEREST[g.challenge]:
+        return 0
+    return g.interest_per_five * (min(money, g.interest_cap) // _INTEREST_PER)
+
+
+@njit
 def interest(g):
     """Interest on the money held before the payout."""
-    if g.money < _INTEREST_PER or g.deck == _GREEN or NO_INTEREST[g.challenge]:
-        return 0
-    return g.interest_per_five * (min(g.money, g.interest_cap) // _INTEREST_PER)
+    return interest_on(g, g.money)
 
 
 @njit

@@ -77,6 +77,10 @@ SCRATCH_DTYPE = np.dtype(
                 ("best_cards", np.uint64, (len(HANDS),)),  # the hand positions that score it
                 # what a joker does for typical hands (appraise.py)
                 ("worth", np.float64, (2, TYPICAL_HANDS)),  # their log-scores before and after a change
+                # what the hand may become (insight.py)
+                ("hand_ranks", np.int64, (13,)),  # cards of the hand by rank
+                ("hand_suits", np.int64, (4,)),  # and by suit
+                ("chances", np.float64, (len(HANDS),)),  # of each poker hand after a discard
             ],
             align=True,
         ),
