@@ -75,7 +75,7 @@ def test_python_stepping_collects_the_same_rollout(played: dict[str, Any], halve
     collector = HostCollector(game, network, "none", settings.num_steps, halves)
     _, rollout, measured = collector.collect(played["params"], tally, played["key"])
     assert rollout.acting is None  # one player, always acting
-    for name in set(rollout._fields) - {"acting", "counts", "forced", "label", "guest", "seen"}:
+    for name in (name for name, part in rollout._asdict().items() if part is not None and name != "seen"):
         np.testing.assert_allclose(getattr(rollout, name), getattr(played["rollout"], name), atol=1e-6, err_msg=name)
     for name, fused, host in zip(measured._fields, played["measured"], measured, strict=True):
         np.testing.assert_allclose(host, fused, rtol=1e-5, err_msg=name)
