@@ -102,7 +102,7 @@ def test_targets_are_mosts_but_for_the_share_of_speed() -> None:
 def test_everything_works_together_and_comes_back_after_kills(tmp_path: Path) -> None:
     ports = {name: free_port() for name in PORTS}
     soak = StackSoak(
-        hours=0.2, kill_minutes=0.3, alone_minutes=1.0, runs_dir=tmp_path, settings=SETTINGS, ports=ports
+        hours=0.12, kill_minutes=0.3, alone_minutes=1.0, runs_dir=tmp_path, settings=SETTINGS, ports=ports
     )  # fmt: skip
     said: list[str] = []
     report = soak_stack(soak, said.append)
