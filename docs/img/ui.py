@@ -23,20 +23,21 @@ RUNS = (
     ("vgc-league-3", {"rows": 80, "steps": 32_768, "game": "vgc", "age": 100}),
 )
 PICTURES = {
-    "ui-run.png": ("/run/0/bal-ppo-from-clone?with=0/bal-no-helpers", "path.line"),
-    "ui-watch.png": ("/watch?game=balatro&policy=balatro&seed=7LB2WVPK#move=57", '.where a:text-is("57")'),
+    "ui-first.png": ("", "/", ".fan .card"),
+    "ui-run.png": ("runs", "/run/0/bal-ppo-from-clone?with=0/bal-no-helpers", "path.line"),
+    "ui-watch.png": ("runs", "/watch?game=balatro&policy=balatro&seed=7LB2WVPK#move=57", '.where a:text-is("57")'),
 }
-"""File → (address, what must be there)"""
+"""File → (folder of the runs, or none yet; address; what must be there)"""
 PATIENCE = 600_000  # milliseconds: the first game on a machine compiles the rules
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         for name, how in RUNS:
-            make_run(Path(folder), name, **how)
+            make_run(Path(folder) / "runs", name, **how)
         browser = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
-        with serving(Path(folder)) as served:
-            for file, (path, there) in PICTURES.items():
+        for file, (runs, path, there) in PICTURES.items():
+            with serving(Path(folder) / (runs or "none-yet")) as served:
                 tab = browser.new_page(viewport={"width": 1280, "height": 760}, color_scheme="light")
                 tab.goto(served.address + path)
                 tab.locator(there).first.wait_for(timeout=PATIENCE)
