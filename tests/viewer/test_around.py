@@ -60,7 +60,7 @@ def test_a_graph_of_ones_own_without_a_claim_hides_nothing_that_ships(monkeypatc
         "a game", (Node("Joker", "j_one", "One", ""),) * 2, (Edge("FAVOURS", "j_one", "j_one", 1.0, 0.5, 1.5),)
     )
     monkeypatch.setattr(known, "_users_graph", lambda: Graph("a game", shipped.nodes))
-    monkeypatch.setattr(known, "first_graph", lambda game: shipped)
+    monkeypatch.setattr(known, "_shipped", lambda game: shipped)
     assert Known().document("", "", "", "")["total"] == 1
 
 
