@@ -7,10 +7,13 @@ import pytest
 
 from jimbot.errors import UsageError
 from jimbot.evaluation.play import play_games
+from jimbot.games.balatro.encoding.fields import FIRST_JOKER_ITEM
+from jimbot.games.balatro.encoding.scaling import count_log
 from jimbot.games.balatro.game import BalatroGame
-from jimbot.games.balatro.heuristic import Heuristic, preferences
+from jimbot.games.balatro.heuristic import Heuristic, preferences, sight, steps
 from jimbot.games.balatro.options import Options
-from jimbot.games.balatro.rules.state import PHASE_NAMES
+from jimbot.games.balatro.rules.content import JOKERS
+from jimbot.games.balatro.rules.state import PHASE_NAMES, SHOP
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import VALIDATION, bank_seeds
 from jimbot.policies.scripted import scripted_policy, with_needed_options
@@ -76,6 +79,65 @@ def test_it_does_not_know_what_is_hidden() -> None:
     for _, _, actions in diverse_states(game, player, 40, share_random=0.05):
         game.redraw_hidden(np.arange(16), rng.integers(0, 2**63, 16).astype(np.uint64))
         assert np.array_equal(player.act(game.observation, game.legal_mask)[0], actions)
+
+
+@pytest.fixture(scope="module")
+def shop() -> tuple[np.ndarray, np.ndarray]:
+    """A first shop with $30 and nothing but one card to buy, as (observation, mask)."""
+    game = BalatroGame(16, seed=1, options=Options(helpers=True))
+    player = Heuristic()
+    game.reset()
+    while not (shops := np.flatnonzero(game.observation[:, sight.PHASE + SHOP])).size:
+        game.step(player.act(game.observation, game.legal_mask)[0])
+    observation, mask = game.observation[shops[0]].copy(), np.zeros_like(game.legal_mask[0])
+    observation[[sight.MONEY, sight.SPENDABLE]] = count_log(30)
+    observation[sight.SHOP_PRICE] = count_log(6)
+    observation[sight.REROLL_PRICE] = count_log(5)
+    mask[[steps.NEXT, steps.BUY]] = True
+    return observation, mask
+
+
+def item(joker: str) -> int:
+    return FIRST_JOKER_ITEM + JOKERS.id(f"j_{joker}")
+
+
+def answer(observation: np.ndarray, mask: np.ndarray) -> int:
+    return int(Heuristic().act(observation[None], mask[None])[0][0])
+
+
+@pytest.mark.parametrize(("joker", "action"), [("cavendish", steps.BUY), ("credit_card", steps.NEXT)])
+def test_it_buys_what_helps(shop: tuple[np.ndarray, np.ndarray], joker: str, action: int) -> None:
+    observation, mask = (part.copy() for part in shop)
+    observation[sight.SHOP_ITEM] = item(joker)
+    assert answer(observation, mask) == action
+
+
+def test_it_sells_the_joker_its_set_misses_least_for_a_better_one(shop: tuple[np.ndarray, np.ndarray]) -> None:
+    observation, mask = (part.copy() for part in shop)
+    observation[sight.SHOP_ITEM] = item("cavendish")
+    held = ["duo", "trousers", "credit_card", "jolly", "sly"]
+    for row, joker in enumerate(held):
+        observation[sight.JOKER_ID + row] = item(joker)
+        observation[sight.JOKER_SELLS + row * sight.JOKER_STRIDE] = count_log(2)
+        mask[steps.SELL_JOKER + row] = True
+    observation[[sight.JOKER_COUNT, sight.JOKER_SLOTS]] = count_log(len(held))
+    mask[steps.BUY] = False  # no room
+    assert answer(observation, mask) == steps.SELL_JOKER + held.index("credit_card")
+
+
+def test_it_keeps_money_early_and_spends_it_in_the_last_shop(shop: tuple[np.ndarray, np.ndarray]) -> None:
+    observation, mask = (part.copy() for part in shop)
+    observation[sight.SHOP_ITEM] = item("cavendish")
+    mask[[steps.BUY, steps.REROLL]] = [False, True]
+    held = ["duo", "trousers", "joker", "jolly", "sly"]
+    for row, joker in enumerate(held):
+        observation[sight.JOKER_ID + row] = item(joker)
+    observation[[sight.JOKER_COUNT, sight.JOKER_SLOTS]] = count_log(len(held))
+    observation[[sight.MONEY, sight.SPENDABLE]] = count_log(25)
+    assert answer(observation, mask) == steps.NEXT
+    observation[sight.ANTE] = 1.0  # ante 8, its boss next
+    observation[[sight.SMALL_UP, sight.BIG_UP, sight.BOSS_UP]] = [0, 0, 1]
+    assert answer(observation, mask) == steps.REROLL
 
 
 @pytest.mark.long
