@@ -9,9 +9,8 @@ a time and never call the rules, so they compile by themselves in half a minute 
 - `targets`: consumables, and the cards to use them on
 - `preferences`: its tables and its numbers (`Taste`); `examples/tune_teacher.py` searches for better ones
 
-Red Deck, White Stake, 1,000 held-out games, one run: 29.3 % wins (26.6 to 32.2), 19.7 blinds cleared on average, 98 %
-clear ante 1: `jimbot evaluate heuristic --game balatro --seeds held-out --games 1000`. (Hieroglyph takes an ante back,
-so a run may clear more than 24.)
+How often it wins, and where its runs die: docs/learners/training-log.md, "A better teacher". (Hieroglyph takes an ante
+back, so a run may clear more than 24 blinds.)
 """
 
 from __future__ import annotations
