@@ -135,6 +135,7 @@ def test_players_whole_lists_rank_before_random_pairs():
     assert (by_list["against"] < np.median(random)).mean() >= 0.7
 
 
+@pytest.mark.timeout(1800)  # where the rules have to be compiled first, on a busy machine
 def test_what_ships_is_what_is_measured_again():
     """Every claim has a command that measures it again, to the same numbers."""
     shipped = shipped_graph("balatro")
