@@ -77,6 +77,7 @@ ONE_WORD = {
 OTHER_THINGS = {
     ("graph export", "--format"): "which of two kinds of file is written, neither of them what is printed",
     ("ui", "--runs"): "several directories, each shown by itself",
+    ("graph discover", "--runs"): "how many runs (whole games of Balatro) are played, beside how many at a time",
 }
 
 

@@ -4,49 +4,52 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 import pytest
 
-from jimbot.cli.main import run
+from tests.conftest import REPOSITORY
 from tests.services.buses import free_port
 
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
-def ask_to_end(url: str, how: signal.Signals) -> threading.Thread:
-    """Sends this process a signal as soon as somebody answers at an address."""
 
-    def send() -> None:
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        for _ in range(600):
+def ended(how: signal.Signals, health: str, *words: str) -> tuple[int, str]:
+    """Starts a command, sends it a signal as soon as it answers; its exit code and what it said."""
+    port = free_port()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "jimbot", *words, "--port", str(port)],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )
+    try:
+        while child.poll() is None:
             try:
-                opener.open(url, timeout=1).close()
+                OPENER.open(f"http://127.0.0.1:{port}{health}", timeout=1).close()
                 break
             except (OSError, urllib.error.URLError):
-                threading.Event().wait(0.05)
-        os.kill(os.getpid(), how)
-
-    thread = threading.Thread(target=send, daemon=True)
-    thread.start()
-    return thread
+                continue
+        child.send_signal(how)
+        said, _ = child.communicate(timeout=60)
+        return child.returncode, said
+    finally:
+        child.kill()
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_server_says_its_last_words_however_it_is_ended(
-    how: signal.Signals, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    port, before = free_port(), signal.getsignal(signal.SIGTERM)
-    asking = ask_to_end(f"http://127.0.0.1:{port}/health", how)
-    assert run(["host", "events", "--port", str(port), "--bus", f"embedded:{tmp_path / 'bus.sqlite'}"]) == 0
-    asking.join()
-    assert "0 events taken" in capsys.readouterr().out
-    assert signal.getsignal(signal.SIGTERM) is before
+def test_a_server_says_its_last_words_however_it_is_ended(how: signal.Signals, tmp_path: Path) -> None:
+    code, said = ended(how, "/health", "host", "events", "--bus", f"embedded:{tmp_path / 'bus.sqlite'}")
+    assert code == 0, said
+    assert "0 events taken" in said
 
 
 def test_the_page_ends_with_0_when_it_is_asked_to(tmp_path: Path) -> None:
-    port = free_port()
-    asking = ask_to_end(f"http://127.0.0.1:{port}/api/hello", signal.SIGTERM)
-    assert run(["ui", "--port", str(port), "--runs", str(tmp_path)]) == 0
-    asking.join()
+    code, said = ended(signal.SIGTERM, "/api/hello", "ui", "--runs", str(tmp_path))
+    assert code == 0, said

@@ -88,7 +88,7 @@ def test_what_a_learner_has_defaults_of_its_own_for_is_passed_on_only_if_given()
         (lambda c: setattr(c.hyperparams, "gamma", 2), "TrainerConfig.hyperparams.gamma is 2"),
         (
             lambda c: setattr(c, "algorithm", "SAC"),
-            "Unknown algorithm 'SAC'.*A2C, APPO, BC, DQN, IMPALA, MARWIL",
+            "Unknown algorithm 'SAC'.*A2C, APPO, BC, DQN, ExIt, IMPALA, MARWIL",
         ),
         (lambda c: setattr(c, "n_env", 4), "Unknown field of TrainerConfig 'n_env'. Did you mean 'n_envs'"),
         (lambda c: setattr(c, "feature_extractor_type", "cnn"), "Unknown feature_extractor_type 'cnn'"),
