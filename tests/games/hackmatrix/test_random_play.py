@@ -175,7 +175,7 @@ def test_a_cut_off_game_that_just_completed_a_stage_shows_the_next_board_last() 
     lanes = np.arange(LANES)
     advances, ended = lanes % 2 == 0, lanes % 4 < 2  # every fourth lane does both
     seeds = np.random.default_rng(1).integers(0, 2**32, (2, LANES), dtype=np.uint32)
-    following, final = jax.tree.map(np.asarray, jax.jit(renew)(before, advances, ended, seeds))
+    following, final = jax.tree.map(np.asarray, jax.jit(renew, static_argnums=4)(before, advances, ended, seeds, 0.0))
     restarted = following.stage == 1
     assert np.array_equal(restarted, ended | (before.stage == 1))
     for lane in range(LANES):
