@@ -193,6 +193,8 @@ def test_no_process_outlives_an_interrupted_or_killed_python(sign: signal.Signal
     time.sleep(0.5)
     if sign == signal.SIGKILL:
         os.kill(pids[0], signal.SIGSTOP)
+        while psutil.Process(pids[0]).status() != psutil.STATUS_STOPPED:
+            time.sleep(0.01)  # the kernel ends those that stand still already
     os.kill(child.pid, sign)
     try:
         child.communicate(timeout=60)
