@@ -32,7 +32,7 @@ class RecordedDecisions(OfflineData):
 
     def __init__(self, config: Any) -> None:  # nothing of what RLlib's own does is needed
         told = config.env_config
-        self.dataset = Dataset.open(config.input_, game_entry(told["game"]).spec)
+        self.dataset = Dataset.open(config.input_, game_entry(told["game"]).spec.under(told["options"]))
         if self.dataset.info.labels:
             raise DatasetError(
                 f"Dataset {config.input_} holds sets of actions (replays); only `jimbot clone` learns from them."

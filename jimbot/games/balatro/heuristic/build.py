@@ -25,10 +25,11 @@ from jimbot.games.balatro.heuristic.estimate import (
     TWO_PAIR,
     TYPES,
     judge,
+    list_deck,
     set_card,
     touches,
 )
-from jimbot.games.balatro.heuristic.workspace import FIRST_ITEM, MOST_DECK, MOST_OWN, TRIAL_CARDS, TRIALS
+from jimbot.games.balatro.heuristic.workspace import FIRST_ITEM, MOST_OWN, TRIAL_CARDS, TRIALS
 from jimbot.games.balatro.rules.content import (
     EDITIONS,
     FOIL,
@@ -171,13 +172,7 @@ def put_back(p, index):
 @njit
 def _draw_trials(o, p):
     """Trial hands from the whole deck, with the same luck for equal decks."""
-    total = 0
-    for cell in range(52):
-        for _ in range(np.int64(np.round(4.0 * o[sight.DECK_TOTAL + cell]))):
-            if total < MOST_DECK:
-                p.deck[total] = FIRST_ITEM + 1 + cell
-                total += 1
-    p.deck_count = total
+    total = p.deck_count = list_deck(o, p, sight.DECK_TOTAL)
     p.trial_cards = min(TRIAL_CARDS, total)
     state = np.uint64(88172645463325252)
     for trial in range(TRIALS):

@@ -374,10 +374,11 @@ def _set_right(o, p, hand_count):
 
 
 @njit
-def _list_deck(o, p):
+def list_deck(o, p, column):
+    """Fills the workspace's deck with the cards that a column counts; how many they are."""
     total = 0
     for cell in range(52):
-        for _ in range(np.int64(np.round(4.0 * o[sight.DECK_LEFT + cell]))):
+        for _ in range(np.int64(np.round(4.0 * o[column + cell]))):
             if total < MOST_DECK:
                 p.deck[total] = FIRST_ITEM + 1 + cell
                 total += 1
@@ -427,7 +428,7 @@ def make_plan(o, p):
                 _add_joker_to_card(o, p, joker, card, every_face)
     p.hand_count = hand_count
     p.need = 4 if has_joker(o, _FOUR_FINGERS) else 5
-    p.deck_count = _list_deck(o, p)
+    p.deck_count = list_deck(o, p, sight.DECK_LEFT)
     p.most_drawn = _sample_draws(p, p.deck_count)
     _set_right(o, p, hand_count)
 

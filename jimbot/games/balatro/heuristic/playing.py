@@ -65,6 +65,18 @@ def _drawn(o, p, gone):
 
 
 @njit
+def _take_best(p, last_choice):
+    """The choice of the highest value, which is used up; -1 when none is left."""
+    top, top_value = -1, -1.0
+    for choice in range(last_choice):
+        if p.values[choice] > top_value:
+            top, top_value = choice, p.values[choice]
+    if top >= 0:
+        p.values[top] = -1.0
+    return top
+
+
+@njit
 def best_removal(o, p, must, may, most, later):
     """The cards (at most five, all of `must`, others of `may`) whose leaving promises most; and what it promises.
 
@@ -82,13 +94,9 @@ def best_removal(o, p, must, may, most, later):
             p.values[choice] = expect(p, gone, _drawn(o, p, size) + later, most, 0, few)
     best, best_value = 0, -1.0
     for _ in range(np.int64(p.finalists)):
-        top, top_value = -1, -1.0
-        for choice in range(last_choice):
-            if p.values[choice] > top_value:
-                top, top_value = choice, p.values[choice]
+        top = _take_best(p, last_choice)
         if top < 0:
             break
-        p.values[top] = -1.0
         gone = top << first | fixed
         value = expect(p, gone, _drawn(o, p, _size(gone)) + later, most, 0, many)
         if value > best_value:
@@ -165,13 +173,9 @@ def _best_play(o, p, best, missing, later):
             p.values[choice] = _play_value(o, p, played, missing, later, few)
     most = _play_value(o, p, best, missing, later, many)
     for _ in range(np.int64(p.finalists)):
-        top, top_value = -1, -1.0
-        for choice in range(last_choice):
-            if p.values[choice] > top_value:
-                top, top_value = choice, p.values[choice]
+        top = _take_best(p, last_choice)
         if top < 0:
             break
-        p.values[top] = -1.0
         value = _play_value(o, p, top << first, missing, later, many)
         if value > most:
             best, most = top << first, value
