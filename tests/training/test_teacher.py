@@ -35,8 +35,8 @@ class Against:
         return Decision(actions, np.zeros(legal_mask.shape, np.float32), np.zeros(len(actions), np.float32))
 
 
-def teaches(copies: int = 1, **wanted: Any) -> Teacher:
-    return Teacher(TeacherSettings(policy="against", **wanted), [Against()] * copies)
+def teaches(**wanted: Any) -> Teacher:
+    return Teacher(TeacherSettings(policy="against", **wanted), Against())
 
 
 def rollout(turns: int = 50, rows: int = 20, **parts: Any) -> Rollout:
@@ -76,14 +76,6 @@ def test_a_teacher_whose_weight_is_gone_is_not_asked():
     assert (labels == NOT_ASKED).all()
     settings = load_settings(SMALL, {"teacher": "random", "teacher_coef": 2.0, "teacher_updates": 10}).teacher
     assert [float(teacher_weight(settings, update)) for update in (0, 5, 10, 20)] == [2.0, 1.0, 0.0, 0.0]
-
-
-def test_threads_answer_as_one_does():
-    positions = rollout(turns=40, rows=8)
-    observation, legal = positions.features.reshape(-1, 5), positions.legal_mask.reshape(-1, 48)
-    observation[:, 0] = np.arange(len(observation)) % 2
-    alone, together = teaches(), teaches(copies=3)
-    assert np.array_equal(alone.choose(observation, legal), together.choose(observation, legal))
 
 
 def test_games_are_handed_over_one_after_the_other():

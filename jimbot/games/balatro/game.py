@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -18,11 +16,11 @@ from jimbot.games.balatro.rules import integrity
 from jimbot.games.balatro.rules.chance.streams import seed_bytes
 from jimbot.games.balatro.rules.scratch import SCRATCH_DTYPE
 from jimbot.games.balatro.rules.state import GAME_DTYPE, new_games
+from jimbot.games.balatro.threads import Threads, thread_count
 from jimbot.games.balatro.version import VERSION
 from jimbot.games.balatro.view import describe
 from jimbot.games.contract import BatchGame
 from jimbot.games.spec import GameSpec, ObservationSpec
-from jimbot.machine import usable_cores
 
 
 def _observed_with(options: Options) -> ObservationSpec:
@@ -42,19 +40,8 @@ SPEC = GameSpec(
     ladder="blinds_cleared",
     observed_with=_observed_with,
 )
-THREADS_VARIABLE = "JIMBOT_THREADS"
 _ROWS_WORTH_A_THREAD = 64
 _LAYOUT = hashlib.sha256(repr(GAME_DTYPE.descr).encode()).hexdigest()[:8]
-
-
-def thread_count() -> int:
-    """Threads a batch is spread over: the cores this process may use, or what the environment says."""
-    chosen = os.environ.get(THREADS_VARIABLE, "")
-    if not chosen:
-        return usable_cores()
-    if not chosen.isdigit() or int(chosen) < 1:
-        raise UsageError(f"{THREADS_VARIABLE} is '{chosen}'; expected a number of threads, at least 1.")
-    return int(chosen)
 
 
 class BalatroGame(BatchGame):
@@ -64,7 +51,7 @@ class BalatroGame(BatchGame):
         super().__init__(SPEC.under(options), num_envs, seed, checked)
         self.options = options
         self.workers = max(1, min(thread_count(), num_envs // _ROWS_WORTH_A_THREAD))
-        self._pool: ThreadPoolExecutor | None = None
+        self._threads = Threads(self.workers, _ROWS_WORTH_A_THREAD)
         self._started = False
         text, length = seed_bytes(str(options.seed_text)) if options.seed_text else (np.zeros(8, np.uint8), 0)
         values = {
@@ -193,9 +180,7 @@ class BalatroGame(BatchGame):
             self.arrays.settings[batch_kernel.LOOKING] = True
 
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        self._threads.close()
 
     # --- snapshots ---
 
@@ -240,17 +225,9 @@ class BalatroGame(BatchGame):
         """Does a task for all rows, spread over the threads."""
         arrays = self.arrays if arrays is None else arrays
         announce_compilation(batch_kernel.work, lambda: batch_kernel.work(task, arrays, 0, 0, 0))
-        bounds = np.linspace(0, self.num_envs, self.workers + 1).astype(int).tolist()
-        if self.workers > 1 and self._pool is None:
-            self._pool = ThreadPoolExecutor(self.workers - 1, thread_name_prefix="balatro")
-        waiting = [
-            self._pool.submit(batch_kernel.work, task, arrays, worker, bounds[worker], bounds[worker + 1])
-            for worker in range(1, self.workers)
-            if self._pool is not None
-        ]
-        batch_kernel.work(task, arrays, 0, bounds[0], bounds[1])
-        for done in waiting:
-            done.result()
+        self._threads.spread(
+            self.num_envs, lambda worker, first, last: batch_kernel.work(task, arrays, worker, first, last)
+        )
 
     def _hold_all_but(self, rows: np.ndarray) -> None:
         self.arrays.hold[:] = True

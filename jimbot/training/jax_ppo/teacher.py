@@ -9,8 +9,6 @@ positions are asked about and who plays follows from the update: exact resume ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +16,22 @@ import jax
 import numpy as np
 
 from jimbot.errors import SettingsError
-from jimbot.machine import usable_cores
 from jimbot.policies.contract import Policy
 from jimbot.policies.players import find_player
-from jimbot.policies.scripted import ScriptedPolicy
 from jimbot.training.jax_ppo.rollout import Rollout
 from jimbot.training.settings.groups import TeacherSettings
 from jimbot.training.settings.record import TrainSettings
 
 NOT_ASKED = -1
-ROWS_WORTH_A_THREAD = 32
 
 
 class Teacher:
     """A policy, how often it is asked, and how much it plays."""
 
-    def __init__(self, wanted: TeacherSettings, policies: Sequence[Policy]) -> None:
-        """`policies`: the same one, once for every thread that may ask it."""
+    def __init__(self, wanted: TeacherSettings, policy: Policy) -> None:
         self.share, self.updates = wanted.share, wanted.updates
         self.play, self.play_updates = wanted.play, wanted.play_updates
-        self.policies = policies
-        self._threads = ThreadPoolExecutor(len(policies), thread_name_prefix="teacher") if len(policies) > 1 else None
+        self.policy = policy
 
     @classmethod
     def of(cls, settings: TrainSettings, runs_root: str | Path) -> Teacher | None:
@@ -46,11 +39,7 @@ class Teacher:
         wanted = settings.teacher
         if wanted.policy is None:
             return None
-
-        def another() -> Policy:
-            return find_player(str(wanted.policy), settings.game, runs_root=runs_root).policy
-
-        policy = another()
+        policy = find_player(str(wanted.policy), settings.game, runs_root=runs_root).policy
         needed = getattr(policy, "options", {})
         missing = {name: value for name, value in needed.items() if settings.game_options.get(name) != value}
         if missing:
@@ -59,19 +48,15 @@ class Teacher:
                 f"The teacher '{wanted.policy}' cannot play with this run's game options; train with {asked}, or "
                 "without a teacher (--teacher none)."
             )
-        return cls(wanted, [policy, *_copies(policy, another)])
+        return cls(wanted, policy)
 
     def rows(self, update: int, rows: int) -> int:
         """How many of the rows it plays in an update: fewer with every one."""
         return round(self.play * rows * max(0.0, 1.0 - update / self.play_updates))
 
     def choose(self, observation: np.ndarray, legal_mask: np.ndarray) -> np.ndarray:
-        """(N,) its actions, worked out by as many threads as there are copies of it."""
-        parts = min(len(self.policies), max(1, len(observation) // ROWS_WORTH_A_THREAD))
-        if self._threads is None or parts == 1:
-            return self.policies[0].act(observation, legal_mask).actions
-        chunks = zip(self.policies, np.array_split(observation, parts), np.array_split(legal_mask, parts), strict=False)
-        return np.concatenate([answer.actions for answer in self._threads.map(_answer, chunks)])
+        """(N,) its actions."""
+        return self.policy.act(observation, legal_mask).actions
 
     def labels(self, rollout: Rollout, update: int, key: Any) -> np.ndarray:
         """(T, N) int32: the teacher's actions where it played, and for a share of the other positions, where there is a
@@ -92,13 +77,3 @@ class Teacher:
         if len(asked[0]):
             labels[asked] = self.choose(rollout.features[asked], rollout.legal_mask[asked])
         return labels
-
-
-def _copies(policy: Policy, another: Callable[[], Policy]) -> list[Policy]:
-    """More of a scripted player, one for every further core; networks use all cores by themselves."""
-    return [another() for _ in range(usable_cores() - 1)] if isinstance(policy, ScriptedPolicy) else []
-
-
-def _answer(part: tuple[Policy, np.ndarray, np.ndarray]) -> Any:
-    policy, observation, legal_mask = part
-    return policy.act(observation, legal_mask)

@@ -16,7 +16,7 @@ from jimbot.games import make
 from jimbot.games.balatro.encoding import batch_kernel
 from jimbot.games.balatro.encoding.action_table import ACTIONS
 from jimbot.games.balatro.encoding.fields import COLUMNS, OBSERVATION
-from jimbot.games.balatro.game import SPEC, BalatroGame, thread_count
+from jimbot.games.balatro.game import SPEC, BalatroGame
 from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules.chance.streams import SEED_COUNT, seed_text
 from jimbot.games.balatro.rules.content import BLINDS, CHALLENGES, DECKS, HANDS, JOKERS
@@ -28,6 +28,7 @@ from jimbot.games.balatro.rules.state import (
     OFFER_JOKER,
     WON,
 )
+from jimbot.games.balatro.threads import thread_count
 from jimbot.games.checker import check_game, random_legal
 from jimbot.games.seeds import bank_of, bank_seeds, residue, split
 from tests.games.balatro.hostile import complaints

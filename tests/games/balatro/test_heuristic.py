@@ -14,6 +14,7 @@ from jimbot.games.balatro.heuristic import Heuristic, preferences, sight, steps
 from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules.content import JOKERS
 from jimbot.games.balatro.rules.state import PHASE_NAMES, SHOP
+from jimbot.games.balatro.threads import THREADS_VARIABLE
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import VALIDATION, bank_seeds
 from jimbot.policies.scripted import scripted_policy, with_needed_options
@@ -50,6 +51,17 @@ def check_legal(rows: int, steps: int, **options: object) -> int:
 
 def test_it_answers_legally_in_every_phase() -> None:
     check_legal(32, 50)
+
+
+def test_threads_answer_as_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    together = Heuristic()
+    monkeypatch.setenv(THREADS_VARIABLE, "1")
+    alone = Heuristic()
+    monkeypatch.setenv(THREADS_VARIABLE, "3")
+    game = BalatroGame(14, seed=6, options=Options(helpers=True))
+    for player in (together, Heuristic()):
+        for observation, legal, actions in diverse_states(game, player, 20, share_random=0.15):
+            assert np.array_equal(actions, alone.choose(observation, legal))
 
 
 @pytest.mark.long

@@ -27,7 +27,10 @@ from jimbot.games.balatro.heuristic.preferences import Taste
 from jimbot.games.balatro.heuristic.targets import use_something
 from jimbot.games.balatro.heuristic.workspace import new_plans
 from jimbot.games.balatro.rules.state import BLIND_SELECT, PACK, ROUND_EVAL, SELECTING_HAND, SHOP
+from jimbot.games.balatro.threads import Threads, thread_count
 from jimbot.games.scripted import CertainPlayer
+
+_ROWS_WORTH_A_THREAD = 4  # a decision takes a good half millisecond
 
 
 @njit
@@ -69,9 +72,14 @@ class Heuristic(CertainPlayer):
     """Game options without which it cannot play."""
 
     def __init__(self, taste: Taste = Taste()) -> None:
-        self._plans = new_plans(taste)
+        self._plans = [new_plans(taste) for _ in range(thread_count())]
+        self._threads = Threads(len(self._plans), _ROWS_WORTH_A_THREAD)
 
     def choose(self, observation: np.ndarray, legal: np.ndarray) -> np.ndarray:
         actions = np.zeros(len(observation), np.int64)
-        decide(observation, legal, self._plans, actions)
+
+        def slice_of(worker: int, first: int, last: int) -> None:
+            decide(observation[first:last], legal[first:last], self._plans[worker], actions[first:last])
+
+        self._threads.spread(len(actions), slice_of)
         return actions
