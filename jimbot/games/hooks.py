@@ -109,6 +109,8 @@ class Plans:
     """((N, D) observations, (N, A) legal masks) → (N,) int: which of the kinds each decision is."""
     settings: tuple[Mapping[str, Any], ...]
     """Per kind, what differs from the usual settings of a plan, by their names (`jimbot.planning.PlanSettings`)."""
+    player: str | None = None
+    """The scripted player who plays tries out best; None: the policy itself does."""
 
 
 # --- where a game stands ---

@@ -4,7 +4,7 @@
 another one only where that is clearly better. `halving` spends the tries, `rollouts` plays them.
 """
 
-from jimbot.planning.planner import Plan, Planner, PlanReport, planning
+from jimbot.planning.planner import ITSELF, Plan, Planner, PlanReport, planning
 from jimbot.planning.settings import PlanSettings, PlanTable
 
-__all__ = ["Plan", "PlanReport", "PlanSettings", "PlanTable", "Planner", "planning"]
+__all__ = ["ITSELF", "Plan", "PlanReport", "PlanSettings", "PlanTable", "Planner", "planning"]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from jimbot.planning.compiled import CompiledRollouts
 
 _FIRST_TRIES = 16
+ITSELF = "itself"
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -69,19 +70,33 @@ def planning(
     player: Player, rollouts: int | None, playing_on: str | None = None, asked: Mapping[str, Any] = _NOTHING
 ) -> Player:
     """The player, looking ahead with so many tries per decision; None: as it is. `playing_on` names who plays the tries
-    out, where that is not the player itself; `asked` are other settings, in place of the game's own table."""
+    out: a player, or `ITSELF`; None: whom the game's table names. `asked` are settings in place of that table's."""
     if rollouts is None:
         if playing_on is not None or asked:
             raise UsageError("How a plan is made was said, but not of how many tries; add --plan N.")
         return player
     if player.entry.two_sides is not None:
         raise UsageError(f"Game '{player.game}' has two players; plans are for games of one.")
-    other = None if playing_on is None else find_player(playing_on, player.game)
+    other = _who_plays_on(player, playing_on)
     settings = PlanTable(player.entry, asked={**asked, "rollouts": rollouts})
     planner = Planner(player.policy, player.manifest, settings, player=None if other is None else other.policy)
     name = f"{player.name} +{rollouts}" + ("" if other is None else f" with {other.name}")
     options = {**player.options, **({} if other is None else getattr(other.policy, "options", {}))}
     return replace(player, policy=planner, name=name, options=options)
+
+
+def _who_plays_on(player: Player, asked: str | None) -> Player | None:
+    """Who plays the tries out, if it is not the player itself."""
+    if asked == ITSELF:
+        return None
+    if asked is not None:
+        return find_player(asked, player.game)
+    plans = player.entry.plans
+    if plans is None or plans.player is None:
+        return None
+    usual = find_player(plans.player, player.game)
+    needed = getattr(usual.policy, "options", {})
+    return usual if all(player.options.get(name) == value for name, value in needed.items()) else None
 
 
 class Planner:

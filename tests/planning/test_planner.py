@@ -16,7 +16,7 @@ from jimbot.games.contract import available_games, game_entry
 from jimbot.games.hooks import Plans
 from jimbot.games.probe import COLOURS
 from jimbot.games.seeds import VALIDATION, bank_seeds
-from jimbot.planning import Planner, PlanSettings, PlanTable, planning
+from jimbot.planning import ITSELF, Planner, PlanSettings, PlanTable, planning
 from jimbot.policies import masking
 from jimbot.policies.contract import Decision, LooksAhead, decide
 from jimbot.policies.players import find_player
@@ -234,6 +234,14 @@ def test_a_player_plans_where_it_is_asked_to():
     assert planning(player, 16, "random").name == "random +16 with random"
     with pytest.raises(UsageError, match="plans are for games of one"):
         planning(find_player("random", "vgc"), 16)
+
+
+def test_tries_are_played_out_by_whom_the_game_names_unless_told_otherwise():
+    player = find_player("random", "balatro", {"helpers": True})
+    assert planning(player, 16).name == "random +16 with heuristic"
+    assert planning(player, 16, ITSELF).name == "random +16"
+    without_helpers = find_player("random", "balatro", {"helpers": False})
+    assert planning(without_helpers, 16).name == "random +16"
 
 
 def test_the_command_judges_a_plan(tmp_path, monkeypatch, capsys):

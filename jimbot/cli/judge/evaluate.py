@@ -44,7 +44,7 @@ jimbot evaluate balatro --seed 7LB2WVPK --deck blue --stake gold
 
 jimbot evaluate my-run --games 1000 --against 2.35%   (is it better than that?)
 
-jimbot evaluate balatro --plan 32 --plan-with heuristic --games 100   (tries moves out; the script plays them on)
+jimbot evaluate balatro --plan 24 --games 100   (tries moves out in copies of the game; the script plays them on)
 
 jimbot evaluate balatro --adviser --games 64   (with and without advice, on the same seeds)
 

@@ -56,7 +56,8 @@ PlanWithOption = Annotated[
     typer.Option(
         "--plan-with",
         metavar="PLAYER",
-        help="Who plays the tries out, and whose move is improved: heuristic, a run, a file. Without it the policy.",
+        help="Who plays the tries out, and whose move is improved: a scripted player, a run, a file, or itself. "
+        "Default: the game's strongest script where planning with it pays (balatro), else the policy itself.",
     ),
 ]
 PlanSetOption = Annotated[

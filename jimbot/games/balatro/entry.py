@@ -126,6 +126,7 @@ PLANS = Plans(
     ("shop", "hand"),
     _kinds_of_decisions,
     ({"candidates": 4, "depth": 20}, {"share": 0.0}),
+    player="heuristic",
 )
 
 
