@@ -390,7 +390,7 @@ def _sample_draws(p, total):
     """Shuffles the first cards of the deck again and again; the same luck for equal decks."""
     state = np.uint64(88172645463325252)
     most = min(MOST_DRAWN, total)
-    for sample in range(SAMPLES):
+    for sample in range(min(SAMPLES, np.int64(p.samples))):
         for place in range(most):
             state ^= state << np.uint64(13)
             state ^= state >> np.uint64(7)

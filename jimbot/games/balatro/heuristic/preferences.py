@@ -29,9 +29,9 @@ class Taste(NamedTuple):
     """With one hand left, a share of what is missing counts with this power."""
     next_hand: float = 0.8
     """How much the points of the next hand count when cards are chosen to play."""
-    first_samples: float = 20.0
-    finalists: float = 16.0
-    samples: float = 96.0
+    first_samples: float = 8.0
+    finalists: float = 6.0
+    samples: float = 32.0
     """Draws by which all choices of cards are judged first, how many choices then, and by how many draws."""
     # money
     dollar: float = 0.02
