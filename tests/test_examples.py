@@ -75,3 +75,10 @@ def test_every_example_is_in_the_table_and_in_this_file() -> None:
     table, tests = (EXAMPLES / "README.md").read_text(), Path(__file__).read_text()
     assert scripts
     assert not {name for name in scripts if f"`{name}.py`" not in table or f'run("{name}"' not in tests}
+
+
+def test_decks_and_stakes_make_a_table() -> None:
+    table = run("decks_and_stakes", policy="random", games=2, decks=["red", "plasma"], stakes=["white", "gold"])
+    assert [row.split(" | ")[:3] for row in table[2:]] == [
+        ["| red", "white", "2"], ["| plasma", "white", "2"], ["| red", "gold", "2"],
+    ]  # fmt: skip
