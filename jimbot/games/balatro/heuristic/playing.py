@@ -10,7 +10,7 @@ from jimbot.games.balatro.heuristic import sight, steps
 from jimbot.games.balatro.heuristic.build import bring_back, read_set, strength, take_out
 from jimbot.games.balatro.heuristic.estimate import TYPES, expect, make_plan, score_of
 from jimbot.games.balatro.heuristic.targets import use_something
-from jimbot.games.balatro.heuristic.workspace import MOST_CONSIDERED, SAMPLES
+from jimbot.games.balatro.heuristic.workspace import MOST_CONSIDERED, MOST_KEPT, SAMPLES
 from jimbot.games.balatro.rules.bosses.registry import number
 from jimbot.games.balatro.rules.content import BLINDS, JOKERS
 from jimbot.games.balatro.rules.scratch import MAX_PLAYED
@@ -77,12 +77,30 @@ def _take_best(p, last_choice):
 
 
 @njit
-def best_removal(o, p, must, may, most, later):
-    """The cards (at most five, all of `must`, others of `may`) whose leaving promises most; and what it promises.
+def _play_value(o, p, played, missing, later, samples):
+    """What a hand scores, and what the next one then promises."""
+    points = score_of(p, played)
+    if points >= missing:
+        return missing + points * 1e-6
+    rest = expect(p, played, _drawn(o, p, _size(played)) + later, missing - points, 0, samples)
+    return points + p.next_hand * rest
 
-    A look at all choices with few samples, then at the best of them with many.
+
+@njit
+def _worth(o, p, cards, most, later, plays, samples):
+    """What it is worth that these cards leave the hand: played, or thrown away."""
+    samples = min(SAMPLES, np.int64(samples))
+    if plays:
+        return _play_value(o, p, cards, most, later, samples)
+    return expect(p, cards, _drawn(o, p, _size(cards)) + later, most, 0, samples)
+
+
+@njit
+def _best_choice(o, p, must, may, most, later, plays):
+    """The cards (at most five, all of `must`, others of `may`) that are best to leave; and what that is worth.
+
+    A look at all choices with few draws, at the better ones with more, at the best of them with many.
     """
-    few, many = min(SAMPLES, np.int64(p.first_samples)), min(SAMPLES, np.int64(p.samples))
     first = max(0, p.hand_count - MOST_CONSIDERED)
     last_choice = 1 << (p.hand_count - first)
     fixed = must & ((1 << first) - 1)
@@ -91,17 +109,26 @@ def best_removal(o, p, must, may, most, later):
         p.values[choice] = -1.0
         size = _size(gone)
         if gone & must == must and not gone & ~(must | may) and size <= MAX_PLAYED and size > 0:
-            p.values[choice] = expect(p, gone, _drawn(o, p, size) + later, most, 0, few)
-    best, best_value = 0, -1.0
-    for _ in range(np.int64(p.finalists)):
-        top = _take_best(p, last_choice)
-        if top < 0:
-            break
-        gone = top << first | fixed
-        value = expect(p, gone, _drawn(o, p, _size(gone)) + later, most, 0, many)
-        if value > best_value:
-            best, best_value = gone, value
-    return best, best_value
+            p.values[choice] = _worth(o, p, gone, most, later, plays, p.first_samples)
+    for last in range(2):
+        left = min(MOST_KEPT, np.int64(p.finalists if last else p.semifinalists))
+        for place in range(left):
+            p.kept[place] = _take_best(p, last_choice)
+        p.values[:last_choice] = -1.0
+        for place in range(left):
+            if p.kept[place] >= 0:
+                gone = p.kept[place] << first | fixed
+                samples = p.samples if last else p.second_samples
+                p.values[p.kept[place]] = _worth(o, p, gone, most, later, plays, samples)
+    value = p.values[:last_choice].max()
+    top = _take_best(p, last_choice)
+    return (top << first | fixed, value) if top >= 0 else (0, -1.0)
+
+
+@njit
+def best_removal(o, p, must, may, most, later):
+    """The cards (at most five, all of `must`, others of `may`) whose leaving promises most; and what it promises."""
+    return _best_choice(o, p, must, may, most, later, False)
 
 
 @njit
@@ -150,36 +177,10 @@ def _any_blocked(o):
 
 
 @njit
-def _play_value(o, p, played, missing, later, samples):
-    """What a hand scores, and what the next one then promises."""
-    points = score_of(p, played)
-    if points >= missing:
-        return missing + points * 1e-6
-    rest = expect(p, played, _drawn(o, p, _size(played)) + later, missing - points, 0, samples)
-    return points + p.next_hand * rest
-
-
-@njit
 def _best_play(o, p, best, missing, later):
     """The cards that score most in this hand and the next together; `best` scores most in this one."""
-    first = max(0, p.hand_count - MOST_CONSIDERED)
-    last_choice = 1 << (p.hand_count - first)
-    few, many = min(SAMPLES, np.int64(p.first_samples)), min(SAMPLES, np.int64(p.samples))
-    for choice in range(last_choice):
-        played = choice << first
-        size = _size(played)
-        p.values[choice] = -1.0
-        if size > 0 and size <= MAX_PLAYED:
-            p.values[choice] = _play_value(o, p, played, missing, later, few)
-    most = _play_value(o, p, best, missing, later, many)
-    for _ in range(np.int64(p.finalists)):
-        top = _take_best(p, last_choice)
-        if top < 0:
-            break
-        value = _play_value(o, p, top << first, missing, later, many)
-        if value > most:
-            best, most = top << first, value
-    return best
+    other, value = _best_choice(o, p, 0, (1 << p.hand_count) - 1, missing, later, True)
+    return other if value > _worth(o, p, best, missing, later, True, p.samples) else best
 
 
 @njit

@@ -30,9 +30,13 @@ class Taste(NamedTuple):
     next_hand: float = 0.8
     """How much the points of the next hand count when cards are chosen to play."""
     first_samples: float = 8.0
+    """Draws by which all choices of cards are judged first."""
+    semifinalists: float = 20.0
+    second_samples: float = 24.0
+    """How many of them are judged again, and by how many draws."""
     finalists: float = 6.0
-    samples: float = 32.0
-    """Draws by which all choices of cards are judged first, how many choices then, and by how many draws."""
+    samples: float = 96.0
+    """How many of those once more."""
     # money
     dollar: float = 0.02
     """What a dollar is worth."""

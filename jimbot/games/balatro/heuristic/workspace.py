@@ -14,6 +14,7 @@ CARDS = FIRST_ITEM + STONE_ITEM + 1
 MOST_DECK = 200
 TRIALS, TRIAL_CARDS = 20, 16  # hands drawn from the whole deck to judge a set of jokers
 MOST_OWN = 16
+MOST_KEPT = 32
 MOST_CONSIDERED = 10  # cards of a hand that may leave it; those of a larger hand beyond these are kept
 
 PLAN_DTYPE = np.dtype(
@@ -64,6 +65,7 @@ PLAN_DTYPE = np.dtype(
                 ("of_suit", np.int64, (len(SUITS),)),  # how many
                 ("rank_bits", np.int64, (len(SUITS) + 1,)),  # of each suit, then of all
                 ("values", np.float64, (1 << MOST_CONSIDERED,)),  # of every choice of cards
+                ("kept", np.int64, (MOST_KEPT,)),  # choices that are looked at again
             ],
             align=True,
         ),
