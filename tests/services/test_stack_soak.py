@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,14 @@ def test_a_failure_counts_where_nothing_explains_it(calm: bool) -> None:
     assert probe.failed >= 3
     assert bool(probe.unexplained) is calm
     assert ("nobody there" in probe.problem) is calm
+
+
+def test_probes_that_begin_together_share_one_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    probes._started_loop.cache_clear()
+    make_loop = asyncio.new_event_loop
+    monkeypatch.setattr(asyncio, "new_event_loop", lambda: (time.sleep(0.1), make_loop())[1])
+    with ThreadPoolExecutor(4) as threads:
+        assert len({id(loop) for loop in threads.map(lambda _: probes._loop(), range(4))}) == 1
 
 
 def test_the_bus_is_heard_and_timed(tmp_path: Path) -> None:

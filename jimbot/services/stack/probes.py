@@ -142,12 +142,21 @@ def heartbeats(address: str) -> Callable[[], float]:
     return lambda: _soon(beaten())
 
 
+_starting = threading.Lock()
+
+
 @cache
-def _loop() -> asyncio.AbstractEventLoop:
-    """One for all questions over the bus, in a thread of its own: clients stay open, as those of programs do."""
+def _started_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="jimbot-probes", daemon=True).start()
     return loop
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    """One for all questions over the bus, in a thread of its own: clients stay open, as those of programs do. Probes ask
+    for it at the same moment, and a second one would get clients that belong to the first."""
+    with _starting:
+        return _started_loop()
 
 
 def _soon(answer: Coroutine[Any, Any, float]) -> float:
