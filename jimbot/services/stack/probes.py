@@ -153,8 +153,8 @@ def _started_loop() -> asyncio.AbstractEventLoop:
 
 
 def _loop() -> asyncio.AbstractEventLoop:
-    """One for all questions over the bus, in a thread of its own: clients stay open, as those of programs do. Probes ask
-    for it at the same moment, and a second one would get clients that belong to the first."""
+    """One for all questions over the bus, in a thread of its own: clients stay open, as those of programs do. Probes
+    begin at the same moment, and a second loop would get clients that belong to the first."""
     with _starting:
         return _started_loop()
 
