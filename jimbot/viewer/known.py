@@ -8,7 +8,7 @@ from typing import Any
 
 from jimbot.errors import JimbotError
 from jimbot.knowledge.addresses import graph_address, open_store
-from jimbot.knowledge.first_use import first_graph, graph_game
+from jimbot.knowledge.first_use import first_graph, graph_game, read_with_newer
 from jimbot.knowledge.records import Edge, Graph
 
 MOST_EDGES = 400
@@ -16,7 +16,8 @@ FRESH = 60.0  # seconds after which it is read again
 
 
 class Known:
-    """A graph that is read when it is first asked for: the user's file where it claims anything, else what ships."""
+    """A graph that is read when it is first asked for: the user's file where it claims anything, with what ships now;
+    else what ships alone."""
 
     def __init__(self) -> None:
         self._graph: Graph | None = None
@@ -69,7 +70,7 @@ def _users_graph() -> Graph | None:
     try:
         store = open_store(graph_address(None, graph_game()), graph_game())
         try:
-            return store.graph() if store.exists() else None
+            return read_with_newer(store, graph_game()) if store.exists() else None
         finally:
             store.close()
     except JimbotError:

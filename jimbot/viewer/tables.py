@@ -26,6 +26,7 @@ from jimbot.games.contract import BatchGame, GameEntry, game_entry, make
 from jimbot.games.hooks import Offer, RecordedGame, Sitting
 from jimbot.games.seed_names import seed_name, seed_number
 from jimbot.games.seeds import HELD_OUT, bank_seeds
+from jimbot.planning import Planner
 from jimbot.policies.contract import Decision, decide
 from jimbot.policies.players import Player
 from jimbot.training.session.compile_cache import use_compile_cache
@@ -182,7 +183,14 @@ def _policy_frames(player: Player, rival: Player | None, seed: int, stochastic: 
                 yield {**_ending(game, total), "scene": frame["scene"]}
                 return
     finally:
+        _give_back(player)
         game.close()
+
+
+def _give_back(player: Player) -> None:
+    """The copies of the game in which a player that plans tried its moves."""
+    if isinstance(player.policy, Planner):
+        player.policy.close()
 
 
 def _both(
@@ -298,7 +306,10 @@ class PersonGame(Table):
             raise UsageError(f"'{player.name}' plays {player.game}; ask a policy of {self.entry.spec.id}.")
         with self._lock:
             game = self._going()
-            thought = {**think(game, decide(player.policy, game, game.acting)), "policy": player.name}
+            try:
+                thought = {**think(game, decide(player.policy, game, game.acting)), "policy": player.name}
+            finally:
+                _give_back(player)
             self.frames[-1] |= thought
         return thought
 

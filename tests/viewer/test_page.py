@@ -175,6 +175,23 @@ def test_a_person_plays_and_asks(served: Served, open_tab: OpenTab) -> None:
     expect(tab.get_by_role("status")).to_contain_text("The game is over")
 
 
+def test_a_policy_looks_ahead_where_a_person_wants_it(served: Served, open_tab: OpenTab) -> None:
+    tab = open_tab(f"{served.address}/watch")
+    tab.get_by_role("button", name="probe").click()
+    tab.get_by_label("Policy").fill("random")
+    tab.get_by_label("Seed", exact=True).fill("42")
+    tab.get_by_role("button", name="16 tries").click()
+    tab.get_by_role("button", name="Watch", exact=True).click()
+    expect(tab.get_by_role("heading", name="random +16")).to_be_visible()
+    expect(tab.get_by_role("slider", name="Move")).to_have_attribute("max", "8", timeout=60_000)
+    tab.get_by_role("button", name="Last move").click()
+    expect(tab.get_by_role("status")).to_contain_text("matches 5")
+    asking = open_tab(f"{served.address}/watch?game=probe&mode=play&policy=random&seed=5")
+    asking.get_by_role("button", name="64 tries").click()
+    asking.get_by_role("button", name="What would you do?").click()
+    expect(asking.get_by_label("What the policy thought")).to_contain_text("random +64", timeout=60_000)
+
+
 def test_a_recording_is_opened_and_a_damaged_one_is_a_sentence(
     served: Served, open_tab: OpenTab, tmp_path: Path
 ) -> None:

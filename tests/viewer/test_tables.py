@@ -13,6 +13,7 @@ import pytest
 from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry, make
 from jimbot.games.recording import begin_recording, read_recording
+from jimbot.planning import Planner, planning
 from jimbot.policies.players import find_player
 from jimbot.services.decision import DecisionService
 from jimbot.services.decision.served import ServedPolicy
@@ -55,6 +56,20 @@ def test_a_policys_game_is_frames_that_tell_what_it_thought() -> None:
     assert last["total"] == pytest.approx(sum(frame["reward"] for frame in table.frames[:-1]))
     again = finished(policy_game(player, "42", stochastic=False))
     assert again.frames == table.frames, "a link to a move must show the same move to everybody"
+
+
+def test_a_policy_that_plans_plays_better_on_the_page_and_gives_its_copies_back() -> None:
+    """Chance opens no door of this game; whoever tries the doors out first opens five of eight."""
+    player = planning(find_player("random", "probe"), 16)
+    table = finished(policy_game(player, "42", stochastic=False))
+    assert not table.complaint
+    assert (table.about["policy"], table.frames[-1]["stats"]) == ("random +16", {"matches": 5.0})
+    assert all(sum(move["chosen"] for move in frame["moves"]) == 1 for frame in table.frames[:-1])
+    assert isinstance(player.policy, Planner)
+    assert player.policy.report.planned == 8
+    assert player.policy._rollouts is None
+    alone = finished(policy_game(find_player("random", "probe"), "42", stochastic=False))
+    assert alone.frames[-1]["stats"] == {"matches": 0.0}
 
 
 def test_a_recording_shows_its_moves_and_what_another_would_have_done() -> None:

@@ -67,6 +67,8 @@ export interface Shown {
 
 const NOTHING: Shown = { id: "", about: null, frames: [], done: false, error: "" };
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
+const TRIES = [["", "off"], ["16", "16 tries"], ["64", "64 tries"]] as const;
+type Tries = (typeof TRIES)[number][0];
 const wait = (time: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, time); });
 
 /** Opens a game and follows it until it is over. */
@@ -133,6 +135,16 @@ function usePosition(count: number, done: boolean, live = false): { at: number; 
   return { at: Math.min(at, last), playing, speed, go: to, play: setPlaying, faster: setSpeed };
 }
 
+/** Whether a policy tries its moves out before it takes one, as `--plan` does; for games of one player. */
+function Plan({ value, set }: { value: Tries; set: (value: Tries) => void }) {
+  return (
+    <>
+      <Choice label="Plan" value={value} options={TRIES} set={set} />
+      {value && <p class="quiet">Likely moves are tried out in copies of the game first; every decision takes longer.</p>}
+    </>
+  );
+}
+
 export function Watch() {
   const { query } = usePlace();
   const mode = query.get("mode") ?? "watch";
@@ -152,6 +164,7 @@ function Setup({ open }: { open: (text: string) => void }) {
   const [policy, setPolicy] = useState("");
   const [second, setSecond] = useState("");
   const [seed, setSeed] = useState("");
+  const [plan, setPlan] = useState<Tries>("");
   const [error, setError] = useState("");
   const [live, setLive] = useState("");
   const recordings = useGet<{ recordings: { key: string; time: number }[] }>("/api/recordings");
@@ -194,10 +207,11 @@ function Setup({ open }: { open: (text: string) => void }) {
         <section class="box">
           <h3>Watch a policy</h3>
           <label>Policy <input list="policies" value={policy} placeholder="the shipped one; or a run, a scripted player, grpc://HOST:PORT/GAME" onInput={(event) => setPolicy(event.currentTarget.value)} /></label>
+          {about.data && !about.data.two_sides && <Plan value={plan} set={setPlan} />}
           <label>{about.data?.two_sides ? "Its rival" : "Beside it, on the same seed"} <input list="policies" value={second} placeholder={about.data?.two_sides ? "the game's own" : "nobody"} onInput={(event) => setSecond(event.currentTarget.value)} /></label>
           <label>Seed <input value={seed} placeholder={`any; for instance ${about.data?.seed_example ?? "42"}`} onInput={(event) => setSeed(event.currentTarget.value)} /></label>
           <p class="row">
-            <button type="button" class="main" disabled={!chosen} onClick={() => go(address("/watch", { ...query, [about.data?.two_sides ? "rival" : "second"]: second }))}>Watch</button>
+            <button type="button" class="main" disabled={!chosen} onClick={() => go(address("/watch", { ...query, ...(about.data?.two_sides ? { rival: second } : { second, plan }) }))}>Watch</button>
             <button type="button" disabled={!chosen} onClick={() => go(address("/watch", { ...query, mode: "play" }))}>Play {title} yourself</button>
           </p>
           <p class="quiet">Whoever plays can ask the policy at any move.</p>
@@ -238,7 +252,7 @@ function Setup({ open }: { open: (text: string) => void }) {
 function wish(query: URLSearchParams, policy: string | null): Record<string, unknown> {
   return {
     kind: query.has("follow") ? "follow" : query.has("address") ? "live" : "watch", address: query.get("follow") ?? query.get("address") ?? "", game: query.get("game") ?? "", policy: policy ?? "", checkpoint: query.get("checkpoint") ?? "",
-    rival: query.get("rival") ?? "", seed: query.get("seed") ?? "", stochastic: query.get("stochastic") === "true",
+    rival: query.get("rival") ?? "", seed: query.get("seed") ?? "", stochastic: query.get("stochastic") === "true", plan: Number(query.get("plan") ?? 0),
   };
 }
 
@@ -250,7 +264,7 @@ function Watching({ recording, leave }: { recording: string | null; leave: () =>
   const wanted = recording !== null || file ? { kind: "recording", recording: recording ?? "", file: file ?? "", policy: query.get("policy") ?? "" } : table ? { table } : wish(query, query.get("policy"));
   const [one] = useGame(wanted);
   const seed = query.get("seed") ?? one.about?.seed ?? "";
-  const [other] = useGame(second && one.about && seed ? { ...wish(query, second), game: one.about.game, checkpoint: "", seed } : null);
+  const [other] = useGame(second && one.about && seed ? { ...wish(query, second), game: one.about.game, checkpoint: "", plan: 0, seed } : null);
   const count = Math.max(one.frames.length, second ? other.frames.length : 0);
   const position = usePosition(count, one.done && (!second || other.done), query.has("follow"));
   useEffect(() => {
@@ -428,6 +442,8 @@ function Play() {
   const [error, setError] = useState("");
   const [parts, setParts] = useState<Record<string, string>>({});
   const [adviser, setAdviser] = useState(query.get("policy") || game);
+  const [plan, setPlan] = useState<Tries>("");
+  const about = useGet<{ two_sides: boolean }>(`/api/games/${encodeURIComponent(game)}`);
   const frame = shown.frames.at(-1);
   const refresh = async (): Promise<void> => {
     const found = await get<TableDocument>(`/api/tables/${shown.id}`);
@@ -498,7 +514,8 @@ function Play() {
           <section class="box">
             <h4>Ask a policy</h4>
             <label>Policy <input value={adviser} onInput={(event) => setAdviser(event.currentTarget.value)} /></label>
-            <Doing label="What would you do?" disabled={frame.over || !adviser} work={async () => { await post(`/api/tables/${shown.id}/ask`, { policy: adviser }); await refresh(); }} />
+            {about.data && !about.data.two_sides && <Plan value={plan} set={setPlan} />}
+            <Doing label="What would you do?" disabled={frame.over || !adviser} work={async () => { await post(`/api/tables/${shown.id}/ask`, { policy: adviser, plan: Number(plan) }); await refresh(); }} />
           </section>
           <Thinking frame={frame} name={adviser} />
           <Changed frame={frame} before={shown.frames.at(-2)} />

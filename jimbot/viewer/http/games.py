@@ -8,11 +8,12 @@ import threading
 from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from jimbot.errors import UsageError
 from jimbot.games.contract import available_games, game_entry, game_title
 from jimbot.games.recording import read_recording
+from jimbot.planning import planning
 from jimbot.policies.players import Player, find_player
 from jimbot.policies.scripted import scripted_names
 from jimbot.runs.directory import is_plain_name
@@ -23,6 +24,10 @@ from jimbot.viewer.tables import PersonGame, Tables, policy_game, policy_referen
 
 if TYPE_CHECKING:
     from jimbot.viewer.http.server import Page
+
+
+MOST_TRIES = 1_024  # per decision; a page is no place to wait for more
+TRIES = Field(default=0, ge=0, le=MOST_TRIES)
 
 
 class Wanted(BaseModel):
@@ -36,6 +41,8 @@ class Wanted(BaseModel):
     seed: str = ""
     options: dict[str, Any] = {}
     stochastic: bool = False
+    plan: int = TRIES
+    """How many tries per decision the watched policy looks ahead with; its companion on the same seed never does."""
     recording: str = ""
     """The text of a recording, or `file`, the key of one that lies with the runs."""
     file: str = ""
@@ -50,6 +57,7 @@ class Move(BaseModel):
 class Question(BaseModel):
     policy: str
     checkpoint: str = ""
+    plan: int = TRIES
 
 
 def routes(page: Page) -> APIRouter:
@@ -121,6 +129,7 @@ def routes(page: Page) -> APIRouter:
             if not wanted.seed or not tables.known(name):
                 watched = player(wanted.policy or wanted.game, wanted.checkpoint, wanted.game, wanted.options or None)
                 rival = player(wanted.rival, "", watched.game) if wanted.rival else None
+                watched = planning(watched, wanted.plan or None)
                 name = tables.add(policy_game(watched, wanted.seed, wanted.stochastic, rival), name)
         return {"id": name}
 
@@ -137,7 +146,8 @@ def routes(page: Page) -> APIRouter:
     @router.post("/tables/{name}/ask")
     def ask(name: str, question: Question) -> dict[str, Any]:
         game = _person(tables, name)
-        return game.ask(player(question.policy, question.checkpoint, game.entry.spec.id))
+        asked = player(question.policy, question.checkpoint, game.entry.spec.id)
+        return game.ask(planning(asked, question.plan or None))
 
     return router
 
