@@ -101,11 +101,7 @@ def take_newer(store: GraphStore, game: str) -> bool:
     A graph on a server belongs to several; it is brought up to date by `jimbot graph import`. Where the file cannot be
     written now the old one will do, and the next program tries again.
     """
-    if not isinstance(store, LadybugStore):
-        return False
-    now, held = _release(game), _release_of(store)
-    made_here = bool(held) or store.address == own_file(game)  # a file that somebody else made is left alone
-    if not now or now == held or not made_here:
+    if not isinstance(store, LadybugStore) or not _is_older(store, game):
         return False
     try:
         store.change(lambda known: with_newer(known, first_graph(game)))
@@ -113,6 +109,20 @@ def take_newer(store: GraphStore, game: str) -> bool:
     except (KnowledgeError, NotWritableError):
         return False
     return True
+
+
+def read_with_newer(store: GraphStore, game: str) -> Graph:
+    """What a store holds, with what ships now where it was made from an older release; nothing is written."""
+    known = store.graph()
+    older = isinstance(store, LadybugStore) and _is_older(store, game)
+    return with_newer(known, first_graph(game)) if older else known
+
+
+def _is_older(store: LadybugStore, game: str) -> bool:
+    """Whether a graph was made here from another release than this one."""
+    now, held = _release(game), _release_of(store)
+    made_here = bool(held) or store.address == own_file(game)  # a file that somebody else made is left alone
+    return made_here and bool(now) and now != held
 
 
 def with_newer(known: Graph, shipped: Graph) -> Graph:

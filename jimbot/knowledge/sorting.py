@@ -17,7 +17,7 @@ from jimbot.errors import JimbotError
 from jimbot.games.contract import available_games, game_entry
 from jimbot.games.hooks import Found, Held, Variety
 from jimbot.knowledge.addresses import graph_address, open_store
-from jimbot.knowledge.first_use import shipped_strategies
+from jimbot.knowledge.first_use import shipped_strategies, take_newer
 from jimbot.knowledge.queries import followed, strategies
 
 NONE = -1
@@ -88,6 +88,7 @@ def known_strategies(game: str) -> list[dict[str, Any]]:
         store = open_store(graph_address(None, game), game)
         try:
             if store.exists():
+                take_newer(store, game)  # one made from an older release may know no strategy yet
                 return followed(strategies(store))
         finally:
             store.close()

@@ -10,12 +10,21 @@ from pathlib import Path
 import pytest
 
 from jimbot.knowledge import KnowledgeGraphClient
+from jimbot.knowledge.addresses import own_file
 from jimbot.knowledge.documents import document_of
-from jimbot.knowledge.first_use import SHIPPED_EFFORT, shipped_strategies, take_newer, with_newer
+from jimbot.knowledge.first_use import SHIPPED_EFFORT, read_with_newer, shipped_strategies, take_newer, with_newer
 from jimbot.knowledge.ladybug_store import LadybugStore
 from jimbot.knowledge.records import COUNTER, PLAYED, SYNERGY, Edge, Graph, Node, Strategy
+from jimbot.knowledge.sorting import known_strategies
+from jimbot.viewer.known import Known
 
 pytest.importorskip("ladybug")
+pytest.importorskip("strawberry")
+
+from starlette.testclient import TestClient
+
+from jimbot.services.graph_server import graph_app
+
 GAME = "cards"
 NODES = (*(Node("Joker", key, key) for key in ("j_a", "j_b", "j_c")), Node("Boss", "bl_x", "X"))
 
@@ -60,6 +69,10 @@ def test_a_users_graph_takes_newer_measurements_and_keeps_its_own(
     assert not take_newer(client.store, GAME)  # of this release already
 
     release(tmp_path, 2.0, "same", "new")
+    before = client.store.stamp()
+    looked_at = read_with_newer(client.store, GAME)  # as the page does, which writes nothing
+    client.close()
+    assert client.store.stamp() == before
     client = KnowledgeGraphClient(game=GAME)
     assert {one["name"] for one in client.strategies()} == {"mine", "same", "new"}
     found = {(edge.a, edge.b, edge.evidence): edge.strength for edge in client.whole().edges if edge.type == SYNERGY}
@@ -69,10 +82,38 @@ def test_a_users_graph_takes_newer_measurements_and_keeps_its_own(
         ("j_b", "j_c", "measured"): 3.0,  # the user's own, more careful than ours
         ("j_a", "j_c", "advised"): 7.0,
     }
+    assert {edge.identity: edge.strength for edge in looked_at.edges} == {
+        edge.identity: edge.strength for edge in client.whole().edges
+    }
     stamp = client.store.stamp()
     client.close()
     assert KnowledgeGraphClient(game=GAME).strategies()
     assert client.store.stamp() == stamp  # once is enough
+
+
+def test_everybody_who_asks_a_file_without_claims_hears_what_ships(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The door for other programs, the page, and who names the strategies of a run; the file holds parts alone."""
+    shipped = release(tmp_path, 1.0, "new")
+    monkeypatch.setattr("jimbot.knowledge.first_use.shipped_graph", lambda game: shipped)
+    monkeypatch.setattr("jimbot.viewer.known.graph_game", lambda: GAME)
+
+    def old_file(place: str) -> str:
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / place))
+        LadybugStore(Path(own_file(GAME)), GAME).replace(Graph(GAME, NODES))
+        return own_file(GAME)
+
+    old_file("page")
+    assert Known().document("", "", "", "")["total"] == 4  # three claims, and what the strategy uses
+    old_file("strategies")
+    assert [one["name"] for one in known_strategies(GAME)] == ["new"]
+    old_file("programs")
+    client = KnowledgeGraphClient(game=GAME)
+    with TestClient(graph_app(client)) as door:
+        answer = door.post("/graphql", json={"query": "{ strategies { name } }"}).json()
+    client.close()
+    assert answer == {"data": {"strategies": [{"name": "new"}]}}
 
 
 def test_a_strategy_of_the_user_is_not_replaced_by_one_of_the_same_key() -> None:
