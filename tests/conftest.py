@@ -35,6 +35,9 @@ os.environ["JAX_PLATFORMS"] = "cpu"  # bit-exactness is promised on CPU
 # Tiny programs: compiling them is what costs, and the new fusion emitters double that.
 os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # idle threads sleep: two workers share the cores
+# Modules are compiled once, not in every child and every run: a third of what collecting the tests costs.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["JIMBOT_CACHE_DIR"] = str(REPOSITORY / ".jimbot-cache" / "tests")
 os.environ.setdefault("JIMBOT_IDLE_SIMULATORS", "2")  # starting one costs seconds; the next test takes it over
 for name in (
@@ -73,7 +76,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.path.is_relative_to(training))
 
 
-WORKER_MEMORY = 2**30  # bytes from which a worker gives back what it compiled
+WORKER_MEMORY = max(3 * 2**29, psutil.virtual_memory().total // 8)
+"""Bytes from which a worker gives back what it compiled. What the tests import is 0.9 GB already, and a file that finds
+nothing compiled traces and loads it all again: seconds for each that steps HackMatrix or trains."""
 
 
 @pytest.fixture(scope="module", autouse=True)

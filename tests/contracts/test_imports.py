@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -192,12 +193,13 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports() -> list[Import]:
-    return [
+@cache
+def imports() -> tuple[Import, ...]:
+    return tuple(
         found
         for name, path in modules().items()
         for found in imports_of(name, path.relative_to(PACKAGE).as_posix(), path.read_text())
-    ]
+    )
 
 
 def imports_of(name: str, file: str, source: str) -> Iterator[Import]:

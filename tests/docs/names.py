@@ -43,8 +43,12 @@ def is_file(path: str) -> bool:
 
 def _words_of_code(tree: ast.Module) -> Iterator[str]:
     """Names and texts of a module. Docstrings are left out: what is only talked about does not exist."""
-    talk = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        left.extend(ast.iter_child_nodes(node))
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.keyword(arg=str(name)):
                 yield name
@@ -52,7 +56,7 @@ def _words_of_code(tree: ast.Module) -> Iterator[str]:
                 yield name
             case ast.alias(name=name):
                 yield from name.split(".")
-            case ast.Constant(value=str(text)) if id(node) not in talk:
+            case ast.Constant(value=str(text)):
                 yield from WORD.findall(text)
 
 

@@ -93,7 +93,7 @@ STANDING_FOR = {
 """Policies in the box, where a page speaks of runs of a large game."""
 
 NUMBERS = {
-    "200_000": "512\nconfig.n_envs, config.hyperparams.algorithm_specific = 4, {'n_steps': 32, 'batch_size': 32}",
+    "200_000": "128\nconfig.n_envs, config.hyperparams.algorithm_specific = 4, {'n_steps': 32, 'batch_size': 32}",
     "games=1000": "games=8",
     "games=500": "games=8",
     "evaluate(100)": "evaluate(4)",
