@@ -6,12 +6,11 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
-
 from jimbot.errors import UsageError
 from jimbot.machine import usable_cores
 
 THREADS_VARIABLE = "JIMBOT_THREADS"
+_SLICES_PER_WORKER = 3
 
 
 def thread_count() -> int:
@@ -33,17 +32,26 @@ class Threads:
         self._pool: ThreadPoolExecutor | None = None
 
     def spread(self, rows: int, task: Callable[[int, int, int], None]) -> None:
-        """Calls task(worker, first row, last row) for slices of the rows, and waits for all of them."""
+        """Calls task(worker, first row, last row) for slices of the rows, and waits for all of them.
+
+        Rows differ in what they cost (held ones nothing, hands most): there are more slices than workers, and who is
+        done takes the next.
+        """
         parts = max(1, min(self.workers, rows // self._rows_worth_one))
-        bounds = np.linspace(0, rows, parts + 1).astype(int).tolist()
-        if parts > 1 and self._pool is None:
+        if parts == 1:
+            task(0, 0, rows)
+            return
+        if self._pool is None:
             self._pool = ThreadPoolExecutor(self.workers - 1, thread_name_prefix="balatro")
-        waiting = [
-            self._pool.submit(task, worker, bounds[worker], bounds[worker + 1])
-            for worker in range(1, parts)
-            if self._pool is not None
-        ]
-        task(0, bounds[0], bounds[1])
+        size = -(-rows // (parts * _SLICES_PER_WORKER))
+        firsts = iter(range(0, rows, size))
+
+        def work(worker: int) -> None:
+            for first in firsts:
+                task(worker, first, min(first + size, rows))
+
+        waiting = [self._pool.submit(work, worker) for worker in range(1, parts)]
+        work(0)
         for done in waiting:
             done.result()
 
