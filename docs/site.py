@@ -26,8 +26,9 @@ OUTSIDE = {
 }
 """Pages from elsewhere, and what they are called on the site."""
 REFERENCE = {
-    "Games": "games games.spec games.batch_game games.pure_game games.entry games.hooks games.seeds games.checker "
-    "games.recording",
+    "Games": "games games.spec games.batch_game games.pure_game games.entry games.hooks games.hooks.learning "
+    "games.hooks.states games.hooks.recordings games.hooks.people games.hooks.seeds games.hooks.knowledge "
+    "games.hooks.outside games.hooks.live games.seeds games.checker games.recording",
     "Environments": "envs envs.gymnasium_env envs.gymnasium_vector envs.pettingzoo_env envs.sb3_vec_env",
     "Policies": "policies.contract policies.players policies.networks policies.masking policies.portable",
     "Learning": "training.framework training.run training.experiment training.env_wrapper training.callbacks "

@@ -2,7 +2,7 @@
 
 `BatchGame` (`batch_game.py`) is what everything outside a game uses, `FunctionalGame` (`pure_game.py`) what a game
 written in JAX implements, `GameEntry` (`entry.py`) what a game shows of itself: its spec, how to build it, and the
-hooks (`hooks.py`) by which commands and learners find what it offers. All of them can be imported from here.
+hooks (`hooks/`) by which commands and learners find what it offers. All of them can be imported from here.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def outside() -> dict[str, set[str]]:
 
 def test_no_module_outside_games_names_a_game() -> None:
     wrong = [(module, name) for module, names in outside().items() for name in names if (module, name) not in ALLOWED]
-    assert not wrong, f"Ask the game's entry instead (jimbot/games/hooks.py), or allow it with its reason: {wrong}"
+    assert not wrong, f"Ask the game's entry instead (jimbot/games/hooks/), or allow it with its reason: {wrong}"
 
 
 def test_no_exception_has_outlived_its_reason() -> None:

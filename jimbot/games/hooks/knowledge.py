@@ -1,0 +1,92 @@
+"""What works together: the parts of a build, and how the rules measure them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jimbot.games.batch_game import BatchGame
+from jimbot.games.hooks.learning import Found
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something a build is made of or meets."""
+
+    kind: str
+    """joker, consumable, voucher, hand, boss, deck: one of a few words of the game."""
+    key: str
+    """The game's own key."""
+    name: str
+    words: str
+    """What it does."""
+    features: tuple[float, ...] = ()
+    """What a small network may know of it; as many numbers for all parts of a kind."""
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """One thing that was measured about two or more parts."""
+
+    relation: str
+    """synergizes, counters or favours."""
+    a: str
+    b: str
+    """Keys. Of two that synergize, a comes first in the alphabet."""
+    channel: str
+    """Through what they act on each other, as the game calls it: score, money, growth, …"""
+    strength: float
+    """In the channel's unit; positive where they help each other."""
+    low: float
+    high: float
+    """Ends of its interval of 95 %."""
+    samples: int
+    order: str = ""
+    """"a_left" or "b_left" where it matters which of them lies left of the other."""
+    others: tuple[str, ...] = ()
+    """The third and further parts of a group."""
+    details: Mapping[str, float] = field(default_factory=dict)
+    """What else the measurement found, by name."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """Which parts tell a run's strategy: what it holds and what it plays most."""
+
+    keys: Callable[[], tuple[str, ...]]
+    find: Callable[[np.ndarray], Found]
+    """observation (N, D) → which rows have which of the keys, by their place; nothing of rows that tell too little."""
+
+
+Measure = Callable[..., Iterator[Interaction]]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What there is to know about a game, as far as its rules can tell."""
+
+    parts: Callable[[], tuple[Part, ...]]
+    read_state: Callable[[BatchGame, int], dict[str, Any]]
+    """(game, row) → which parts it has, by key, ready for JSON."""
+    measure: Measure | None = None
+    """(pairs=None, seed=0, effort=1.0, channels=None, progress=None) → what the simulator says about pairs, as it is
+    found. `pairs`: keys, or None for all; `progress`: told (done, of) now and then."""
+    measure_group: Callable[..., Interaction] | None = None
+    """(keys, seed=0, effort=1.0) → what three or more do together beyond their pairs."""
+    measure_top: Callable[..., Iterator[Interaction]] | None = None
+    """({(a, b): strength}, seed=0, effort=1.0) → groups around the strongest pairs, what a whole measurement ends
+    with."""
+    read_observation: Callable[[np.ndarray], dict[str, Any]] | None = None
+    """(D,) observation → which parts it shows, by key, as `read_state` names them."""
+    vocabulary: Callable[[], Mapping[str, tuple[str, ...]]] | None = None
+    """For each vocabulary of the observation's ids (`Field.vocabulary`): the key of every id, or nothing."""
+    give: Callable[[BatchGame, int, Sequence[str]], None] | None = None
+    """(game, row, keys): hands parts over to a run."""
+    held: Held | None = None
+    """What many observations show, at once."""
+    profiles: Callable[..., Mapping[str, tuple[float, ...]]] | None = None
+    """(seed=0, effort=1.0) → what every part of the first kind does by itself, in one situation after the other: what
+    it takes to say how two that were never measured together might do."""
