@@ -296,12 +296,15 @@ def agreed_options(
     if entry.two_sides is None:
         raise UsageError(f"Game '{entry.spec.id}' is for one player; its policies do not meet. Leave opponents out.")
     found: dict[str, Any] = {}
-    for name in entry.two_sides.agreed:
+    default = entry.spec.options()
+    for name in (*entry.two_sides.agreed, *entry.two_sides.shows):
         stated = {
             player.name: player.manifest.game_options[name]
             for player in players
             if player.manifest is not None and name in player.manifest.game_options
         }
+        if name in entry.two_sides.shows:  # who was trained without does not mind
+            stated = {who: value for who, value in stated.items() if value != getattr(default, name)}
         if name not in (given or {}) and len(set(map(str, stated.values()))) > 1:
             listed = ", ".join(f"{who}: {value}" for who, value in stated.items())
             raise UsageError(f"The policies were trained with different {name} ({listed}); say which with --option.")
@@ -332,7 +335,7 @@ def _play(
 ) -> Matches:
     return play_matches(
         game_id,
-        [player.policy for player in players],
+        [player.shown(options) for player in players],
         [player.name for player in players],
         matches,
         options=options,

@@ -44,6 +44,8 @@ class TwoSides:
     """With these every game has two rows, one per side."""
     agreed: tuple[str, ...] = ()
     """Options that belong to the rules a policy was trained for; rivals must agree on them."""
+    shows: tuple[str, ...] = ()
+    """Options that only show more, behind all else; who was trained without them goes on seeing the first fields."""
 
 
 @dataclass(frozen=True)

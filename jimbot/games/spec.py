@@ -102,6 +102,11 @@ class ObservationSpec:
         limits = [np.full(span.stop - span.start, ids) for span, ids in spans]
         return (np.concatenate(places), np.concatenate(limits)) if spans else (np.zeros(0, int), np.zeros(0, int))
 
+    def opens_with(self, fingerprint: str) -> bool:
+        """Whether the first fields of this table, or all of them, are the table of a fingerprint."""
+        sizes = range(len(self.fields), 0, -1)
+        return any(ObservationSpec(self.fields[:size]).fingerprint == fingerprint for size in sizes)
+
     def view(self, observation: np.ndarray, name: str) -> np.ndarray:
         """A field of a (…, D) observation in its own shape."""
         return observation[..., self.span(name)].reshape(*observation.shape[:-1], *self[name].shape)

@@ -36,6 +36,22 @@ class Policy(Protocol):
         ...
 
 
+class FirstFields:
+    """A policy in a game that shows more than it was trained on, behind all that it knows: it goes on seeing that."""
+
+    def __init__(self, policy: Policy, size: int) -> None:
+        self.policy, self.size, self.name = policy, size, policy.name
+
+    def act(
+        self,
+        observation: np.ndarray,
+        legal_mask: np.ndarray,
+        deterministic: bool = True,
+        key: np.random.Generator | None = None,
+    ) -> Decision:
+        return self.policy.act(observation[:, : self.size], legal_mask, deterministic, key)
+
+
 @runtime_checkable
 class LooksAhead(Protocol):
     """A policy that tries moves out in the game it plays before it decides."""

@@ -15,6 +15,9 @@ alone, or both what one would have:
 One softmax over all legal pairs is then exactly "slot a, then slot b given a", with the exact pair mask, and the same
 masked arithmetic as in every other game. Both slots share their weights. A preview is built from the four Pokémon it
 brings: two leads, their pair, two behind.
+
+Where the game shows an insight (hits as ranges with the chance of a knock-out, who acts first), it has layers of its
+own that add to those of trunk, slot and code: whatever was learned without it stays as it was (see `widening`).
 """
 
 from __future__ import annotations
@@ -48,6 +51,8 @@ VICTIMS: dict[str, tuple[int, ...]] = {
     "matchup_threat": tuple(row for row in range(OWN) for _ in range(FOE)),
 }
 """For every entry of the game's tables of expected damage the row of the Pokémon that would be hit."""
+STRIKES, DANGERS, ORDER = INSIGHT = ("strikes", "dangers", "order")
+STRIKE_FACTS = 3  # least, most, the chance of a knock-out
 
 
 def suits(spec: GameSpec) -> bool:
@@ -62,14 +67,17 @@ def describe(spec: GameSpec) -> dict[str, Any]:
     moves = [[f for f in of_rows if f.name.startswith(f"{_MOVE}{number}")] for number in range(1, MOVES + 1)]
     pokemon = [field for field in of_rows if not field.name.startswith(_MOVE)]
     columns = spec.observation[_ROWS_FIELD].columns
+    loose = [field for field in fields if field.items != _ROWS_FIELD and field.name not in INSIGHT]
+    insight = {field.name: [offsets[field.name], field.size] for field in fields if field.name in INSIGHT}
     return {
         "tables": {items.table_of(f): f.ids for f in of_rows if f.ids > items.EMBEDDED_ABOVE},
         "pokemon": items.group_of(pokemon, offsets),
         "moves": [items.group_of(group, offsets) for group in moves],
-        "loose": items.group_of([field for field in fields if field.items != _ROWS_FIELD], offsets),
+        "loose": items.group_of(loose, offsets),
         "per_slot": [[offsets[name], spec.observation[name].size // 2] for name in ("slot", "outspeeds")],
         "estimates": {name: offsets[name] for name in VICTIMS},
         "hp": [offsets[_ROWS_FIELD] + row * len(columns) + columns.index("hp") for row in range(ROWS)],
+        **({"insight": insight} if insight else {}),
     }
 
 
@@ -114,6 +122,19 @@ def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
         "right_lead": (WIDTH, RANK),
         "gate_lead": (hidden[-1], RANK),
         "value": (hidden[-1], 1),
+        **_insight_shapes(network),
+        **({"rival": (hidden[-1], 2 * CODES + len(PREVIEWS))} if network.get("rival") else {}),
+    }
+
+
+def _insight_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    if "insight" not in network["doubles"]:
+        return {}
+    seen = sum(size for _, size in network["doubles"]["insight"].values())
+    return {
+        "insight": (seen, network["hidden"][0]),
+        "actor_insight": (seen, SLOT_WIDTH),
+        "actor_strike": (2 * STRIKE_FACTS, CODE_WIDTH),
     }
 
 
@@ -121,7 +142,8 @@ _TIMES = {
     "move": ROWS * MOVES, "pokemon": ROWS, "prospects": ROWS, "moveset": ROWS, "deeper": ROWS, "actor_slot": 2,
     "actor_situation": 2, "actor_move": 2 * MOVES, "actor_aim": 2 * COLUMNS, "actor_hit": AIMED,
     "actor_switch": 2 * PLACES, "actor_standing": 2 * PLACES, "policy_move": AIMED, "policy_switch": 2 * PLACES,
-    "policy_pass": 2, "left_pair": AIMED + 2 * PLACES, "actor_preview": OWN, "left_lead": OWN, "right_lead": OWN,
+    "policy_pass": 2, "actor_insight": 2, "actor_strike": AIMED, "left_pair": AIMED + 2 * PLACES,
+    "actor_preview": OWN, "left_lead": OWN, "right_lead": OWN,
 }  # fmt: skip
 """How often a layer runs for one observation, where more than once."""
 
@@ -140,8 +162,8 @@ def forward_flops(network: Mapping[str, Any]) -> int:
 def input_flops(network: Mapping[str, Any]) -> int:
     """Of these, the products with what comes straight from the observation."""
     shapes, loose = layer_shapes(network), items.encoded_size(network["doubles"]["loose"])
-    plain = ("move", "pokemon", "prospects", "actor_hit", "actor_standing")
-    per_item = sum(2 * _TIMES[name] * shapes[name][0] * shapes[name][1] for name in plain)
+    plain = ("move", "pokemon", "prospects", "actor_hit", "actor_standing", *_insight_shapes(network))
+    per_item = sum(2 * _TIMES.get(name, 1) * shapes[name][0] * shapes[name][1] for name in plain)
     return per_item + 2 * loose * network["hidden"][0]
 
 
@@ -174,8 +196,11 @@ def _places(network: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**d, "estimates": estimates, "hp": list(range(at, at + ROWS))}
 
 
-def outputs(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], observation: Any) -> tuple[Any, Any]:
-    """(N, F) features → ((N, A) logits before masking, (N, 1) value), in the arithmetic of `ops`."""
+def outputs(
+    ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], observation: Any, rival: bool = False
+) -> tuple[Any, ...]:
+    """(N, F) features → ((N, A) logits before masking, (N, 1) value), in the arithmetic of `ops`; with `rival` also the
+    (N, A) logits of what the rival orders at the same time."""
     d = _places(network)
     hits = {name: _hits(ops, d, name, observation) for name in VICTIMS}
     moves = [ops.relu(dense(params, "move", _told(ops, params, group, observation))) for group in d["moves"]]
@@ -193,7 +218,18 @@ def outputs(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], obs
     joint = joint + _together(ops, d, dense(params, "gate_together", hidden), hits, observation)
     orders = ops.reshape(joint, (-1, CODES * CODES))
     previews = _previews(ops, params, hidden, pokemon, hits)
-    return ops.concat([orders, previews]) + params["actions.bias"], dense(params, "value", hidden)
+    answer = ops.concat([orders, previews]) + params["actions.bias"], dense(params, "value", hidden)
+    return (*answer, _rival(ops, params, hidden)) if rival else answer
+
+
+def _rival(ops: Any, params: Mapping[str, Any], hidden: Any) -> Any:
+    """(N, A) what the rival orders: its two slots by themselves, added up to pairs, and previews."""
+    told = dense(params, "rival", hidden)
+    one, two = ops.columns(told, 0, CODES), ops.columns(told, CODES, 2 * CODES)
+    pairs = ops.reshape(one, (-1, CODES, 1)) + ops.reshape(two, (-1, 1, CODES))
+    return ops.concat(
+        [ops.reshape(pairs, (-1, CODES * CODES)), ops.columns(told, 2 * CODES, 2 * CODES + len(PREVIEWS))]
+    )
 
 
 def _zero(ops: Any, observation: Any) -> Any:
@@ -251,8 +287,18 @@ def _trunk(
         ops.sum_over(foe, 1),
     ])  # fmt: skip
     for layer in range(len(network["hidden"])):
-        hidden = ops.relu(dense(params, f"trunk_{layer}", hidden))
+        hidden = dense(params, f"trunk_{layer}", hidden)
+        if layer == 0 and "insight" in network["doubles"]:
+            hidden = hidden + dense(params, "insight", _insight(ops, network["doubles"], observation))
+        hidden = ops.relu(hidden)
     return hidden
+
+
+def _insight(ops: Any, d: Mapping[str, Any], observation: Any, slot: int = 0) -> Any:
+    """(N, …) the whole insight as an own slot sees it: its own part first, then its partner's."""
+    return ops.take(
+        observation, [at + place for name, (at, _) in d["insight"].items() for place in _seen_by(name, slot)]
+    )
 
 
 def _slot(
@@ -273,16 +319,21 @@ def _slot(
     doing = [_of_slot(ops, fact, s, "damage") for s in (slot, 1 - slot) for fact in hits["damage"]]
     suffering = [_of_slot(ops, fact, s, "threat") for s in (slot, 1 - slot) for fact in hits["threat"]]
     worst = [ops.maximum_over(suffering[at], 1) for at in (0, FACTS)]
-    context = ops.relu(
-        dense(params, "actor_slot", ops.concat([hidden, who, partner, *told, *doing, *suffering, *worst]))
-    )
+    context = dense(params, "actor_slot", ops.concat([hidden, who, partner, *told, *doing, *suffering, *worst]))
+    if "insight" in d:
+        context = context + dense(params, "actor_insight", _insight(ops, d, observation, slot))
+    context = ops.relu(context)
     situation = ops.reshape(dense(params, "actor_situation", context), (-1, 1, CODE_WIDTH))
 
     known = ops.concat([ops.columns(move, slot, slot + 1) for move in moves], axis=1)  # (N, moves, width)
     aimed = ops.concat(doing[:FACTS]) @ ops.constant(_aims(slot))
     code = ops.reshape(dense(params, "actor_move", known) + situation, (-1, MOVES, 1, CODE_WIDTH))
     code = code + ops.reshape(dense(params, "actor_aim", aims), (-1, 1, COLUMNS, CODE_WIDTH))
-    code = ops.relu(code + dense(params, "actor_hit", ops.reshape(aimed, (-1, MOVES, COLUMNS, 2 * FACTS))))
+    code = code + dense(params, "actor_hit", ops.reshape(aimed, (-1, MOVES, COLUMNS, 2 * FACTS)))
+    if "insight" in d:
+        struck = ops.take(observation, _strikes_of(d["insight"][STRIKES][0], slot)) @ ops.constant(_aims(slot))
+        code = code + dense(params, "actor_strike", ops.reshape(struck, (-1, MOVES, COLUMNS, 2 * STRIKE_FACTS)))
+    code = ops.relu(code)
     scores = ops.swapped(ops.reshape(dense(params, "policy_move", code), (-1, MOVES * COLUMNS, 2)))
     plain, gimmick = (ops.reshape(ops.columns(scores, i, i + 1), (-1, MOVES, 1, COLUMNS)) for i in range(2))
 
@@ -344,6 +395,25 @@ def _previews(ops: Any, params: Mapping[str, Any], hidden: Any, pokemon: Any, hi
 
 _THREATS = tuple([2 * entry + slot for entry in range(2 * MOVES)] for slot in range(2))
 _STANDING = [place * FOE + foe for place in range(PLACES) for foe in range(2)]
+
+
+@cache
+def _seen_by(name: str, slot: int) -> list[int]:
+    """The entries of a table of the insight in the order in which an own slot looks at them."""
+    if name == STRIKES:
+        table = np.arange(2 * MOVES * 3 * STRIKE_FACTS).reshape(2, -1)[[slot, 1 - slot]]
+    elif name == DANGERS:
+        table = np.arange(2 * MOVES * 2 * STRIKE_FACTS).reshape(2 * MOVES, 2, STRIKE_FACTS)[:, [slot, 1 - slot]]
+    else:
+        four = [slot, 1 - slot, 2, 3]
+        table = np.arange(16).reshape(4, 4)[np.ix_(four, four)]
+    return table.reshape(-1).tolist()
+
+
+def _strikes_of(at: int, slot: int) -> list[int]:
+    """Where the strikes of a slot lie, fact by fact as `_aims` wants them."""
+    table = at + np.arange(2 * MOVES * 3 * STRIKE_FACTS).reshape(2, MOVES * 3, STRIKE_FACTS)
+    return table[slot].T.reshape(-1).tolist()
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from jimbot.errors import CheckpointError, UnknownNameError, UsageError
 from jimbot.games.contract import GameEntry, available_games, game_entry, named_game
-from jimbot.policies.contract import Policy
+from jimbot.policies.contract import FirstFields, Policy
 from jimbot.policies.portable import load_policy
 from jimbot.policies.scripted import scripted_names, with_needed_options
 from jimbot.runs.manifest import Manifest, check_matches
@@ -35,6 +35,15 @@ class Player:
     @property
     def entry(self) -> GameEntry:
         return game_entry(self.game)
+
+    def shown(self, options: Mapping[str, Any]) -> Policy:
+        """The policy for games under these options, which may show more than it was trained on."""
+        if self.manifest is None:
+            return self.policy
+        spec = self.entry.spec.under(options)
+        check_matches(self.manifest, spec, where=self.name, sees_less=True)
+        size = self.entry.spec.under(self.manifest.game_options).observation.size
+        return self.policy if size == spec.observation.size else FirstFields(self.policy, size)
 
     def under(self, options: Mapping[str, Any] | None) -> Player:
         """The same player under exactly these game options (and those it cannot do without); None: as it is."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 """Raised when a reader of the version before could not read the new files; its reader then stays in `_READERS`."""
 
+OBSERVED = "observation table"
 _PLATFORM_PACKAGES = ("numpy", "jax", "onnxruntime")
 
 
@@ -83,7 +84,7 @@ class MadeForGame(BaseModel):
         return [
             ("game", self.game, spec.id),
             ("version of the game", self.game_version, spec.version),
-            ("observation table", self.observation_fingerprint, spec.observation.fingerprint),
+            (OBSERVED, self.observation_fingerprint, spec.observation.fingerprint),
             ("action table", self.action_fingerprint, spec.actions.fingerprint),
         ]
 
@@ -141,9 +142,14 @@ def parse_manifest(text: str | bytes, where: str | Path) -> Manifest:
         raise CheckpointError(f"{where} is damaged: manifest field '{field}': {first['msg']}.") from problem
 
 
-def check_matches(manifest: Manifest, spec: GameSpec, learner: str | None = None, where: str | Path = "") -> None:
-    """Refuses parameters of another game, game version, observation or action table, or learner."""
+def check_matches(
+    manifest: Manifest, spec: GameSpec, learner: str | None = None, where: str | Path = "", sees_less: bool = False
+) -> None:
+    """Refuses parameters of another game, game version, observation or action table, or learner; with `sees_less` those
+    pass that know the first fields of the observation only."""
     pairs = manifest.compared(spec)
+    if sees_less and spec.observation.opens_with(manifest.observation_fingerprint):
+        pairs = [pair for pair in pairs if pair[0] != OBSERVED]
     if learner is not None:
         pairs.append(("learner", manifest.learner, learner))
     for what, found, expected in pairs:

@@ -75,10 +75,10 @@ def find_start(reference: str, runs_root: str | Path) -> Path:
 
 
 def start_of(path: str | Path, spec: GameSpec, network: Mapping[str, Any]) -> Start:
-    """The parameters of a checkpoint, put into wider layers where the run has them; one of another game or network is
-    one clear sentence."""
+    """The parameters of a checkpoint, put into wider layers where the run has them, and into layers for what the run is
+    shown beyond what the checkpoint saw; one of another game or network is one clear sentence."""
     manifest, found = read_policy(path)
-    check_matches(manifest, spec, where=path)
+    check_matches(manifest, spec, where=path, sees_less=True)
     if can_widen(manifest.network, network):
         check_params(manifest.network, found)
         found = widened(found, network)

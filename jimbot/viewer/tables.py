@@ -196,7 +196,7 @@ def _give_back(player: Player) -> None:
 def _both(
     player: Player, rival: Player | None, game: BatchGame, stochastic: bool, luck: np.random.Generator
 ) -> list[Decision | None]:
-    policies = [player.policy, *([rival.policy] if rival is not None else [])]
+    policies = [one.shown(player.options) for one in (player, rival) if one is not None]
     return [
         policy.act(game.observation[[row]], game.legal_mask[[row]], not stochastic, luck) if game.acting[row] else None
         for row, policy in enumerate(policies)

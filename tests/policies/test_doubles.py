@@ -17,6 +17,8 @@ from jimbot.policies.jax_networks import JaxOps, make_network
 from jimbot.policies.networks import continuous_entries, describe_network, forward_flops, param_shapes, train_flops
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import OnnxPolicy
+from jimbot.runs.shipped import shipped_policy
+from jimbot.training.init_policy import start_of
 
 SPEC = game_entry("vgc").spec
 ROWS = 5
@@ -105,6 +107,70 @@ def test_torch_and_jax_agree(which: str, request: pytest.FixtureRequest) -> None
     expected, expected_value = parts["apply"](parts["params"], rows)
     np.testing.assert_allclose(logits, expected, rtol=1e-4, atol=1e-2)
     np.testing.assert_allclose(value, expected_value, rtol=1e-4, atol=1e-2)
+
+
+# --- with the insight ---
+
+
+WIDE = SPEC.under({"insight": "all"})
+
+
+@pytest.fixture(scope="module")
+def insight() -> dict[str, Any]:
+    """The shipped policy, and what it becomes where it is shown more and learns to predict the rival."""
+    narrow = describe_network(SPEC)
+    wide = describe_network(WIDE, rival=True)
+    shipped = shipped_policy("vgc")
+    return {
+        "narrow": narrow,
+        "wide": wide,
+        "params": start_of(shipped, SPEC, narrow).params,
+        "wider": start_of(shipped, WIDE, wide).params,
+    }
+
+
+def decided(network: dict[str, Any], params: dict[str, np.ndarray], rows: np.ndarray) -> np.ndarray:
+    legal = np.zeros((len(rows), SPEC.actions.size), bool)
+    legal[:, :2025] = True
+    model = onnx_from_params(network, params, rows.shape[1], SPEC.actions.size)
+    return OnnxPolicy.from_bytes(model).act(rows, legal).probabilities
+
+
+def with_insight(rng: np.random.Generator) -> np.ndarray:
+    more = rng.uniform(0, 1, (ROWS, WIDE.observation.size - SPEC.observation.size)).astype(np.float32)
+    return np.concatenate([0.2 * np.abs(made_up_rows(rng)), more], axis=1)
+
+
+def test_shown_more_the_shipped_policy_plays_as_before_until_it_learns(insight: dict[str, Any]) -> None:
+    rows = with_insight(np.random.default_rng(8))
+    for field in SPEC.observation.fields:
+        if field.ids:
+            rows[:, SPEC.observation.span(field.name)] = 0
+    before = decided(insight["narrow"], insight["params"], rows[:, : SPEC.observation.size])
+    np.testing.assert_allclose(decided(insight["wide"], insight["wider"], rows), before, atol=1e-6)
+    new = sorted(set(insight["wider"]) - set(insight["params"]))
+    assert {name.partition(".")[0] for name in new} == {"insight", "actor_insight", "actor_strike", "rival"}
+
+
+def test_strikes_move_the_orders_that_aim_them_and_all_arithmetics_agree(insight: dict[str, Any]) -> None:
+    rng = np.random.default_rng(9)
+    network = make_network(insight["wide"])
+    params = {
+        name: value + 0.1 * rng.normal(size=value.shape).astype(np.float32) for name, value in insight["wider"].items()
+    }
+    rows = 0.1 * with_insight(rng)[:2]
+    rows[:, SPEC.observation.id_limits[0]] = 0
+    rows[1] = rows[0]
+    WIDE.observation.view(rows, "strikes")[1, 0, 2, 0, 2] += 1.0  # slot a, third move, foe a: it knocks out
+    logits, _, rival = jax.jit(network.foresee)(params, rows)
+    assert rival.shape == logits.shape
+    joint = np.asarray(logits)[:, :2025].reshape(2, 45, 45)
+    change = joint[1] - joint[0]
+    assert abs(change[orders.move_code(2, 1)].mean() - change[orders.move_code(2, 2)].mean()) > 1e-3
+    legal = np.ones((2, SPEC.actions.size), bool)
+    expected = masking.probabilities(masking.log_probabilities(np.asarray(logits), legal), legal)
+    model = onnx_from_params(insight["wide"], params, WIDE.observation.size, SPEC.actions.size)
+    np.testing.assert_allclose(OnnxPolicy.from_bytes(model).act(rows, legal).probabilities, expected, atol=1e-4)
 
 
 def test_facts_do_not_depend_on_how_observations_are_scaled(scaled: dict[str, Any]) -> None:

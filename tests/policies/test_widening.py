@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 import pytest
 
 from jimbot.games.contract import game_entry
+from jimbot.games.spec import Field, ObservationSpec
 from jimbot.policies.jax_networks import make_network
 from jimbot.policies.networks import check_params, describe_network
 from jimbot.policies.widening import can_widen, widened
@@ -25,6 +28,25 @@ def test_the_wider_network_answers_the_same_and_its_new_units_learn() -> None:
         np.testing.assert_allclose(old, new, rtol=1e-5, atol=1e-6)
     slope = jax.grad(lambda given: make_network(wide).apply(given, observation)[1].sum())(wider)
     assert np.abs(slope["value.weight"][8:]).max() > 0
+
+
+def test_a_network_that_is_shown_more_answers_the_same_whatever_that_is() -> None:
+    seen = SPEC.observation.size
+    more = replace(SPEC, observation=ObservationSpec((*SPEC.observation.fields, Field("more", (3,), "new"))))
+    narrow, wide = (describe_network(spec, "mlp", hidden_dim=8, normalize=True) for spec in (SPEC, more))
+    assert can_widen(narrow, wide)
+    assert not can_widen(wide, narrow)
+    params = {name: np.asarray(value) for name, value in make_network(narrow).init(3).items()}
+    wider = widened(params, wide)
+    check_params(wide, wider)
+    observation = np.random.default_rng(0).random((5, seen + 3)).astype(np.float32)
+    small, large = make_network(narrow), make_network(wide)
+    before = small.apply(params, small.prepare(observation[:, :seen], params))
+    after = large.apply(wider, large.prepare(observation, wider))
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_allclose(old, new, rtol=1e-5, atol=1e-6)
+    assert more.observation.opens_with(SPEC.observation.fingerprint)
+    assert not SPEC.observation.opens_with(more.observation.fingerprint)
 
 
 @pytest.mark.parametrize(

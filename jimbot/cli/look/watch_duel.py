@@ -67,7 +67,7 @@ class DuelWatcher(Watcher):
             self._end(game, seed)
 
     def _decide(self, game: BatchGame) -> list[Decision | None]:
-        policies = (self.choice.policy, self.rival.policy)
+        policies = [player.shown(self.choice.options) for player in (self.choice, self.rival)]
         return [
             policy.act(game.observation[[row]], game.legal_mask[[row]], not self.stochastic, self.luck)
             if game.acting[row]

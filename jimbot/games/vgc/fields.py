@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -145,6 +146,15 @@ FIELDS: tuple[Field, ...] = (
 )
 OBSERVATION = ObservationSpec(FIELDS)
 
+STRIKE: Columns = {"low": 100.0, "high": 100.0, "knock_out": 100.0}
+INSIGHT: tuple[Field, ...] = (  # after all others, and only with the option `insight`; see node/sight.js
+    _numbers("strikes", _TABLE, STRIKE, "own moves on rival a, rival b and the partner, share of the HP it has left"),
+    _numbers("dangers", (SLOTS, MOVES, 2), STRIKE, "the rivals' known moves on own a and own b, the same"),
+    Field("order", (2 * SLOTS, 2 * SLOTS), "own a, own b, rival a, rival b: chance to act before each of the others"),
+)
+INSIGHT_PARTS = tuple(field.name for field in INSIGHT)
+WITH_INSIGHT = ObservationSpec((*FIELDS, *INSIGHT))
+
 _SCALES: dict[str, tuple[float, ...]] = {
     **{name: tuple(columns.values()) for name, columns in COLUMNS.items() if name != "move"},
     **{f"move_{number}": tuple(COLUMNS["move"].values()) for number in range(1, MOVES + 1)},
@@ -152,15 +162,19 @@ _SCALES: dict[str, tuple[float, ...]] = {
     "threat": (100.0,),
     "matchup": (100.0,),
     "matchup_threat": (100.0,),
+    "strikes": tuple(STRIKE.values()),
+    "dangers": tuple(STRIKE.values()),
+    "order": (100.0,),
 }
 
 
-def scales() -> np.ndarray:
+def scales(observation: ObservationSpec = OBSERVATION) -> np.ndarray:
     """(D,) float32: what every integer of a row is multiplied with to become the observation."""
-    found = np.ones(OBSERVATION.size, np.float32)
-    for name, scale in _SCALES.items():
-        size = OBSERVATION[name].size
-        found[OBSERVATION.span(name)] = 1.0 / np.resize(np.array(scale, np.float32), size)
+    found = np.ones(observation.size, np.float32)
+    for field in observation.fields:
+        if field.name in _SCALES:
+            scale = np.array(_SCALES[field.name], np.float32)
+            found[observation.span(field.name)] = 1.0 / np.resize(scale, field.size)
     return found
 
 
@@ -170,11 +184,13 @@ def column(field: str, name: str) -> int:
     return list(COLUMNS[field]).index(name)
 
 
-def layout() -> dict[str, object]:
-    """What a worker needs to know to fill in a row."""
+def layout(insight: Sequence[str] = ()) -> dict[str, object]:
+    """What a worker needs to know to fill in a row, with these parts of the insight."""
+    observation = WITH_INSIGHT if insight else OBSERVATION
     return {
-        "size": OBSERVATION.size,
-        "offsets": OBSERVATION.offsets,
+        "size": observation.size,
+        "offsets": observation.offsets,
+        "insight": list(insight),
         "columns": {name: list(columns) for name, columns in COLUMNS.items()},
         "volatiles": list(VOLATILES),
     }

@@ -21,7 +21,8 @@ def write_state(game: BatchGame, row: int) -> dict[str, Any]:
     from jimbot.games.vgc.game import VgcGame
 
     features = cast(VgcGame, game).features(row)
-    by_name = {part.name: features[fields.OBSERVATION.span(part.name)].tolist() for part in fields.OBSERVATION.fields}
+    shown = game.spec.observation
+    by_name = {part.name: features[shown.span(part.name)].tolist() for part in shown.fields}
     return {"fields": by_name, "legal": np.flatnonzero(game.legal_mask[row]).tolist()}
 
 
@@ -33,15 +34,16 @@ def read_state(values: Mapping[str, Any], options: Any) -> Sight:
     given, legal = values.get("fields"), values.get("legal")
     if not isinstance(given, Mapping) or not isinstance(legal, list):
         raise UsageError("A row needs 'fields' (name: whole numbers) and 'legal' (numbers of the legal orders).")
-    features = np.zeros(fields.OBSERVATION.size, np.int64)
+    shown = options.observation
+    features = np.zeros(shown.size, np.int64)
     for name, numbers in given.items():
-        features[fields.OBSERVATION.span(str(name))] = _whole(numbers, fields.OBSERVATION[str(name)].size, str(name))
+        features[shown.span(str(name))] = _whole(numbers, shown[str(name)].size, str(name))
     mask = np.zeros(orders.SPEC.size, bool)
     chosen = _whole(legal, len(legal), "legal")
     if ((chosen < 0) | (chosen >= len(mask))).any():
         raise UsageError(f"'legal' names orders outside 0 to {len(mask) - 1}.")
     mask[chosen] = True
-    observation = (features * fields.scales()).astype(np.float32)
+    observation = (features * fields.scales(shown)).astype(np.float32)
     return Sight(observation, mask, lambda action: words.describe_action(features, action))
 
 

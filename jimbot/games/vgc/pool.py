@@ -77,6 +77,7 @@ class Pool:
         self._failed_starts = 0
         self.last_failure = ""
         """Why the last process that failed did, in words."""
+        self._row = wire.row_type(self.settings["layout"]["size"])
         self._vocabulary = fields.vocabulary_fingerprint()
         self._processes: list[WorkerProcess] = []
         self._finalizer = weakref.finalize(self, _end_all, self._processes)
@@ -123,9 +124,9 @@ class Pool:
         for ticket in tickets:
             if ticket.refusal:
                 raise SimulatorError(f"The simulator could not do what it was asked: {ticket.refusal}")
-        parts = [wire.rows(ticket.answer) for ticket in tickets if ticket.answer is not None]
+        parts = [np.frombuffer(ticket.answer, self._row) for ticket in tickets if ticket.answer is not None]
         lost = [battle for ticket in tickets if ticket.lost for battle in ticket.battles]
-        return (np.concatenate(parts) if parts else np.empty(0, wire.ROW)), lost
+        return (np.concatenate(parts) if parts else np.empty(0, self._row)), lost
 
     def ask(self, question: Mapping[str, Any], battle: int = 0) -> Any:
         """A rare question, answered in JSON by the process that holds a battle."""

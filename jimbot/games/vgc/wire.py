@@ -11,7 +11,7 @@ from enum import IntEnum, IntFlag
 
 import numpy as np
 
-from jimbot.games.vgc import fields, orders
+from jimbot.games.vgc import orders
 
 PROTOCOL = 1
 COUNTERS = (
@@ -21,16 +21,20 @@ COUNTERS = (
 """Raw figures beside every row: result 1, -1 or 0; HP in percent summed over the four brought."""
 MASK_BYTES = -(-orders.ACTIONS // 8)
 
-ROW = np.dtype([
-    ("battle", "<u2"),
-    ("side", "u1"),
-    ("phase", "u1"),
-    ("flags", "u1"),
-    ("spare", "u1"),
-    ("counters", "<i2", (len(COUNTERS),)),
-    ("features", "<i2", (fields.OBSERVATION.size,)),
-    ("mask", "u1", (MASK_BYTES,)),
-])  # fmt: skip
+
+def row_type(features: int) -> np.dtype:
+    """A row with so many features."""
+    return np.dtype([
+        ("battle", "<u2"),
+        ("side", "u1"),
+        ("phase", "u1"),
+        ("flags", "u1"),
+        ("spare", "u1"),
+        ("counters", "<i2", (len(COUNTERS),)),
+        ("features", "<i2", (features,)),
+        ("mask", "u1", (MASK_BYTES,)),
+    ])  # fmt: skip
+
 
 _HEADER = struct.Struct("<IBI")
 _SEED_AND_TEAMS = struct.Struct("<IIHH")
@@ -73,11 +77,6 @@ def take_frame(received: bytearray) -> tuple[Kind, int, bytes] | None:
     payload = bytes(received[_HEADER.size : end])
     del received[:end]
     return Kind(kind), ticket, payload
-
-
-def rows(payload: bytes) -> np.ndarray:
-    """The rows of a ROWS frame."""
-    return np.frombuffer(payload, ROW)
 
 
 def unpack_masks(rows: np.ndarray) -> np.ndarray:

@@ -175,7 +175,7 @@ def check_greeting(greeting: dict[str, Any], asked: dict[str, Any], vocabulary: 
     expected = {
         "protocol": wire.PROTOCOL,
         "version": simulator.VERSION,
-        "row_bytes": wire.ROW.itemsize,
+        "row_bytes": wire.row_type(asked["layout"]["size"]).itemsize,
         "mask_bytes": wire.MASK_BYTES,
         "counters": list(wire.COUNTERS),
         "vocabulary": vocabulary,

@@ -31,6 +31,7 @@ class Light(NamedTuple):
     acts: Array | None
     counts: Array | None
     asked: Array | None
+    foreseen: Array | None
 
 
 def gradient_of(loss: Callable[[Params, Samples], tuple[Array, Any]], batch: Samples, pieces: int) -> Gradient:
@@ -41,9 +42,9 @@ def gradient_of(loss: Callable[[Params, Samples], tuple[Array, Any]], batch: Sam
         return jax.grad(loss, has_aux=True)(params, samples)
 
     def of_minibatch(params: Params, chosen: Array) -> tuple[Params, Any]:
-        weights = (batch.acts, batch.counts, batch.asked)
-        acts, counts, asked = (None if part is None else shares(part[chosen]) for part in weights)
-        light = Light(normalised(batch.advantage[chosen], acts), acts, counts, asked)
+        weights = (batch.acts, batch.counts, batch.asked, batch.foreseen)
+        acts, *others = (None if part is None else shares(part[chosen]) for part in weights)
+        light = Light(normalised(batch.advantage[chosen], acts), acts, *others)
         if pieces == 1:
             return of_rows(params, chosen, light)
         return _in_pieces(of_rows, params, chosen, light, nearest_divisor(len(chosen), pieces))

@@ -74,7 +74,9 @@ def loss_settings(settings: TrainSettings, spec: GameSpec | None = None) -> Loss
 
 
 def network_for(settings: RunSettings, spec: Any) -> JaxNetwork:
-    return make_network(describe_network(spec, **network_choice(settings), normalize=settings.normalize_obs))
+    chosen = network_choice(settings)
+    rival = isinstance(settings, TrainSettings) and settings.ppo.rival_coef > 0
+    return make_network(describe_network(spec, **chosen, normalize=settings.normalize_obs, rival=rival))
 
 
 def run_key(seed: int) -> np.ndarray:
@@ -118,8 +120,9 @@ class HostUpdate:
         self.teacher, self.bonus, self.rare = teacher, bonus, rare
         guest = teacher if teacher is not None and teacher.play > 0 else None
         self.collector = HostCollector(
-            game, network, settings.reward_transform, settings.num_steps, halves, seats, folder, guest
-        )
+            game, network, settings.reward_transform, settings.num_steps, halves, seats, folder, guest,
+            foresees=bool(settings.ppo.rival_coef),
+        )  # fmt: skip
         self._numbers = numbers_of(settings)
         self._learn = _learning(network_text(network), game.spec, program_key(settings))
 

@@ -47,6 +47,7 @@ class Rollout(NamedTuple):
     label: Array | None = None  # (T, N) int32, what the teacher would have done; −1: not asked. None: no teacher
     weight: Array | None = None  # (T, N) float32, how much the action teaches; None: all the same
     guest: Array | None = None  # (T, N) bool, whether the teacher itself played; None: it never does
+    rival: Array | None = None  # (T, N) int32, what the other side did in the same step; −1: nothing. None: not asked
     seen: Any = ()  # (T, D) mean and variance of every step's observations, where they are normalised
 
 
@@ -199,8 +200,11 @@ class HostCollector:
         seats: Seats | None = None,
         folder: Path | None = None,
         guest: Guest | None = None,
+        foresees: bool = False,
     ) -> None:
-        """`folder`: where experience lies in memory-mapped files; None: in memory."""
+        """`folder`: where experience lies in memory-mapped files; None: in memory. `foresees`: the rival's actions are
+        kept, too."""
+        self.foresees = foresees
         self.guest, self._guest_rows = guest, 0
         self.game = game
         self.seats = seats
@@ -219,6 +223,7 @@ class HostCollector:
         self.legal_mask = _space(folder, "legal_mask", (*shape, spec.actions.size), bool)
         self.acting, self.ours = np.ones(shape, bool), np.ones(shape, bool)
         self.guests, self.whole = np.zeros(shape, bool), np.ones(shape, bool)
+        self.moved = np.zeros(shape, bool)  # whoever played the row
         self.action = np.zeros(shape, np.int32)
         self.log_probability, self.value, self.final_value = (np.zeros(shape, np.float32) for _ in range(3))
         self.reward_terms = np.zeros((*shape, len(spec.reward_terms)), np.float32)
@@ -276,8 +281,14 @@ class HostCollector:
             np.asarray(self._value(params, self.game.observation)),
             *((self.acting, self.ours) if self.game.spec.players > 1 or self.game.may_refuse else ()),
             guest=None if self.guest is None else self.guests,
+            rival=self._rivals() if self.foresees else None,
         )
         return tally, rollout, measured
+
+    def _rivals(self) -> np.ndarray:
+        """(T, N) int32: what the other row of the game did, whoever played it; −1 where it had nothing to do."""
+        done = np.where(self.moved, self.action, -1).reshape(self.num_steps, -1, 2)
+        return done[:, :, ::-1].reshape(self.action.shape).astype(np.int32)
 
     def steps(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Observations (N, D) before and after every step of the rollout; after a game's last step its own last one."""
@@ -318,7 +329,9 @@ class HostCollector:
             self.seats.act(np.flatnonzero(~self._held[half]), self.action[turn])
         self._ask_guest(turn, half)
         acted = time.perf_counter()
+        self.moved[turn, rows] = game.acting[rows]
         game.step(self.action[turn], hold=self._held[half])
+        self.moved[turn, rows] &= ~game.refused[rows]
         self.acting[turn, rows] &= ~game.refused[rows]
         self.reward_terms[turn, rows] = game.reward_terms[rows]
         self.terminated[turn, rows], self.truncated[turn, rows] = game.terminated[rows], game.truncated[rows]

@@ -2,7 +2,8 @@
 
 Not every position teaches everything. A row of a game of two may wait for the other (`Rollout.acting`): there is no
 action to learn from, but its value is learned, because a rollout that ends while it waits is valued there. Rows that
-others play (`Rollout.counts`) teach nothing. What a teacher played (`Rollout.guest`) teaches its value and its answer.
+others play (`Rollout.counts`) teach nothing. What the other side did (`Rollout.rival`) is known wherever both sides are
+rows. What a teacher played (`Rollout.guest`) teaches its value and its answer.
 And where only one action is legal there is nothing to choose: the policy's gradient is exactly 0, so most of such
 positions can be left out (`leave_out_forced`).
 """
@@ -34,6 +35,8 @@ class Samples(NamedTuple):
     counts: Array | None = None  # (B,) weight of the value; None: all count the same
     label: Array | None = None  # (B,) int32, the teacher's action; of positions it was not asked about anything
     asked: Array | None = None  # (B,) weight of the teacher's answer
+    rival: Array | None = None  # (B,) int32, what the rival did; of positions where it did nothing anything
+    foreseen: Array | None = None  # (B,) weight of that
     reference: Array | None = None  # (B, A) float32, log-probabilities of the policy that init_kl pulls to
 
 
@@ -44,7 +47,10 @@ def samples_of(rollout: Rollout, advantage: Array, keep_value: bool) -> Samples:
     asked = None if rollout.label is None else rollout.label >= 0
     own = _own(rollout)
     acts = own if rollout.weight is None else rollout.weight * (1.0 if own is None else own)
-    weights = (acts, rollout.counts, rollout.label, asked)
+    foreseen = None if rollout.rival is None else rollout.rival >= 0
+    if foreseen is not None and rollout.counts is not None:
+        foreseen &= rollout.counts
+    weights = (acts, rollout.counts, rollout.label, asked, rollout.rival, foreseen)
     arrays = Samples(*decided, advantage, advantage + rollout.value, value, *weights)
     return jax.tree.map(lambda values: values.reshape(-1, *values.shape[2:]), arrays)
 

@@ -84,6 +84,11 @@ class JaxPPOTrainer(RLTrainer):
         if league is not None and isinstance(self.game, BatchGame) and self.spec.players > 1:
             self.seats = Seats(self.game, league, settings.seed)
             session.judge_by(JUDGED_RETURN)  # against a league that gets stronger, a better policy may score less
+        if settings.ppo.rival_coef and self.spec.players != 2:
+            raise SettingsError(
+                f"rival_coef is {settings.ppo.rival_coef}, but a game of '{self.spec.id}' has {self.spec.players} row "
+                "here, so nobody knows what a rival does. Play a league, or leave it out."
+            )
         blocks_of(self.spec, settings.ppo.ent_blocks)  # says at once which block there is not
         self.state: TrainState | None = None
         self.growth = Growth()

@@ -41,6 +41,7 @@ class LossSettings(NamedTuple):
     target_kl: float = 0.0
     forced_every: int = 1
     clip_value: float = 0.0
+    rival_coef: float = 0.0
     blocks: Blocks | None = None  # of actions whose entropy counts by a factor of its own; None: all the same
 
 
@@ -56,6 +57,8 @@ class LossParts(NamedTuple):
     init_kl: Array | None = None  # divergence from the policy the run began with, where there is a pull to it
     teacher_loss: Array | None = None  # minus the log-probability of what the teacher would do, where there is one
     teacher_agreement: Array | None = None  # share of its answers that the policy finds best, too
+    rival_loss: Array | None = None  # minus the log-probability of what the rival did, where that is predicted
+    rival_agreement: Array | None = None  # share of it that was thought likeliest
 
 
 class Learner(NamedTuple):
@@ -157,9 +160,13 @@ def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> Array:
 def ppo_loss(
     network: JaxNetwork, settings: LossSettings, params: Params, batch: Samples, guide: Guidance | None = None
 ) -> tuple[Array, LossParts]:
-    """Clipped policy loss, squared value error, masked entropy bonus; the pull to a reference and the answers of a
-    teacher, where there are any."""
-    logits, value = network.apply(params, batch.features)
+    """Clipped policy loss, squared value error, masked entropy bonus; the pull to a reference, the answers of a teacher
+    and the prediction of the rival, where there are any."""
+    rival = None
+    if batch.rival is None:
+        logits, value = network.apply(params, batch.features)
+    else:
+        logits, value, rival = network.foresee(params, batch.features)
     log_probabilities = masking.log_probabilities(logits, batch.legal_mask)
     log_ratio = masking.of_action(log_probabilities, batch.action) - batch.log_probability
     ratio = jnp.exp(log_ratio)
@@ -179,6 +186,12 @@ def ppo_loss(
         agrees = masking.best(log_probabilities, batch.legal_mask) == batch.label
         teacher_agreement = mean(agrees.astype(jnp.float32), batch.asked)
         loss = loss + guide.teach * teacher_loss
+    rival_loss = rival_agreement = None
+    if rival is not None and batch.rival is not None:
+        done = jnp.maximum(batch.rival, 0)
+        rival_loss = -mean(masking.of_action(jax.nn.log_softmax(rival), done), batch.foreseen)
+        rival_agreement = mean((jnp.argmax(rival, axis=-1) == done).astype(jnp.float32), batch.foreseen)
+        loss = loss + settings.rival_coef * rival_loss
     return loss, LossParts(
         total=loss,
         pg_loss=pg_loss,
@@ -189,6 +202,8 @@ def ppo_loss(
         init_kl=init_kl,
         teacher_loss=teacher_loss,
         teacher_agreement=teacher_agreement,
+        rival_loss=rival_loss,
+        rival_agreement=rival_agreement,
     )
 
 

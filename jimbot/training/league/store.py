@@ -15,7 +15,7 @@ import numpy as np
 
 from jimbot.errors import CheckpointError, SettingsError, UnreadableError
 from jimbot.games.contract import game_entry
-from jimbot.policies.contract import Policy
+from jimbot.policies.contract import FirstFields, Policy
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import OnnxPolicy, with_metadata
 from jimbot.policies.scripted import scripted_names, scripted_policy
@@ -75,8 +75,16 @@ def _trained(settings: TrainSettings, reference: str, root: Path, kind: str) -> 
             f"The league has no member '{reference}': no scripted player ({known}), run or checkpoint has this name. "
             "Check league_members."
         ) from problem
-    check_matches(manifest, game_entry(settings.game).spec.under(settings.game_options), where=path)
-    return Member(CLONE if kind == CLONE else reference, kind, OnnxPolicy.from_bytes(model, reference), model)
+    spec = game_entry(settings.game).spec.under(settings.game_options)
+    check_matches(manifest, spec, where=path, sees_less=True)
+    policy = _playing(model, reference, spec.observation.size)
+    return Member(CLONE if kind == CLONE else reference, kind, policy, model)
+
+
+def _playing(model: bytes, name: str, shown: int) -> Policy:
+    """A member's policy, in games that show so much; it may know only the first fields."""
+    policy = OnnxPolicy.from_bytes(model, name)
+    return policy if policy.observation_size == shown else FirstFields(policy, policy.observation_size)
 
 
 def _portable(path: Path) -> tuple[Manifest, bytes]:
@@ -130,7 +138,8 @@ def restore_league(seats: Seats, state: Mapping[str, np.ndarray], game: str) -> 
         policy: Policy | None = None
         if row["kind"] != SELF:
             name = row["name"]
-            policy = OnnxPolicy.from_bytes(model, name) if model else scripted_policy(name, game)
+            shown = seats.game.spec.observation.size
+            policy = _playing(model, name, shown) if model else scripted_policy(name, game)
         members.append(Member(row["name"], row["kind"], policy, model, row["points"], row["games"]))
     seats.league.members = [member for member, row in zip(members, table, strict=True) if not row["retired"]]
     seats.luck.bit_generator.state = luck

@@ -255,7 +255,7 @@ def test_the_vocabulary_is_the_simulators_own() -> None:
 
 def test_a_worker_with_other_tables_is_refused() -> None:
     greeting = {
-        "protocol": wire.PROTOCOL, "version": "0.11.11", "row_bytes": wire.ROW.itemsize,
+        "protocol": wire.PROTOCOL, "version": "0.11.11", "row_bytes": wire.row_type(fields.OBSERVATION.size).itemsize,
         "mask_bytes": wire.MASK_BYTES, "counters": list(wire.COUNTERS), "vocabulary": "x", "teams": 96,
     }  # fmt: skip
     worker.check_greeting(greeting, settings(), "x")

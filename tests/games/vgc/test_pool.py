@@ -156,7 +156,7 @@ def test_battles_that_cannot_be_started_are_given_up_with_the_reason(monkeypatch
 
         def lost(tickets: object) -> tuple[np.ndarray, list[int]]:
             attempts.append(tickets)
-            return np.empty(0, wire.ROW), [1]
+            return np.empty(0, wire.row_type(1)), [1]
 
         monkeypatch.setattr(game.pool, "receive", lost)
         monkeypatch.setattr(game.pool, "last_failure", "its process died (out of memory)")

@@ -1,7 +1,8 @@
 'use strict';
 /**
  * How much a move is expected to hurt, in percent of the target's full HP, from what a player may know: own stats are
- * exact, a rival's are those of its species without training. A rough copy of the damage formula: enough to rank moves.
+ * exact, a rival's are those of its species without training. A rough copy of the damage formula: enough to rank moves,
+ * and what the scripted players go by, so it stays as it is. sight.js builds the finer answer on the same rules.
  */
 
 const IMMUNE_BY_ABILITY = {
@@ -20,14 +21,17 @@ const MOST = 250; // percent; more means nothing
 
 const boosted = (stat, stage) => (stage >= 0 ? (stat * (2 + stage)) / 2 : (stat * 2) / (2 - stage));
 
-/** Stats of a species at a level without any training beyond perfect genes. */
+/** A stat by its training: effort values, and what the nature makes of it. */
+function trainedStat(name, base, level, effort, nature = 1, genes = 31) {
+	const core = Math.floor(((2 * base + genes + Math.floor(effort / 4)) * level) / 100);
+	return name === 'hp' ? core + level + 10 : Math.floor((core + 5) * nature);
+}
+
+const TYPICAL_EFFORT = 84; // a sixth of what may be given
+
+/** Stats of a species at a level without any training to speak of. */
 function typicalStats(species, level) {
-	const found = {};
-	for (const [name, base] of Object.entries(species.baseStats)) {
-		const core = Math.floor(((2 * base + 31 + 21) * level) / 100);
-		found[name] = name === 'hp' ? core + level + 10 : core + 5;
-	}
-	return found;
+	return Object.fromEntries(Object.entries(species.baseStats).map(([name, base]) => [name, trainedStat(name, base, level, TYPICAL_EFFORT)]));
 }
 
 function averageHits(move) {
@@ -39,11 +43,7 @@ function averageHits(move) {
 function expectedDamage(dex, move, attacker, target, scene) {
 	if (move.category === 'Status' || !attacker || !target || target.fainted) return 0;
 	const type = moveType(move, attacker);
-	const ability = target.ability;
-	if (IMMUNE_BY_ABILITY[ability] === type || (ability === SOUND_PROOF && move.flags.sound)) return 0;
-	if (!move.ignoreImmunity && !dex.getImmunity(type, target.types)) return 0;
-	if (type === 'Ground' && target.item === 'airballoon') return 0;
-	if (scene.terrain === 'psychicterrain' && move.priority > 0 && target.grounded) return 0;
+	if (isImmune(dex, move, type, target, scene)) return 0;
 	if (LEVEL_DAMAGE.has(move.id)) return clamp((100 * attacker.level) / target.stats.hp);
 	if (HALVING.has(move.id)) return clamp(target.hp / 20);
 	if (move.ohko) return 30;
@@ -54,6 +54,27 @@ function expectedDamage(dex, move, attacker, target, scene) {
 	let damage = Math.floor((Math.floor((2 * attacker.level) / 5 + 2) * power * attack) / defence / 50) + 2;
 	damage *= averageHits(move) * modifiers(dex, move, type, attacker, target, physical, scene);
 	return clamp((100 * damage) / target.stats.hp);
+}
+
+/** Whether a hit of this type does nothing to a target. */
+function isImmune(dex, move, type, target, scene) {
+	if (IMMUNE_BY_ABILITY[target.ability] === type || (target.ability === SOUND_PROOF && move.flags.sound)) return true;
+	if (!move.ignoreImmunity && !dex.getImmunity(type, target.types)) return true;
+	if (type === 'Ground' && target.item === 'airballoon') return true;
+	return scene.terrain === 'psychicterrain' && move.priority > 0 && target.grounded;
+}
+
+function isSpread(move) {
+	return SPREAD_TARGETS.has(move.target);
+}
+
+/** The stats a hit is reckoned with. */
+function attackName(move, physical) {
+	return move.overrideOffensiveStat || (physical ? 'atk' : 'spa');
+}
+
+function defenceName(move, physical) {
+	return move.overrideDefensiveStat || (physical ? 'def' : 'spd');
 }
 
 function clamp(percent) {
@@ -68,7 +89,7 @@ function moveType(move, attacker) {
 
 function attackStat(move, attacker, target, physical) {
 	if (move.overrideOffensivePokemon === 'target') return boosted(target.stats.atk, target.boosts.atk || 0);
-	const name = move.overrideOffensiveStat || (physical ? 'atk' : 'spa');
+	const name = attackName(move, physical);
 	let stat = boosted(attacker.stats[name], attacker.boosts[name] || 0);
 	if (attacker.item === (physical ? 'choiceband' : 'choicespecs')) stat *= 1.5;
 	if (physical && (attacker.ability === 'hugepower' || attacker.ability === 'purepower')) stat *= 2;
@@ -76,7 +97,7 @@ function attackStat(move, attacker, target, physical) {
 }
 
 function defenceStat(move, target, physical, scene) {
-	const name = move.overrideDefensiveStat || (physical ? 'def' : 'spd');
+	const name = defenceName(move, physical);
 	let stat = boosted(target.stats[name], target.boosts[name] || 0);
 	if (!physical && target.item === 'assaultvest') stat *= 1.5;
 	if (!physical && scene.weather === 'sandstorm' && target.types.includes('Rock')) stat *= 1.5;
@@ -89,7 +110,7 @@ function modifiers(dex, move, type, attacker, target, physical, scene) {
 	factor *= 2 ** dex.getEffectiveness(type, target.types);
 	if (attacker.ownTypes.includes(type) && attacker.terastallized && attacker.types.includes(type)) factor *= 2;
 	else if (attacker.ownTypes.includes(type) || attacker.types.includes(type)) factor *= 1.5;
-	if (SPREAD_TARGETS.has(move.target) && scene.crowded) factor *= 0.75;
+	if (isSpread(move) && scene.crowded) factor *= 0.75;
 	factor *= (WEATHER_BOOST[scene.weather] || {})[type] || 1;
 	if (TERRAIN_BOOST[scene.terrain] === type && attacker.grounded) factor *= 1.3;
 	if (physical && attacker.status === 'brn' && attacker.ability !== 'guts') factor *= 0.5;
@@ -98,4 +119,7 @@ function modifiers(dex, move, type, attacker, target, physical, scene) {
 	return factor;
 }
 
-module.exports = {boosted, expectedDamage, typicalStats};
+module.exports = {
+	TERRAIN_BOOST, WEATHER_BOOST, attackName, boosted, defenceName, expectedDamage, isImmune, isSpread, moveType, trainedStat,
+	typicalStats,
+};
