@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from jimbot.errors import UsageError
+from jimbot.errors import JimbotError, UsageError
 from jimbot.evaluation import cross_play, evaluate_duels
 from jimbot.evaluation.duels import agreed_options, distinct
 from jimbot.evaluation.matches import Match, both_seats, play_matches
@@ -121,6 +121,32 @@ def test_players_of_one_name_get_numbers() -> None:
     assert [player.name for player in players] == ["a #1", "b", "a #2"]
 
 
+def test_who_was_trained_on_less_goes_on_seeing_that() -> None:
+    entry = game_entry("vgc")
+
+    class Looks:
+        name = "looks"
+
+        def act(self, observation: np.ndarray, *rest: object) -> int:
+            return observation.shape[1]
+
+    def seen(trained_with: dict, options: dict) -> int:
+        spec = entry.spec.under(trained_with)
+        made = Manifest.for_game(spec, learner="jax", algorithm="PPO", step=1, game_options=trained_with)
+        policy = Player("one", Looks(), "vgc", manifest=made).shown(options)
+        size = entry.spec.under(options).observation.size
+        return policy.act(np.zeros((1, size), np.float32), np.ones((1, 1), bool))  # ty: ignore[invalid-return-type]
+
+    narrow, wide = (entry.spec.under({"insight": parts}).observation.size for parts in ("", "all"))
+    assert (seen({}, {}), seen({}, {"insight": "all"}), seen({"insight": "all"}, {"insight": "all"})) == (
+        narrow,
+        narrow,
+        wide,
+    )
+    with pytest.raises(JimbotError, match="observation table"):
+        seen({"insight": "all"}, {})
+
+
 def test_rivals_must_have_been_trained_for_the_same_rules() -> None:
     entry = game_entry("vgc")
 
@@ -133,6 +159,10 @@ def test_rivals_must_have_been_trained_for_the_same_rules() -> None:
         agreed_options(entry, [open_sheets, closed])
     assert agreed_options(entry, [open_sheets, closed], {"open_team_sheets": True}) == {"open_team_sheets": True}
     assert agreed_options(entry, [closed]) == {"open_team_sheets": False}
+    seer, other = trained("three", insight="all"), trained("four", insight="order")
+    assert agreed_options(entry, [open_sheets, seer]) == {"open_team_sheets": True, "insight": "all"}, "one sees more"
+    with pytest.raises(UsageError, match="different insight"):
+        agreed_options(entry, [seer, other])
     with pytest.raises(UsageError, match="--opponent"):
         agreed_options(entry, [open_sheets], {"opponent": "random"})
     with pytest.raises(UsageError, match="one player"):
