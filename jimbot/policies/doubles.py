@@ -296,9 +296,8 @@ def _trunk(
 
 def _insight(ops: Any, d: Mapping[str, Any], observation: Any, slot: int = 0) -> Any:
     """(N, …) the whole insight as an own slot sees it: its own part first, then its partner's."""
-    return ops.take(
-        observation, [at + place for name, (at, _) in d["insight"].items() for place in _seen_by(name, slot)]
-    )
+    places = [d["insight"][name][0] + place for name in INSIGHT for place in _seen_by(name, slot)]
+    return ops.take(observation, places)
 
 
 def _slot(
