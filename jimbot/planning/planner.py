@@ -6,6 +6,8 @@ always planned in the same way, and nothing hidden can be read from the real gam
 
 Somebody else may play the tries out (`player`): then it is that player's move which is improved, while the policy
 proposes the others and says what the end of a try is worth.
+
+A scripted player that searches by itself, from what it sees, is asked to do more of that instead (`OwnSearch`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from jimbot.planning.rollouts import Rollouts, Tries
 from jimbot.planning.settings import PlanSettings, PlanTable
 from jimbot.policies.contract import Decision, Policy
 from jimbot.policies.players import Player, find_player
+from jimbot.policies.scripted import ScriptedPolicy
 from jimbot.runs.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -44,13 +47,16 @@ class PlanReport:
     changed: int = 0
     rollouts: int = 0
     seconds: float = 0.0
+    compares: bool = True
+    """Whether anything says what would have been played without a plan."""
 
     def __str__(self) -> str:
         if not self.planned:
             return f"planned none of {self.decisions:,} decisions"
+        changed = "" if not self.compares else f", changed {self.changed / self.planned:.0%} of those"
         return (
-            f"planned {self.planned / self.decisions:.0%} of {self.decisions:,} decisions, changed "
-            f"{self.changed / self.planned:.0%} of those; {1000 * self.seconds / self.planned:.0f} ms each, "
+            f"planned {self.planned / self.decisions:.0%} of {self.decisions:,} decisions{changed}; "
+            f"{1000 * self.seconds / self.planned:.0f} ms each, "
             f"{1000 * self.seconds / self.decisions:.0f} ms per decision"
         )
 
@@ -77,6 +83,8 @@ def planning(
         return player
     if player.entry.two_sides is not None:
         raise UsageError(f"Game '{player.game}' has two players; plans are for games of one.")
+    if playing_on is None and (thinker := _own_search(player, rollouts, asked)) is not None:
+        return replace(player, policy=thinker, name=thinker.name)
     other = _who_plays_on(player, playing_on)
     settings = PlanTable(player.entry, asked={**asked, "rollouts": rollouts})
     planner = Planner(player.policy, player.manifest, settings, player=None if other is None else other.policy)
@@ -97,6 +105,43 @@ def _who_plays_on(player: Player, asked: str | None) -> Player | None:
     usual = find_player(plans.player, player.game)
     needed = getattr(usual.policy, "options", {})
     return usual if all(player.options.get(name) == value for name, value in needed.items()) else None
+
+
+def _own_search(player: Player, tries: int, asked: Mapping[str, Any]) -> OwnSearch | None:
+    """A scripted player that tries moves out by itself, with so many tries; None for all others."""
+    policy = player.policy
+    thinker = policy.planning(tries) if isinstance(policy, ScriptedPolicy) else None
+    if thinker is None:
+        return None
+    if asked:
+        raise UsageError(f"Player '{policy.name}' plans in its own way; --plan N is all there is to say.")
+    return OwnSearch(thinker, tries)
+
+
+class OwnSearch:
+    """A scripted player whose own search is its plan; counts and times it."""
+
+    def __init__(self, policy: Policy, tries: int) -> None:
+        self._policy, self._tries = policy, tries
+        self.name = f"{policy.name} +{tries}"
+        self.options = dict(getattr(policy, "options", {}))
+        self.report = PlanReport(compares=False)
+
+    def act(
+        self,
+        observation: np.ndarray,
+        legal_mask: np.ndarray,
+        deterministic: bool = True,
+        key: np.random.Generator | None = None,
+    ) -> Decision:
+        began = time.monotonic()
+        decision = self._policy.act(observation, legal_mask, deterministic, key)
+        choices = int((np.asarray(legal_mask).sum(axis=1) > 1).sum())
+        self.report.decisions += len(observation)
+        self.report.planned += choices
+        self.report.rollouts += choices * self._tries
+        self.report.seconds += time.monotonic() - began
+        return decision
 
 
 class Planner:

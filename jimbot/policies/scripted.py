@@ -48,6 +48,11 @@ class ScriptedPolicy:
         self.options: dict[str, Any] = dict(getattr(player, "options", {}))
         """Game options it cannot do without; see `with_needed_options`."""
 
+    def planning(self, tries: int) -> ScriptedPolicy | None:
+        """The same player with so many tries of its own per decision; None where it does not try anything out."""
+        thinker = getattr(self._player, "planning", None)
+        return None if thinker is None else ScriptedPolicy(thinker(tries), self.name)
+
     def act(
         self,
         observation: np.ndarray,

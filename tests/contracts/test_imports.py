@@ -51,6 +51,7 @@ LIBRARIES = (
     ("games/functional*.py", {"jax"}, set()),
     ("games/probe.py", {"jax"}, set()),
     ("games/hackmatrix/*", {"jax"}, set()),
+    ("games/hackmatrix/expert/kernels.py", {"numba"}, set()),  # the scripted player thinks in plain loops
     ("games/balatro/*", {"numba", "llvmlite"}, set()),  # llvmlite is Numba's own compiler
     ("games/*render*.py", {"rich"}, set()),
     ("games/balatro/view/*", {"rich"}, set()),
