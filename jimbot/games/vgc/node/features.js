@@ -8,7 +8,7 @@
  */
 
 const {boosted, expectedDamage, typicalStats} = require('./damage');
-const {RUINS, actsBefore, strike} = require('./sight');
+const {RUINS, actsBefore, speedsOf, strike} = require('./sight');
 const {NOTHING} = require('./tracker');
 const {MOVES, gimmickOf, isFainted} = require('./mask');
 
@@ -370,17 +370,17 @@ class Features {
 
 	// --- the insight: see sight.js ---
 
-	/** The field as it bears on hits and speed: what everybody sees, and abilities that are known. */
+	/** The field as it bears on hits and speed: what everybody sees, and abilities that are known. Views are told of it, too. */
 	insightScene(scene, tracker, mine, theirs) {
 		const standing = [...mine, ...theirs].filter(Boolean);
 		for (const side of [mine, theirs]) {
 			side.forEach((view, place) => { if (view) view.partner = side[1 - place] ? side[1 - place].ability : ''; });
 		}
+		if (tracker.rooms.has('magicroom')) for (const view of standing) view.item = NOTHING;
 		const living = (views) => views.filter(Boolean).length;
 		return {
 			...scene,
 			weather: standing.some((view) => SKY_QUIET.has(view.ability)) ? '' : scene.weather,
-			magicroom: tracker.rooms.has('magicroom'),
 			trickroom: tracker.rooms.has('trickroom'),
 			ruins: new Set(standing.map((view) => RUINS[view.ability]).filter(Boolean)),
 			targets: (move, attacker) => {
@@ -396,7 +396,7 @@ class Features {
 			if (this.insight.has('dangers')) this.writeStrikes(row, this.at.dangers + slot * 24, theirs[slot], mine, scene);
 		}
 		if (!this.insight.has('order')) return;
-		const four = [...mine, ...theirs];
+		const four = [...mine, ...theirs].map((view) => view && speedsOf(view, scene));
 		four.forEach((one, place) => four.forEach((other, rival) => {
 			if (one && other && one !== other) row[this.at.order + 4 * place + rival] = actsBefore(one, other, scene);
 		}));

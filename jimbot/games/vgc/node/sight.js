@@ -3,11 +3,11 @@
  * What a good player works out before deciding, from what a player may know: the damage of a move as a range with the
  * chance of a knock-out, and who acts before whom.
  *
- * The rules it shares with the rough estimate (types, stats, immunities, terrains) are in damage.js; here they are followed
- * step by step with the simulator's own roundings, with known abilities and items. Own stats are exact. A rival's training is
- * hidden, so a range goes from the best to the worst trained one, and chances are over the typical builds below. Left
- * out: critical hits (but those that always are), what partners and rivals do this turn (Protect, Helping Hand,
- * redirection), and abilities and items nobody has shown.
+ * The rules it shares with the rough estimate (types, stats, immunities, terrains) are in damage.js, what abilities and
+ * items do in hit_effects.js; here they are followed step by step with the simulator's own roundings. Own stats are
+ * exact. A rival's training is hidden, so a range goes from the best to the worst trained one, and chances are over the
+ * typical builds below. Left out: critical hits (but those that always are), what partners and rivals do this turn
+ * (Protect, Helping Hand, redirection), and abilities and items nobody has shown.
  */
 
 const {
@@ -82,15 +82,11 @@ function healthLeft(view, training) {
 /** All that is known about a hit before stats and dice; null where it does nothing. */
 function planOf(dex, move, attacker, target, scene) {
 	if (move.category === 'Status' || !attacker || !target || target.fainted || attacker.fainted) return null;
-	const item = (view) => (scene.magicroom ? 'none' : view.item);
-	const pierced = PIERCING.has(attacker.ability) || move.ignoreAbility;
-	const c = {
-		dex, move, scene,
-		attacker: {...attacker, item: item(attacker)},
-		target: {...target, item: item(target), ability: pierced ? '' : target.ability},
-	};
+	const c = {dex, move, scene, attacker, target};
+	if (PIERCING.has(attacker.ability) || move.ignoreAbility) c.target = {...target, ability: ''};
 	c.type = typeOf(c);
-	if (SEES_GHOSTS.has(attacker.ability) && ['Normal', 'Fighting'].includes(c.type)) c.target.types = target.types.filter((type) => type !== 'Ghost');
+	const seesGhosts = SEES_GHOSTS.has(attacker.ability) && ['Normal', 'Fighting'].includes(c.type);
+	if (seesGhosts) c.target = {...c.target, types: target.types.filter((type) => type !== 'Ghost')};
 	c.friendly = attacker.own === target.own;
 	if (isImmune(dex, move, c.type, c.target, c.friendly ? {...scene, terrain: ''} : scene) || shielded(c)) return null;
 	c.physical = isPhysical(c);
@@ -324,10 +320,20 @@ function knockOut(c, f, low, high) {
 		const [least, most] = healthLeft(c.target, build.hp);
 		const left = Math.ceil((least + most) / 2);
 		const base = baseOf(c, f, 'low', stat(c, 'attack', build.attack), stat(c, 'defence', build.defence));
-		const rolls = ROLLS.map((roll) => rolled(c, f, 'low', base, roll));
-		for (const [count, share] of c.hits) chance += (build.share * share * rolls.filter((damage) => count * damage >= left).length) / ROLLS.length;
+		for (const [count, share] of c.hits) chance += build.share * share * deadlyShare(c, f, base, left / count);
 	}
 	return uncertain(lands * chance);
+}
+
+/** The share of the sixteen dice with which a hit does so much damage: all from the first one that does. */
+function deadlyShare(c, f, base, needed) {
+	let [from, to] = [0, ROLLS.length];
+	while (from < to) {
+		const middle = (from + to) >> 1;
+		if (rolled(c, f, 'low', base, ROLLS[middle]) >= needed) to = middle;
+		else from = middle + 1;
+	}
+	return 1 - from / ROLLS.length;
 }
 
 /** Damage that follows from no stat; null for all other moves. */
@@ -368,7 +374,7 @@ const SWIFT_IN = {swiftswim: 'raindance', chlorophyll: 'sunnyday', sandrush: 'sa
 
 /** Speed as it counts now, of a training where it is not one's own. */
 function speedOf(view, scene, training, unburdened = false) {
-	const item = scene.magicroom ? 'none' : view.item;
+	const {item} = view;
 	let factor = 1;
 	if (SWIFT_IN[view.ability] && SWIFT_IN[view.ability] === scene.weather) factor *= 2;
 	if (view.ability === 'surgesurfer' && scene.terrain === 'electricterrain') factor *= 2;
@@ -389,11 +395,10 @@ function fastest(view, training) {
 	return ['atk', 'def', 'spa', 'spd'].every((name) => of(name) < of('spe'));
 }
 
-/** Percent: the chance that one acts before another if both use moves of one priority; 0 and 100 are certain. */
-function actsBefore(one, other, scene) {
+/** Percent: the chance that one with such speeds acts before another with moves of one priority; 0 and 100 are certain. */
+function actsBefore(mine, theirs, scene) {
 	const turned = scene.trickroom ? -1 : 1;
-	const chance = (mine, theirs) => 0.5 + 0.5 * Math.sign(turned * (mine - theirs));
-	const [mine, theirs] = [one, other].map((view) => speedsOf(view, scene));
+	const chance = (one, other) => 0.5 + 0.5 * Math.sign(turned * (one - other));
 	const ends = [chance(mine.slowest, theirs.fastest), chance(mine.fastest, theirs.slowest)];
 	if (ends[0] === ends[1] && ends[0] !== 0.5) return 100 * ends[0];
 	let found = 0;
@@ -417,4 +422,4 @@ function uncertain(chance) {
 	return Math.max(1, Math.min(99, Math.round(100 * chance)));
 }
 
-module.exports = {RUINS, actsBefore, strike};
+module.exports = {RUINS, actsBefore, speedsOf, strike};
