@@ -125,7 +125,7 @@ def _kinds_of_decisions(observation: np.ndarray, legal_mask: np.ndarray) -> np.n
 PLANS = Plans(
     ("shop", "hand"),
     _kinds_of_decisions,
-    ({"candidates": 4, "depth": 20}, {"share": 0.0}),
+    ({"candidates": 4, "depth": 20, "margin": 2.5}, {"share": 0.0}),
     player="heuristic",
 )
 
