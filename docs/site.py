@@ -26,7 +26,7 @@ OUTSIDE = {
 }
 """Pages from elsewhere, and what they are called on the site."""
 REFERENCE = {
-    "Games": "games games.spec games.batch_game games.pure_game games.entry games.hooks games.hooks.learning "
+    "Games": "games games.spec games.batch_game games.pure_game games.entry games.hooks games.hooks.learners "
     "games.hooks.states games.hooks.recordings games.hooks.people games.hooks.seeds games.hooks.knowledge "
     "games.hooks.outside games.hooks.live games.seeds games.checker games.recording",
     "Environments": "envs envs.gymnasium_env envs.gymnasium_vector envs.pettingzoo_env envs.sb3_vec_env",

@@ -24,7 +24,7 @@ for its name, so a new game gets whatever it brings along.
 """
 
 from jimbot.games.hooks.knowledge import Held, Interaction, Knowledge, Measure, Part
-from jimbot.games.hooks.learning import Found, Milestones, Plans, RareEvent, Variety
+from jimbot.games.hooks.learners import Found, Milestones, Plans, RareEvent, Variety
 from jimbot.games.hooks.live import (
     HostedGame,
     HostFiles,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jimbot.games.batch_game import BatchGame
-from jimbot.games.hooks.learning import Found
+from jimbot.games.hooks.learners import Found
 
 
 @dataclass(frozen=True)

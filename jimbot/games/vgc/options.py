@@ -34,11 +34,11 @@ class Options:
     open_team_sheets: bool = True
     """Show the rival's sheet from the start; else only what was revealed."""
     teams: str = BY_SEED
-    """by-seed (the split of the seed's bank), train, validation, held-out, or a file of teams."""
+    """by-seed (as the seed's bank), train, validation, held-out, or a file."""
     own_team: str = ""
     """A file with the team the first side always plays."""
     insight: str = ""
-    """More fields for a learner, worked out like a good player would: all, or some of strikes,dangers,order."""
+    """More fields for a learner: all, or some of strikes,dangers,order."""
     reward: str = "shaped"
     """shaped (knock-outs, HP and status as a potential) or win."""
     discount: float = field(default=0.99, repr=False)
@@ -46,11 +46,11 @@ class Options:
     workers: int = 0
     """Simulator processes; 0: one per core, at most 4."""
     turn_limit: int = 200
-    """Turns after which a battle is truncated."""
+    """Turns until truncation."""
     deadline: float = 30.0
     """Seconds until a silent simulator is replaced."""
     fast_handlers: bool = True
-    """Look up event handlers faster; battles are the same, line by line."""
+    """The same battles, faster."""
 
     def __post_init__(self) -> None:
         if self.opponent not in OPPONENTS:
