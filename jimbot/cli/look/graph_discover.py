@@ -11,6 +11,7 @@ import typer
 from jimbot.cli.look.graph_options import GraphGameOption, GraphOption, opened
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.options import JsonOption, RunsDirOption
+from jimbot.errors import UsageError
 
 if TYPE_CHECKING:
     from jimbot.knowledge.played import PlayedRun
@@ -79,6 +80,11 @@ def _recorded(
         found += runs_of_played(game, told_games(game, from_bus))
     options = [("--data", str(path)) for path in data] + [("--from-run", name) for name in from_run]
     options += [("--from-bus", from_bus)] if from_bus is not None else []
+    if options and not found:
+        raise UsageError(
+            f"No game of {game} to learn from in {', '.join(value for _, value in options)}; expected games that were "
+            "recorded (jimbot record), trained on, or told on a bus (--bus)."
+        )
     return found, " ".join(f"{option} {shlex.quote(value)}" for option, value in options)
 
 
