@@ -83,7 +83,7 @@ def _recorded(
     if options and not found:
         raise UsageError(
             f"No game of {game} to learn from in {', '.join(value for _, value in options)}; expected games that were "
-            "recorded (jimbot record), trained on, or told on a bus (--bus)."
+            "recorded (jimbot record), trained on, or told move by move on a bus (jimbot watch --bus)."
         )
     return found, " ".join(f"{option} {shlex.quote(value)}" for option, value in options)
 
