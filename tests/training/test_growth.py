@@ -94,6 +94,23 @@ def test_a_run_that_grows_is_the_same_over_a_restart(tmp_path: Path, monkeypatch
     assert [row["train/batch_growth"] for row in rows if "train/loss" in row] == [1, 2, 2, 4, 4]
 
 
+def test_a_batch_stays_small_while_a_teacher_is_listened_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growth, "PATIENCE", 1)
+    monkeypatch.setattr(growth, "ENOUGH", 1e9)
+    values = SMALL | {
+        "grow_batch": 2,
+        "log_interval": 1,
+        "run_name": "taught",
+        "teacher": "random",
+        "teacher_updates": 3,
+    }
+    trainer = create_trainer("probe", values, root=tmp_path)
+    trainer.train(5 * BATCH)
+    trainer.close()
+    rows = [json.loads(line) for line in (tmp_path / "taught/metrics.jsonl").read_text().splitlines()]
+    assert [row["train/batch_growth"] for row in rows if "train/loss" in row] == [1, 1, 2, 2]
+
+
 def test_other_learners_refuse_what_only_this_one_does() -> None:
     for name, value in (("grow_batch", 4), ("forced_every", 8), ("clip_value", 0.2), ("ent_blocks", {"move": 0.5})):
         with pytest.raises(SettingsError, match=f"{name} is .*, which only learner jax does"):

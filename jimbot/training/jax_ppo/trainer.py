@@ -327,8 +327,11 @@ class JaxPPOTrainer(RLTrainer):
         return grown(self.settings, self.growth.factor)
 
     def _grow(self, update: int) -> None:
-        """Doubles the batch where gradients have become too noisy for it."""
-        batch = self._grown().batch_size
+        """Doubles the batch where gradients have become too noisy for it; not while a teacher is listened to, whose
+        answers are learned best in many small updates."""
+        batch, teacher = self._grown().batch_size, self.settings.teacher
+        if teacher.policy is not None and update < teacher.updates:
+            return
         if not self.growth.due(batch, update, self.settings.ppo.grow_batch):
             return
         scale = self.growth.noise_scale
