@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -10,6 +11,7 @@ import numpy as np
 
 from jimbot.games.hackmatrix import spec
 from jimbot.games.hackmatrix.board import bit
+from jimbot.games.hackmatrix.expert.settings import MOST_ATTACK, MOST_RESETS, MOST_SIPHONS, MOST_UNITS, Weights
 from jimbot.games.hackmatrix.siphon import Missed
 from jimbot.games.hackmatrix.state import ENEMY, Entity, State
 
@@ -31,6 +33,9 @@ WIN = 4.0
 STEP_TO_EXIT = 0.02
 HIT_POINT = 0.1
 HELD_UNIT, HELD_SIPHON, HELD_PROGRAM, HELD_ATTACK = 0.01, 0.08, 0.1, 0.3
+
+# of the preset `wins`
+POINTS_PER_LOGIT = 0.4
 
 _DEATH = np.array([DEATH_WEIGHT * sum(STAGE_REWARD[: stage - 1]) for stage in range(1, 9)], np.float32)
 
@@ -90,6 +95,15 @@ def reward_terms(before: State, after: State, events: Events, settings: spec.Set
 def stage_terms(before: State, after: State, events: Events, settings: spec.Settings) -> Any:
     """The preset `stages`: a point for every stage, more for the win, and small differences of a potential (steps to
     the exit, HP, what is held), whose sum hardly depends on how a game was played. Score is worth nothing here."""
+    return _progress_terms(before, after, events, held, HIT_POINT)
+
+
+def win_terms(before: State, after: State, events: Events, settings: spec.Settings) -> Any:
+    """The preset `wins`: as `stages`, but what is held counts as much as it did for winning."""
+    return _progress_terms(before, after, events, held_by_winners, POINTS_PER_LOGIT * _HIT_POINT_LOGIT)
+
+
+def _progress_terms(before: State, after: State, events: Events, held: Callable[[State], Any], hit_point: float) -> Any:
     completed, won, died = events.completed, events.won, events.died
 
     def number(value: Any) -> Any:
@@ -102,8 +116,8 @@ def stage_terms(before: State, after: State, events: Events, settings: spec.Sett
         "victory": WIN * number(won),
         "distance_shaping": STEP_TO_EXIT * number(jnp.where(died, 0, closer)),
         "resource_gain": held(after) - held(before),
-        "damage_penalty": HIT_POINT * jnp.minimum(hp, 0),
-        "hp_recovery": HIT_POINT * jnp.maximum(hp, 0),
+        "damage_penalty": hit_point * jnp.minimum(hp, 0),
+        "hp_recovery": hit_point * jnp.maximum(hp, 0),
     }
     zero = jnp.zeros(jnp.shape(hp), jnp.float32)
     return jnp.where(events.legal, jnp.stack([terms.get(name, zero) for name in spec.REWARD_TERMS]), 0.0)
@@ -116,5 +130,27 @@ def held(state: State) -> Any:
     return purse + HELD_SIPHON * state.siphons + HELD_PROGRAM * owned + HELD_ATTACK * state.attack
 
 
-PRESETS = {"metrics": reward_terms, "stages": stage_terms}
+_WEIGHTS = Weights()
+_HIT_POINT_LOGIT = float(_WEIGHTS.hp[-1] - _WEIGHTS.hp[-2])
+_RESET = spec.RESET - spec.FIRST_PROGRAM
+_RESET_ENERGY = spec.PROGRAMS[_RESET].energy
+
+
+def held_by_winners(state: State) -> Any:
+    """What the player has, in points of the preset `wins`: the weights that the scripted player's fit to games won and
+    lost gave each thing (`expert/worth.py`), without HP and opponents."""
+    logit = _WEIGHTS.unit * (_at_most(state.credits, MOST_UNITS) + _at_most(state.energy, MOST_UNITS))
+    logit = logit + _WEIGHTS.attack * _at_most(state.attack - 1, MOST_ATTACK)
+    logit = logit + _WEIGHTS.siphon * _at_most(state.siphons, MOST_SIPHONS)
+    for program, weight in enumerate(_WEIGHTS.program):
+        logit = logit + float(weight) * ((state.owned >> program) & 1)
+    resets = _at_most(state.energy // _RESET_ENERGY, MOST_RESETS)
+    return POINTS_PER_LOGIT * (logit + _WEIGHTS.healing * resets * ((state.owned >> _RESET) & 1))
+
+
+def _at_most(value: Any, most: int) -> Any:
+    return jnp.minimum(value, most)
+
+
+PRESETS = {"metrics": reward_terms, "stages": stage_terms, "wins": win_terms}
 assert tuple(PRESETS) == spec.REWARDS

@@ -99,7 +99,7 @@ PROFILES = {
 }
 
 
-REWARDS = ("metrics", "stages")
+REWARDS = ("metrics", "stages", "wins")
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Options:
     profile: str = "training"
     """`training` (default) or `reference`, the original game with its oddities."""
     reward: str = "metrics"
-    """`metrics` (default), the 15 documented terms, or `stages`: one point a stage, more for the win."""
+    """`metrics` (default), the 15 terms; `stages`: a point a stage, more for a win; `wins`: what is held, too."""
     helpers: bool = False
     """Let the observation end with what a good player works out: clocks, what can be used, who can hit where."""
     starts: float = 0.0

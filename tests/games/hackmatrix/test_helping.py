@@ -1,4 +1,4 @@
-"""What the options add for learning: helpers in the observation, later starts, the reward preset `stages`."""
+"""What the options add for learning: helpers in the observation, later starts, rewards `stages` and `wins`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ import pytest
 
 from jimbot.games import seeds as seedbank
 from jimbot.games.hackmatrix import HackMatrix, Options, make_state
+from jimbot.games.hackmatrix.expert.layout import ATTACK, HP, OUT, OWNED, SIPHONS, SIZE, STAGE
+from jimbot.games.hackmatrix.expert.settings import Weights
+from jimbot.games.hackmatrix.expert.worth import worth
 from jimbot.games.hackmatrix.helpers import helpers
-from jimbot.games.hackmatrix.spec import HELPERS, SPEC
+from jimbot.games.hackmatrix.rewards import POINTS_PER_LOGIT, held_by_winners
+from jimbot.games.hackmatrix.spec import HELPERS, REWARD_TERMS, SPEC
 from jimbot.games.hackmatrix.stages import first_opening, opening
 from jimbot.games.hackmatrix.state import State
 from tests.games.hackmatrix.playing import data, enemy, program, transmission
@@ -105,3 +109,40 @@ def test_games_that_begin_at_the_start_are_those_of_always() -> None:
     for plain, chosen in zip(first_opening(halves), openings(seedbank.HELD_OUT, 0.5), strict=True):
         if plain is not None:
             np.testing.assert_array_equal(plain, chosen)
+
+
+def terms_of(preset: str, action: int, **situation: Any) -> dict[str, float]:
+    """What a step pays under a preset, without the terms that are 0."""
+    _, transition = HackMatrix(Options(reward=preset)).step(make_state(**situation), action)
+    named = zip(REWARD_TERMS, np.asarray(transition.reward_terms).round(3).tolist(), strict=True)
+    return {name: value for name, value in named if value}
+
+
+def test_a_stage_is_one_point_under_both_presets() -> None:
+    leaving: dict[str, Any] = {"player": (5, 4), "exit": (5, 5), "hp": 3}
+    expected = {"stage_completion": 1.0, "distance_shaping": 0.02}
+    assert terms_of("stages", 3, **leaving) == pytest.approx(expected)
+    assert terms_of("wins", 3, **leaving) == pytest.approx(expected)
+    assert terms_of("wins", 3, **leaving, stage=8)["victory"] == 4.0
+
+
+def test_a_program_pays_what_it_did_for_winning_under_wins() -> None:
+    siphoning: dict[str, Any] = {"player": (0, 0), "data_siphons": 1, "blocks": [program(0, 1, "CRASH")]}
+    assert terms_of("stages", 4, **siphoning)["resource_gain"] == pytest.approx(0.1 - 0.08, abs=1e-3)
+    assert terms_of("wins", 4, **siphoning)["resource_gain"] == pytest.approx(0.4 * (2.0 - 0.1), abs=1e-3)
+
+
+@pytest.mark.parametrize("programs", [["CRASH"], ["STEP", "PUSH"], ["ROW", "WARP", "CALM"]])
+def test_what_is_held_weighs_as_much_as_the_scripted_player_thinks(programs: list[str]) -> None:
+    def logit(state: State) -> float:
+        row = np.zeros(SIZE, np.int64)
+        for place, value in ((HP, 2), (STAGE, 4), (OUT, 1)):
+            row[place] = value
+        row[ATTACK], row[OWNED], row[SIPHONS] = int(state.attack), int(state.owned), int(state.siphons)
+        chance = worth(row, Weights())
+        return float(np.log(chance / (1 - chance)))
+
+    poor = make_state(player=(0, 0))
+    rich = make_state(player=(0, 0), owned_programs=programs, attack_damage=2, data_siphons=3)
+    gained = float(held_by_winners(rich) - held_by_winners(poor)) / POINTS_PER_LOGIT
+    assert gained == pytest.approx(logit(rich) - logit(poor), abs=1e-4)

@@ -18,6 +18,8 @@ _OWNED = {
 }  # fmt: skip
 _STAGE = (0.0, 0.0, -2.5, -3.4, -3.9, -4.1, -4.0, -3.7, -2.8, 0.0)  # by number
 
+MOST_UNITS, MOST_RESETS, MOST_SIPHONS, MOST_ATTACK = 20, 4, 4, 2  # more of it is worth no more
+
 
 class Weights(NamedTuple):
     """All in logits of the chance to win."""

@@ -21,12 +21,12 @@ from jimbot.games.hackmatrix.expert.layout import (
     STAGE,
 )  # fmt: skip
 from jimbot.games.hackmatrix.expert.rules import is_transmission
+from jimbot.games.hackmatrix.expert.settings import MOST_ATTACK, MOST_RESETS, MOST_SIPHONS, MOST_UNITS
 
 _PAYS_CREDITS = sum(1 << number for number, program in enumerate(spec.PROGRAMS) if program.credits)
 _PAYS_ENERGY = sum(1 << number for number, program in enumerate(spec.PROGRAMS) if program.energy)
 _RESET = spec.RESET - spec.FIRST_PROGRAM
 _RESET_ENERGY = spec.PROGRAMS[_RESET].energy
-_MOST_UNITS, _MOST_RESETS, _MOST_SIPHONS, _MOST_ATTACK = 20, 4, 4, 2
 
 
 @njit
@@ -36,16 +36,16 @@ def worth(s, weights):
     if s[OUT] and s[STAGE] == spec.STAGES:
         return 1.0
     owned = s[OWNED]
-    credits, energy = min(s[CREDITS], _MOST_UNITS), min(s[ENERGY], _MOST_UNITS)
+    credits, energy = min(s[CREDITS], MOST_UNITS), min(s[ENERGY], MOST_UNITS)
     logit = weights.stage[s[STAGE] + s[OUT]] + weights.hp[min(s[HP] + s[OUT], spec.MAX_HP)]
-    logit += weights.attack * min(s[ATTACK] - 1, _MOST_ATTACK) + weights.siphon * min(s[SIPHONS], _MOST_SIPHONS)
+    logit += weights.attack * min(s[ATTACK] - 1, MOST_ATTACK) + weights.siphon * min(s[SIPHONS], MOST_SIPHONS)
     logit += weights.unit * (credits + energy)
     if owned & _PAYS_CREDITS:
         logit += weights.usable_unit * credits
     if owned & _PAYS_ENERGY:
         logit += weights.usable_unit * energy
     if (owned >> _RESET) & 1:
-        logit += weights.healing * min(s[ENERGY] // _RESET_ENERGY, _MOST_RESETS)
+        logit += weights.healing * min(s[ENERGY] // _RESET_ENERGY, MOST_RESETS)
     for program in range(len(weights.program)):
         if (owned >> program) & 1:
             logit += weights.program[program]
