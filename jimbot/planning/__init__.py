@@ -1,10 +1,13 @@
 """PLANNING: looking ahead in the game itself, guided by a policy and its value.
 
 `planner` is a player: it asks a policy, tries the moves that policy finds likely in copies of the game, and takes
-another one only where that is clearly better. `halving` spends the tries, `rollouts` plays them.
+another one only where that is clearly better. `halving` spends the tries, `rollouts` plays them. `own_search` is for
+games whose scripted player searches by itself.
 """
 
-from jimbot.planning.planner import ITSELF, Plan, Planner, PlanReport, planning
+from jimbot.planning.outcome import Plan, PlanReport
+from jimbot.planning.own_search import OwnSearch
+from jimbot.planning.planner import ITSELF, Planner, planning
 from jimbot.planning.settings import PlanSettings, PlanTable
 
-__all__ = ["ITSELF", "Plan", "PlanReport", "PlanSettings", "PlanTable", "Planner", "planning"]
+__all__ = ["ITSELF", "OwnSearch", "Plan", "PlanReport", "PlanSettings", "PlanTable", "Planner", "planning"]

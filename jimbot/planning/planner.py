@@ -7,27 +7,28 @@ always planned in the same way, and nothing hidden can be read from the real gam
 Somebody else may play the tries out (`player`): then it is that player's move which is improved, while the policy
 proposes the others and says what the end of a try is worth.
 
-A scripted player that searches by itself, from what it sees, is asked to do more of that instead (`OwnSearch`).
+Where the game has a scripted player that searches by itself, from what it sees, that one plans (`own_search`).
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jimbot.errors import UsageError
 from jimbot.games.contract import BatchGame, game_entry
 from jimbot.planning.halving import Candidates, rounds_of, worlds_of
+from jimbot.planning.outcome import Plan, PlanReport
+from jimbot.planning.own_search import own_search
 from jimbot.planning.rollouts import Rollouts, Tries
 from jimbot.planning.settings import PlanSettings, PlanTable
 from jimbot.policies.contract import Decision, Policy
 from jimbot.policies.players import Player, find_player
-from jimbot.policies.scripted import ScriptedPolicy
 from jimbot.runs.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -36,40 +37,6 @@ if TYPE_CHECKING:
 _FIRST_TRIES = 16
 ITSELF = "itself"
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-@dataclass
-class PlanReport:
-    """What planning did so far."""
-
-    decisions: int = 0
-    planned: int = 0
-    changed: int = 0
-    rollouts: int = 0
-    seconds: float = 0.0
-    compares: bool = True
-    """Whether anything says what would have been played without a plan."""
-
-    def __str__(self) -> str:
-        if not self.planned:
-            return f"planned none of {self.decisions:,} decisions"
-        changed = "" if not self.compares else f", changed {self.changed / self.planned:.0%} of those"
-        return (
-            f"planned {self.planned / self.decisions:.0%} of {self.decisions:,} decisions{changed}; "
-            f"{1000 * self.seconds / self.planned:.0f} ms each, "
-            f"{1000 * self.seconds / self.decisions:.0f} ms per decision"
-        )
-
-
-class Plan(NamedTuple):
-    """What planning makes of the decisions of a batch."""
-
-    decision: Decision
-    """As it is to be played; its probabilities are still the policy's."""
-    improved: np.ndarray  # (N, A) float32, the policy in the light of what was tried
-    planned: np.ndarray  # (N,) bool, where moves were tried
-    tries: np.ndarray  # (N,) int64
-    own: np.ndarray  # (N,) int64, what would have been played without a plan
 
 
 def planning(
@@ -83,7 +50,12 @@ def planning(
         return player
     if player.entry.two_sides is not None:
         raise UsageError(f"Game '{player.game}' has two players; plans are for games of one.")
-    if playing_on is None and (thinker := _own_search(player, rollouts, asked)) is not None:
+    if playing_on is None and (thinker := own_search(player, rollouts)) is not None:
+        if asked:
+            raise UsageError(
+                f"{player.name} plans by the search of '{thinker.searcher}', where --plan N is all there is to say; "
+                f"--plan-with {ITSELF} takes other settings."
+            )
         return replace(player, policy=thinker, name=thinker.name)
     other = _who_plays_on(player, playing_on)
     settings = PlanTable(player.entry, asked={**asked, "rollouts": rollouts})
@@ -107,45 +79,10 @@ def _who_plays_on(player: Player, asked: str | None) -> Player | None:
     return usual if all(player.options.get(name) == value for name, value in needed.items()) else None
 
 
-def _own_search(player: Player, tries: int, asked: Mapping[str, Any]) -> OwnSearch | None:
-    """A scripted player that tries moves out by itself, with so many tries; None for all others."""
-    policy = player.policy
-    thinker = policy.planning(tries) if isinstance(policy, ScriptedPolicy) else None
-    if thinker is None:
-        return None
-    if asked:
-        raise UsageError(f"Player '{policy.name}' plans in its own way; --plan N is all there is to say.")
-    return OwnSearch(thinker, tries)
-
-
-class OwnSearch:
-    """A scripted player whose own search is its plan; counts and times it."""
-
-    def __init__(self, policy: Policy, tries: int) -> None:
-        self._policy, self._tries = policy, tries
-        self.name = f"{policy.name} +{tries}"
-        self.options = dict(getattr(policy, "options", {}))
-        self.report = PlanReport(compares=False)
-
-    def act(
-        self,
-        observation: np.ndarray,
-        legal_mask: np.ndarray,
-        deterministic: bool = True,
-        key: np.random.Generator | None = None,
-    ) -> Decision:
-        began = time.monotonic()
-        decision = self._policy.act(observation, legal_mask, deterministic, key)
-        choices = int((np.asarray(legal_mask).sum(axis=1) > 1).sum())
-        self.report.decisions += len(observation)
-        self.report.planned += choices
-        self.report.rollouts += choices * self._tries
-        self.report.seconds += time.monotonic() - began
-        return decision
-
-
 class Planner:
     """A policy that looks ahead; see the module's docstring."""
+
+    needs_game = True
 
     def __init__(
         self,

@@ -20,13 +20,13 @@ class Standing:
     def stand(
         self, snapshots: Sequence[Mapping[str, np.ndarray]], observation: np.ndarray, legal_mask: np.ndarray
     ) -> BatchGame:
-        """Now at these positions, one snapshot each."""
+        """Now at these positions, one snapshot each; none for a planner that does not need the game."""
         self._snapshot = {
             name: part if part.ndim == 0 else np.concatenate([snapshot[name] for snapshot in snapshots])
-            for name, part in snapshots[0].items()
+            for name, part in (snapshots[0] if snapshots else {}).items()
         }
         self.observation, self.legal_mask = observation, legal_mask
-        self.acting = np.ones(len(snapshots), bool)
+        self.acting = np.ones(len(observation), bool)
         return cast(BatchGame, self)
 
     def snapshot(self, rows: np.ndarray) -> dict[str, np.ndarray]:

@@ -48,10 +48,11 @@ class ScriptedPolicy:
         self.options: dict[str, Any] = dict(getattr(player, "options", {}))
         """Game options it cannot do without; see `with_needed_options`."""
 
-    def planning(self, tries: int) -> ScriptedPolicy | None:
-        """The same player with so many tries of its own per decision; None where it does not try anything out."""
-        thinker = getattr(self._player, "planning", None)
-        return None if thinker is None else ScriptedPolicy(thinker(tries), self.name)
+    def planning(self, tries: int, guess: np.ndarray | None = None) -> ScriptedPolicy | None:
+        """The same player with so many tries of its own per decision, which begin with the likely moves of `guess`
+        (N, A) if there is one; None where it does not try anything out."""
+        searcher = getattr(self._player, "planning", None)
+        return None if searcher is None else ScriptedPolicy(searcher(tries, guess), self.name)
 
     def act(
         self,

@@ -20,7 +20,7 @@ from jimbot.clients.event_bus import EventBusClient
 from jimbot.errors import KnowledgeError, UsageError
 from jimbot.games.contract import game_entry
 from jimbot.knowledge import KnowledgeGraphClient
-from jimbot.planning import Planner, planning
+from jimbot.planning import OwnSearch, Planner, planning
 from jimbot.policies.players import Player, find_player
 from jimbot.runs.sinks.publishing import Publisher
 from jimbot.runs.sinks.webhook import open_webhook
@@ -118,7 +118,7 @@ def _plan(service: DecisionService, served: ServedPolicy, offer: Offer, told: Ca
     """Lets a policy look ahead, if that was asked for."""
     alone = Player(served.name, served.policy, served.spec.id, dict(served.options), served.manifest)
     planner = planning(alone, offer.plan, offer.plan_with).policy
-    if isinstance(planner, Planner):
+    if isinstance(planner, Planner | OwnSearch):
         service.look_ahead(served, planner)
         told(f"{served.spec.id}/{served.name} looks ahead: up to {offer.plan} tries within a request's time limit.")
 

@@ -26,7 +26,7 @@ from jimbot.games.contract import BatchGame, GameEntry, game_entry, make
 from jimbot.games.hooks import Offer, RecordedGame, Sitting
 from jimbot.games.seed_names import seed_name, seed_number
 from jimbot.games.seeds import HELD_OUT, bank_seeds
-from jimbot.planning import Planner
+from jimbot.planning import OwnSearch, Planner
 from jimbot.policies.contract import Decision, decide
 from jimbot.policies.players import Player
 from jimbot.training.session.compile_cache import use_compile_cache
@@ -189,7 +189,7 @@ def _policy_frames(player: Player, rival: Player | None, seed: int, stochastic: 
 
 def _give_back(player: Player) -> None:
     """The copies of the game in which a player that plans tried its moves."""
-    if isinstance(player.policy, Planner):
+    if isinstance(player.policy, Planner | OwnSearch):
         player.policy.close()
 
 

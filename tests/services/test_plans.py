@@ -17,7 +17,8 @@ from jimbot.proto.events_pb2 import Choosing, LearningDecisionRequest
 from jimbot.services.decision import DecisionService, ServedPolicy, plans
 from jimbot.services.serving import Offer, load
 from tests.planning.test_planner import Right, Stubborn
-from tests.services.asking import probe_request
+from tests.services.asking import LEGAL, probe_request
+from tests.services.asking import request as hackmatrix_request
 from tests.services.test_advice import request
 
 
@@ -112,3 +113,12 @@ def test_serve_looks_ahead_where_it_is_asked_to() -> None:
     service.close()
     with pytest.raises(UsageError, match="give one of them"):
         load(DecisionService(), Offer(policies=("random",), game="probe", plan=8, adviser=AdviserSettings()))
+
+
+def test_a_search_that_needs_no_game_plans_from_an_observation() -> None:
+    service = DecisionService()
+    load(service, Offer(policies=("heuristic",), game="hackmatrix", plan=24))
+    answers = [service.decide(hackmatrix_request(row, time_limit_ms=9000)) for row in range(1, 5)]
+    service.close()
+    assert any("tries found" in answer.advice for answer in answers)
+    assert all(LEGAL[row, answer.selected_action.number] for row, answer in enumerate(answers, 1))

@@ -24,12 +24,19 @@ class Heuristic:
 
     name = "heuristic"
 
-    def __init__(self, tries: int = TRIES, thinking: Thinking = Thinking(), weights: Weights = Weights()) -> None:
-        self.tries, self._thinking, self._weights = tries, thinking, weights
+    def __init__(
+        self,
+        tries: int = TRIES,
+        thinking: Thinking = Thinking(),
+        weights: Weights = Weights(),
+        guess: np.ndarray | None = None,
+    ) -> None:
+        """`guess` (N, 28): how likely somebody else finds the actions of the positions it will be asked about."""
+        self.tries, self._thinking, self._weights, self._guess = tries, thinking, weights, guess
 
-    def planning(self, tries: int) -> Heuristic:
-        """The same player with another number of tries per decision."""
-        return Heuristic(tries, self._thinking, self._weights)
+    def planning(self, tries: int, guess: np.ndarray | None = None) -> Heuristic:
+        """The same player with another number of tries per decision, begun with the likely actions of a guess."""
+        return Heuristic(tries, self._thinking, self._weights, guess)
 
     def act(
         self,
@@ -44,8 +51,9 @@ class Heuristic:
         count = len(legal)
         actions, values = np.zeros(count, np.int64), np.zeros(count)
         visits = np.zeros(legal.shape, np.int64)
+        guess = np.zeros((0, 0)) if self._guess is None else np.ascontiguousarray(self._guess, np.float64)
         search_all(
-            read(observation), legal, _seeds(observation), self.tries, self._thinking, self._weights,
+            read(observation), legal, guess, _seeds(observation), self.tries, self._thinking, self._weights,
             actions, visits, values,
         )  # fmt: skip
         probabilities = visits / visits.sum(axis=1, keepdims=True)

@@ -28,10 +28,12 @@ def _all_alike(observation: np.ndarray, legal_mask: np.ndarray) -> np.ndarray:
     return np.zeros(len(observation), np.int64)
 
 
-# One move of real rules and the value of what it leads to. The value is wrong where the policy never goes, so a move it
-# finds unlikely must be worth it: without a prior such plans are far worse than none.
+# Plans are the scripted player's search, begun with what the policy finds likely. With `--plan-with itself` they are
+# one move of real rules and the value of what it leads to; that value is wrong where the policy never goes, so a move
+# it finds unlikely must be worth it: without a prior such plans are far worse than none.
 PLANS = Plans(
-    ("move",), _all_alike, ({"candidates": 8, "depth": 0, "certain": 1.0, "margin": 0.0, "prior": 0.15},)
+    ("move",), _all_alike, ({"candidates": 8, "depth": 0, "certain": 1.0, "margin": 0.0, "prior": 0.15},),
+    searcher="heuristic",
 )  # fmt: skip
 
 

@@ -81,3 +81,5 @@ class Plans:
     """Per kind, what differs from the usual settings of a plan, by their names (`jimbot.planning.PlanSettings`)."""
     player: str | None = None
     """The scripted player who plays tries out best; None: the policy itself does."""
+    searcher: str | None = None
+    """The scripted player whose own search plans for every policy; None: moves are tried in copies of the game."""

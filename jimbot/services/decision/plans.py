@@ -2,6 +2,7 @@
 
 The policy has decided already when a plan is begun, so there is an answer in time whatever happens here. A request that
 carries an observation only tells too little to play on from; it is answered without a plan, and the log says so once.
+Only a search that fills a head of its own from what it sees (`planning.own_search`) needs no more.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import logging
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +19,7 @@ import numpy as np
 from jimbot.advisor.reply import Advice
 from jimbot.errors import JimbotError
 from jimbot.games.contract import BatchGame
-from jimbot.planning import Plan, Planner
+from jimbot.planning import OwnSearch, Plan, Planner
 from jimbot.planning.standing import Standing
 from jimbot.services.decision.figures import Figures
 from jimbot.services.decision.lane import Item
@@ -36,7 +38,7 @@ _log = logging.getLogger("jimbot.services")
 class _Place:
     """Where the plans of one policy are made, one at a time."""
 
-    planner: Planner
+    planner: Planner | OwnSearch
     standing: Standing
     lock: threading.Lock
 
@@ -49,7 +51,7 @@ class Plans:
         self._places: dict[tuple[str, str], _Place] = {}
         self._unplanned: set[str] = set()  # games of which the log has said that a request could not be planned in
 
-    def add(self, served: ServedPolicy, planner: Planner) -> None:
+    def add(self, served: ServedPolicy, planner: Planner | OwnSearch) -> None:
         """Decisions of this policy are planned from now on. Plays a first plan, which compiles and tells how long tries
         take here."""
         options = served.spec.parse_options(dict(served.options))
@@ -69,7 +71,7 @@ class Plans:
         place = self._place_of(item)
         if place is None or item.decision is None or question.choosing.sample:
             return False
-        if question.sight.table is None or question.sight.table.snapshot is None:
+        if place.planner.needs_game and not _snapshots(question):
             self._say_once(question.place.served.spec.id)
             return False
         return self._seconds(question) >= LEAST_SECONDS
@@ -78,10 +80,8 @@ class Plans:
         """What a plan makes of a decision, in the time its request has left; None where it leaves it as it is."""
         if not self.wanted(question, item):
             return None
-        place, table, decision = self._place_of(item), question.sight.table, item.decision
+        place, decision = self._place_of(item), item.decision
         assert place is not None
-        assert table is not None
-        assert table.snapshot is not None
         assert decision is not None
         game = question.place.served.spec.id
         if not place.lock.acquire(timeout=self._seconds(question)):
@@ -89,7 +89,7 @@ class Plans:
             question.doubted = True
             return None
         try:
-            at = place.standing.stand([table.snapshot], question.sight.observation[None], question.legal[None])
+            at = place.standing.stand(_snapshots(question), question.sight.observation[None], question.legal[None])
             until = time.monotonic() + _SAFE * self._seconds(question)
             plan = place.planner.plan(at, np.ones(1, bool), decision, until)
         except JimbotError as problem:  # a snapshot of another version, for instance
@@ -126,7 +126,7 @@ class Plans:
             return None
         found = f"{labels(action)} instead of {labels(own)}" if changed else "nothing better"
         words = (question.sight.words or (lambda _: None))(action) or labels(action)
-        reason = f"{tries} tries in copies of the game found {found}; {plan.decision.values[0]:+.3f} expected"
+        reason = f"{tries} tries found {found}; {plan.decision.values[0]:+.3f} expected"
         return Advice(action, labels(action), words, reason, SOURCE, False)
 
     def _say_once(self, game: str) -> None:
@@ -137,3 +137,9 @@ class Plans:
                 "A request for game '%s' carries an observation only, which nothing can be tried out in; such requests "
                 "are answered without a plan. Send a snapshot or a state by keys.", game,
             )  # fmt: skip
+
+
+def _snapshots(question: Question) -> list[Mapping[str, np.ndarray]]:
+    """The game a request carries, if it does."""
+    table = question.sight.table
+    return [] if table is None or table.snapshot is None else [table.snapshot]

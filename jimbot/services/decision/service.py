@@ -21,7 +21,7 @@ import numpy as np
 
 from jimbot.advisor.adviser import Adviser
 from jimbot.advisor.reply import Advice
-from jimbot.planning import Planner
+from jimbot.planning import OwnSearch, Planner
 from jimbot.proto import decisions_pb2 as wire
 from jimbot.proto import events_pb2 as messages
 from jimbot.runs.resources import ResourceCoordinator
@@ -128,7 +128,7 @@ class DecisionService(Places):
         for place in self._places.get(game, {}).values():
             place.reader.telling = True
 
-    def look_ahead(self, served: ServedPolicy, planner: Planner) -> None:
+    def look_ahead(self, served: ServedPolicy, planner: Planner | OwnSearch) -> None:
         """From now on decisions of this policy are planned, as long as their requests have time."""
         self.plans.add(served, planner)
         self.find(served.spec.id, served.name).reader.telling = True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -14,8 +16,9 @@ from jimbot.games.functional import FunctionalBatchGame
 from jimbot.games.hackmatrix import make_state, spec
 from jimbot.games.hackmatrix.heuristic import Heuristic
 from jimbot.games.seeds import bank_seeds
-from jimbot.planning import planning
-from jimbot.planning.planner import OwnSearch
+from jimbot.planning import OwnSearch, planning
+from jimbot.policies import masking
+from jimbot.policies.contract import Decision
 from jimbot.policies.players import find_player
 
 NUM_ENVS = 64
@@ -162,5 +165,53 @@ def test_a_plan_is_more_of_its_own_search(game: FunctionalBatchGame) -> None:
     report = player.policy.report
     assert (report.decisions, report.planned, report.rollouts) == (NUM_ENVS, choices, 8 * choices)
     assert "changed" not in str(report)
-    with pytest.raises(UsageError, match="plans in its own way"):
+    with pytest.raises(UsageError, match="--plan N is all there is to say"):
         planning(found, 8, asked={"depth": 3})
+
+
+class Sure:
+    """Finds one action as good as certain, wherever it is legal."""
+
+    name = "sure"
+
+    def __init__(self, action: int) -> None:
+        self.action = action
+
+    def act(self, observation, legal_mask, deterministic=True, key=None) -> Decision:
+        logits = np.where(np.arange(legal_mask.shape[1]) == self.action, 8.0, 0.0).astype(np.float32)
+        logs = masking.log_probabilities(np.tile(logits, (len(legal_mask), 1)), legal_mask)
+        actions = masking.best(logs, legal_mask).astype(np.int64)
+        return Decision(actions, masking.probabilities(logs, legal_mask), np.zeros(len(legal_mask), np.float32))
+
+
+def test_a_policy_lends_the_search_its_judgement(game: FunctionalBatchGame) -> None:
+    play(game, lambda observation, legal: Heuristic().act(observation, legal)[0], 6)
+    everyone = np.ones(NUM_ENVS, bool)
+    shares = {}
+    for action in (spec.UP, spec.LEFT):
+        policy = Sure(action)
+        player = planning(replace(find_player("random", "hackmatrix"), policy=policy, name="sure"), 24)
+        assert player.name == "sure +24 by heuristic"
+        assert isinstance(player.policy, OwnSearch)
+        own = player.policy.act(game.observation, game.legal_mask)
+        plan = player.policy.plan(game, everyone, own)
+        np.testing.assert_array_equal(plan.own, policy.act(game.observation, game.legal_mask).actions)
+        assert np.take_along_axis(game.legal_mask, plan.decision.actions[:, None], 1).all()
+        shares[action] = plan.improved[game.legal_mask[:, action], action].mean()
+        changed = int((plan.decision.actions != plan.own).sum())
+        assert player.policy.report.changed == changed > 0
+    for action, share in shares.items():
+        unguided = Heuristic(24).act(game.observation, game.legal_mask)[1]
+        assert share > unguided[game.legal_mask[:, action], action].mean()
+
+
+def test_a_search_tries_less_when_there_is_little_time(game: FunctionalBatchGame) -> None:
+    policy = planning(find_player("heuristic", "hackmatrix"), 400).policy
+    assert isinstance(policy, OwnSearch)
+    own, everyone = Heuristic(16).act(game.observation, game.legal_mask), np.ones(NUM_ENVS, bool)
+    first = policy.plan(game, everyone, Decision(*own), until=time.monotonic() + 60)
+    assert set(first.tries[first.planned]) == {16}  # nobody knows yet how long a try takes
+    ample = policy.plan(game, everyone, Decision(*own), until=time.monotonic() + 600)
+    assert set(ample.tries[ample.planned]) == {400}
+    late = policy.plan(game, everyone, Decision(*own), until=time.monotonic() - 1)
+    assert set(late.tries[late.planned]) == {16}

@@ -50,8 +50,8 @@ def distances(blocks):
 
 
 @njit
-def priors(s, chosen, legal_at_root, is_root, habit_share, out):
-    """Fills `out` with the prior of every action; 0 for what is not possible."""
+def priors(s, chosen, legal_at_root, guess, is_root, how, out):
+    """Fills `out` with the prior of every action; 0 for what is not possible. At the root a guess counts, too."""
     total = 0.0
     for action in range(ACTIONS):
         out[action] = 0.0
@@ -67,9 +67,13 @@ def priors(s, chosen, legal_at_root, is_root, habit_share, out):
             out[action] = _SIPHON_SHARE if action == spec.SIPHON else 1.0
             total += out[action]
     for action in range(ACTIONS):
-        out[action] *= (1.0 - habit_share) / max(total, 1e-9)
+        out[action] *= (1.0 - how.habit) / max(total, 1e-9)
     if total > 0 and out[chosen] > 0:
-        out[chosen] += habit_share
+        out[chosen] += how.habit
+    if is_root and len(guess):
+        for action in range(ACTIONS):
+            if out[action] > 0:
+                out[action] = (1.0 - how.guess) * out[action] + how.guess * guess[action]
 
 
 @njit
@@ -122,8 +126,8 @@ def choose_action(node, wanted, prior, child, visits, total, best_seen, how):
 
 
 @njit
-def search(root, legal, tries, how, weights, luck, visits_out):
-    """Thinks about one position; fills `visits_out` (28,) and returns (action, value).
+def search(root, legal, guess, tries, how, weights, luck, visits_out):
+    """Thinks about one position, `guess` (28,) or (0,) in mind; fills `visits_out` (28,) and returns (action, value).
 
     Values are taken as shares of the best one seen, whatever the stage: exploring needs a scale.
     """
@@ -151,7 +155,7 @@ def search(root, legal, tries, how, weights, luck, visits_out):
         while s[OUT] == 0 and s[HP] > 0 and s[TURNS] < how.turns and actions < _ACTIONS_PER_TURN * how.turns:
             wanted = habit(s, goal_of(s, plan, stop), stop < MOST_STOPS and plan[stop, 1] == 1, far, how.shoots, luck)
             if inside:
-                priors(s, wanted, legal, length == 1, how.habit, prior)
+                priors(s, wanted, legal, guess, length == 1, how, prior)
                 action = choose_action(node, wanted, prior, child, visits, total, best_seen, how)
                 if child[node, action] < 0:
                     child[node, action] = used
@@ -184,8 +188,8 @@ def search(root, legal, tries, how, weights, luck, visits_out):
 
 
 @njit
-def search_all(positions, legal, seeds, tries, how, weights, actions, visits, values):
-    """Thinks about every position; fills `actions` (N,), `visits` (N, 28) and `values` (N,)."""
+def search_all(positions, legal, guesses, seeds, tries, how, weights, actions, visits, values):
+    """Thinks about every position; fills `actions` (N,), `visits` (N, 28) and `values` (N,). No guesses: (0, 0)."""
     luck = np.empty(1, np.uint64)
     for row in range(len(positions)):
         luck[0] = seeds[row]
@@ -195,7 +199,10 @@ def search_all(positions, legal, seeds, tries, how, weights, actions, visits, va
                 options += 1
                 last = action
         if options > 1:
-            actions[row], values[row] = search(positions[row], legal[row], tries, how, weights, luck, visits[row])
+            guess = guesses[row] if len(guesses) else guesses.ravel()
+            actions[row], values[row] = search(
+                positions[row], legal[row], guess, tries, how, weights, luck, visits[row]
+            )  # fmt: skip
         if options == 1 or visits[row, actions[row]] == 0:  # no choice, or only actions it never uses
             actions[row] = last
             visits[row, last] = 1

@@ -52,6 +52,8 @@ class Thinking(NamedTuple):
     explore_actions: float = 1.0
     habit: float = 0.4
     """The share of the prior that the habit's action gets."""
+    guess: float = 0.5
+    """The share of the prior at the root that somebody else's guess gets, where there is one."""
     shoots: int = 60
     """Percent: how often a habit shoots at what is in line rather than walk on."""
     turns: int = 45

@@ -1,0 +1,109 @@
+"""Plans of a game whose scripted player searches by itself, in a head of its own that it fills from what it sees.
+
+That player is asked for more tries, or a policy lends it its judgement: what the policy finds likely is tried first. No
+copy of the game is played in, so nothing hidden can be read, and an observation is all such a plan needs.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from jimbot.games.contract import BatchGame
+from jimbot.planning.outcome import Plan, PlanReport
+from jimbot.policies.contract import Decision, Policy
+from jimbot.policies.players import Player
+from jimbot.policies.scripted import ScriptedPolicy, scripted_policy
+
+_FEWEST = 16  # tries, however little time there is
+
+
+def own_search(player: Player, tries: int) -> OwnSearch | None:
+    """The player with the search of the game's scripted player; None where there is none."""
+    policy = player.policy
+    if isinstance(policy, ScriptedPolicy):
+        return None if policy.planning(tries) is None else OwnSearch(policy, tries)
+    plans = player.entry.plans
+    if plans is None or plans.searcher is None:
+        return None
+    searcher = scripted_policy(plans.searcher, player.game)
+    assert isinstance(searcher, ScriptedPolicy)
+    return OwnSearch(searcher, tries, policy)
+
+
+class OwnSearch:
+    """A scripted player's search, by itself or begun with what a policy finds likely; counts and times it."""
+
+    needs_game = False
+
+    def __init__(self, searcher: ScriptedPolicy, tries: int, policy: Policy | None = None) -> None:
+        self._searcher, self._tries, self._policy = searcher, tries, policy
+        self.searcher = searcher.name
+        self.name = f"{(policy or searcher).name} +{tries}" + ("" if policy is None else f" by {searcher.name}")
+        self.options = {**getattr(policy, "options", {}), **searcher.options}
+        self.report = PlanReport(compares=policy is not None)
+        self._rate = 0.0  # tries per second, of late
+
+    def act(
+        self,
+        observation: np.ndarray,
+        legal_mask: np.ndarray,
+        deterministic: bool = True,
+        key: np.random.Generator | None = None,
+    ) -> Decision:
+        """What is played without a game to look at; that of a policy is its own."""
+        if self._policy is not None:
+            return self._policy.act(observation, legal_mask, deterministic, key)
+        return self._search(observation, legal_mask, None, self._tries, deterministic, key)
+
+    def act_in(self, game: BatchGame, live: np.ndarray, decision: Decision) -> Decision:
+        return decision if self._policy is None else self.plan(game, live, decision).decision
+
+    def plan(self, game: BatchGame, live: np.ndarray, decision: Decision, until: float | None = None) -> Plan:
+        """The same with all that was found, of as many tries as will be over by `until` (time.monotonic)."""
+        seen = np.flatnonzero(live & game.acting)
+        legal = game.legal_mask[seen]
+        tries = self._affordable(len(seen), until)
+        guess = None if self._policy is None else decision.probabilities[seen]
+        found = self._search(game.observation[seen], legal, guess, tries)
+        planned, spent = np.zeros(len(live), bool), np.zeros(len(live), np.int64)
+        planned[seen] = legal.sum(axis=1) > 1
+        spent[planned] = tries
+        actions, values, improved = decision.actions.copy(), np.array(decision.values), decision.probabilities.copy()
+        actions[seen], values[seen], improved[seen] = found.actions, found.values, found.probabilities
+        self.report.changed += int((actions != decision.actions).sum())
+        return Plan(Decision(actions, decision.probabilities, values), improved, planned, spent, decision.actions)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _search(
+        self,
+        observation: np.ndarray,
+        legal_mask: np.ndarray,
+        guess: np.ndarray | None,
+        tries: int,
+        deterministic: bool = True,
+        key: np.random.Generator | None = None,
+    ) -> Decision:
+        began = time.monotonic()
+        searcher = self._searcher.planning(tries, guess)
+        assert searcher is not None
+        decision = searcher.act(observation, legal_mask, deterministic, key)
+        choices = int((np.asarray(legal_mask).sum(axis=1) > 1).sum())
+        seconds = time.monotonic() - began
+        self._rate = choices * tries / max(seconds, 1e-6) or self._rate
+        self.report.decisions += len(observation)
+        self.report.planned += choices
+        self.report.rollouts += choices * tries
+        self.report.seconds += seconds
+        return decision
+
+    def _affordable(self, decisions: int, until: float | None) -> int:
+        """Tries per decision that there is time for, as fast as the last ones were."""
+        if until is None or not decisions:
+            return self._tries
+        if not self._rate:  # nothing is known yet: a few
+            return min(self._tries, _FEWEST)
+        return min(self._tries, max(_FEWEST, int((until - time.monotonic()) * self._rate / decisions)))
