@@ -6,8 +6,18 @@ games whose scripted player searches by itself.
 """
 
 from jimbot.planning.outcome import Plan, PlanReport
-from jimbot.planning.own_search import OwnSearch
+from jimbot.planning.own_search import OwnSearch, own_search
 from jimbot.planning.planner import ITSELF, Planner, planning
 from jimbot.planning.settings import PlanSettings, PlanTable
 
-__all__ = ["ITSELF", "OwnSearch", "Plan", "PlanReport", "PlanSettings", "PlanTable", "Planner", "planning"]
+__all__ = [
+    "ITSELF",
+    "OwnSearch",
+    "Plan",
+    "PlanReport",
+    "PlanSettings",
+    "PlanTable",
+    "Planner",
+    "own_search",
+    "planning",
+]

@@ -19,7 +19,7 @@ from jimbot.policies.scripted import ScriptedPolicy, scripted_policy
 _FEWEST = 16  # tries, however little time there is
 
 
-def own_search(player: Player, tries: int) -> OwnSearch | None:
+def own_search(player: Player, tries: int, exploring: np.random.Generator | None = None) -> OwnSearch | None:
     """The player with the search of the game's scripted player; None where there is none."""
     policy = player.policy
     if isinstance(policy, ScriptedPolicy):
@@ -29,7 +29,7 @@ def own_search(player: Player, tries: int) -> OwnSearch | None:
         return None
     searcher = scripted_policy(plans.searcher, player.game)
     assert isinstance(searcher, ScriptedPolicy)
-    return OwnSearch(searcher, tries, policy)
+    return OwnSearch(searcher, tries, policy, exploring)
 
 
 class OwnSearch:
@@ -37,8 +37,15 @@ class OwnSearch:
 
     needs_game = False
 
-    def __init__(self, searcher: ScriptedPolicy, tries: int, policy: Policy | None = None) -> None:
-        self._searcher, self._tries, self._policy = searcher, tries, policy
+    def __init__(
+        self,
+        searcher: ScriptedPolicy,
+        tries: int,
+        policy: Policy | None = None,
+        exploring: np.random.Generator | None = None,
+    ) -> None:
+        """`exploring` draws the move played from the shares of the tries; without it the most tried one is."""
+        self._searcher, self._tries, self._policy, self._exploring = searcher, tries, policy, exploring
         self.searcher = searcher.name
         self.name = f"{(policy or searcher).name} +{tries}" + ("" if policy is None else f" by {searcher.name}")
         self.options = {**getattr(policy, "options", {}), **searcher.options}
@@ -66,7 +73,7 @@ class OwnSearch:
         legal = game.legal_mask[seen]
         tries = self._affordable(len(seen), until)
         guess = None if self._policy is None else decision.probabilities[seen]
-        found = self._search(game.observation[seen], legal, guess, tries)
+        found = self._search(game.observation[seen], legal, guess, tries, self._exploring is None, self._exploring)
         planned, spent = np.zeros(len(live), bool), np.zeros(len(live), np.int64)
         planned[seen] = legal.sum(axis=1) > 1
         spent[planned] = tries

@@ -96,6 +96,18 @@ def test_another_player_may_play_the_tries_out(tmp_path: Path) -> None:
     assert rows(tmp_path)[0]["plan/planned_share"] > 0
 
 
+def test_a_game_with_a_search_of_its_own_is_improved_by_that(tmp_path: Path) -> None:
+    often = {"num_envs": 8, "num_steps": 4, "num_minibatches": 2, "eval_games": 2, "save_interval": 32}
+    values = {**FLAGS, "total_timesteps": 64, "init_from": "none", **often}
+    del values["plan_settings"]
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
+    assert run(["improve", "hackmatrix", *flags, "--runs-dir", str(tmp_path), "--run", "run"]) == 0
+    told = rows(tmp_path)
+    assert told[0]["plan/planned_share"] > 0.9
+    assert told[0]["plan/changed_share"] > 0
+    assert told[-1]["health/illegal_actions"] == 0
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

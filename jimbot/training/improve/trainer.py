@@ -23,10 +23,10 @@ import numpy as np
 from jimbot.errors import SettingsError
 from jimbot.games.contract import BatchGame, game_entry
 from jimbot.games.functional import from_named_leaves, named_leaves
-from jimbot.planning import Plan, Planner, PlanTable
+from jimbot.planning import ITSELF, OwnSearch, Plan, Planner, PlanTable, own_search
 from jimbot.policies.contract import Policy
 from jimbot.policies.jax_networks import Params
-from jimbot.policies.players import find_player
+from jimbot.policies.players import Player, find_player
 from jimbot.policies.portable import OnnxPolicy
 from jimbot.policies.reward_transform import transform_reward
 from jimbot.training.framework import Callback, RLTrainer, plain_callback
@@ -179,8 +179,12 @@ class ImproveTrainer(RLTrainer):
         return {**losses, "train/explained_variance": 1 - losses["train/value_loss"],
                 "plan/planned_share": float(lesson.planned.mean())}  # fmt: skip
 
-    def _planner(self, policy: Policy, luck: np.random.Generator) -> Planner:
+    def _planner(self, policy: Policy, luck: np.random.Generator) -> Planner | OwnSearch:
         planning = self.settings.planning
+        if planning.player is None and not planning.settings:
+            alone = Player(policy.name, policy, self.settings.game, dict(self.settings.game_options))
+            if (searching := own_search(alone, planning.tries, luck)) is not None:
+                return searching
         table = PlanTable(game_entry(self.settings.game), asked={**planning.settings, "rollouts": planning.tries})
         manifest = self._own_manifest()
         exploring = None if self._player is not None else luck
@@ -188,7 +192,7 @@ class ImproveTrainer(RLTrainer):
 
     def _who_plays_on(self, root: Path) -> Policy | None:
         named = self.settings.planning.player
-        return None if named is None else find_player(named, self.settings.game, runs_root=root).policy
+        return None if named in (None, ITSELF) else find_player(named, self.settings.game, runs_root=root).policy
 
     def _played(self, plan: Plan, policy: Policy, game: BatchGame, luck: np.random.Generator) -> np.ndarray:
         """(N,) int64: what the plan says; where there is none a draw of the policy, or the other player's move."""
