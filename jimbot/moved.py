@@ -125,6 +125,7 @@ _TABLE: dict[str, dict[str, str]] = {
         "tag_effects": "jimbot.games.balatro.rules.tags.firing",
         "tags": "jimbot.games.balatro.rules.tags.held",
         "tarots": "jimbot.games.balatro.rules.consumables.tarots",
+        "threads": "jimbot.games.threads",
         "traces": "jimbot.games.balatro.verify.recorded_states",
         "vouchers": "jimbot.games.balatro.rules.shop.vouchers",
     },

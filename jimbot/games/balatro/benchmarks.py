@@ -24,7 +24,7 @@ from jimbot.games.balatro.rules.inventory import START_COUNTER, START_VALUE
 from jimbot.games.balatro.rules.state import BYTES_PER_GAME
 from jimbot.games.balatro.seeds import finding
 from jimbot.games.balatro.seeds.preview_kernel import look_at_many
-from jimbot.games.balatro.threads import thread_count
+from jimbot.games.threads import thread_count
 from jimbot.machine import peak_memory_mb
 
 TURNS = 64  # random actions per compiled call
@@ -36,7 +36,7 @@ import time; began = time.perf_counter()
 import numpy as np
 from jimbot.games.balatro.rules.content import JOKERS
 from jimbot.games.balatro.game import BalatroGame
-from jimbot.games.balatro.threads import thread_count
+from jimbot.games.threads import thread_count
 game = BalatroGame(8); game.reset(); game.step(game.legal_mask.argmax(axis=1))
 print(time.perf_counter() - began)
 """
@@ -44,7 +44,7 @@ _PLAIN_PYTHON = """
 import sys, time, numpy as np
 from jimbot.games.balatro.rules.content import JOKERS
 from jimbot.games.balatro.game import BalatroGame
-from jimbot.games.balatro.threads import thread_count
+from jimbot.games.threads import thread_count
 game = BalatroGame(1); game.reset(); game.roam(20)
 began, cpu, steps = time.perf_counter(), time.process_time(), 0
 while time.perf_counter() - began < float(sys.argv[1]):

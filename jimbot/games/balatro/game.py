@@ -16,11 +16,11 @@ from jimbot.games.balatro.rules import integrity
 from jimbot.games.balatro.rules.chance.streams import seed_bytes
 from jimbot.games.balatro.rules.scratch import SCRATCH_DTYPE
 from jimbot.games.balatro.rules.state import GAME_DTYPE, new_games
-from jimbot.games.balatro.threads import Threads, thread_count
 from jimbot.games.balatro.version import VERSION
 from jimbot.games.balatro.view import describe
 from jimbot.games.contract import BatchGame
 from jimbot.games.spec import GameSpec, ObservationSpec
+from jimbot.games.threads import Threads, thread_count
 
 
 def _observed_with(options: Options) -> ObservationSpec:

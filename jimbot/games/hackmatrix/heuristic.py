@@ -8,15 +8,20 @@ With the option `helpers` it knows the clocks, too, and may use STEP.
 
 from __future__ import annotations
 
+import os
+from functools import cache
+
 import numpy as np
 
 from jimbot.games.hackmatrix.expert.reading import read
 from jimbot.games.hackmatrix.expert.search import search_all
 from jimbot.games.hackmatrix.expert.settings import Thinking, Weights
 from jimbot.games.scripted import Answer
+from jimbot.games.threads import Threads, thread_count
 
 TRIES = 100
 _SEED = 20_260_711
+_ROWS_WORTH_A_THREAD = 2  # a row takes a millisecond
 
 
 class Heuristic:
@@ -52,15 +57,30 @@ class Heuristic:
         actions, values = np.zeros(count, np.int64), np.zeros(count)
         visits = np.zeros(legal.shape, np.int64)
         guess = np.zeros((0, 0)) if self._guess is None else np.ascontiguousarray(self._guess, np.float64)
-        search_all(
-            read(observation), legal, guess, _seeds(observation), self.tries, self._thinking, self._weights,
-            actions, visits, values,
-        )  # fmt: skip
+        positions, seeds = read(observation), _seeds(observation)
+
+        def think(worker: int, first: int, last: int) -> None:
+            part = slice(first, last)
+            search_all(
+                positions[part], legal[part], guess[part], seeds[part], self.tries, self._thinking, self._weights,
+                actions[part], visits[part], values[part],
+            )  # fmt: skip
+
+        _threads().spread(count, think)
         probabilities = visits / visits.sum(axis=1, keepdims=True)
         if not deterministic:
             luck = (key or np.random.default_rng(0)).random((count, 1))
             actions = (probabilities.cumsum(axis=1) <= luck * (1 - 1e-9)).sum(axis=1)
         return actions, probabilities.astype(np.float32), values.astype(np.float32)
+
+
+@cache
+def _threads() -> Threads:
+    return Threads(thread_count(), _ROWS_WORTH_A_THREAD)
+
+
+if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
+    os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 def _seeds(observation: np.ndarray) -> np.ndarray:

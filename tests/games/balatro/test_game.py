@@ -28,9 +28,9 @@ from jimbot.games.balatro.rules.state import (
     OFFER_JOKER,
     WON,
 )
-from jimbot.games.balatro.threads import thread_count
 from jimbot.games.checker import check_game, random_legal
 from jimbot.games.seeds import bank_of, bank_seeds, residue, split
+from jimbot.games.threads import thread_count
 from tests.games.balatro.hostile import complaints
 from tests.games.balatro.roaming import EVERY_START, digest, new_game, roam
 

@@ -14,9 +14,9 @@ from jimbot.games.balatro.heuristic import Heuristic, preferences, sight, steps
 from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules.content import JOKERS
 from jimbot.games.balatro.rules.state import PHASE_NAMES, SHOP
-from jimbot.games.balatro.threads import THREADS_VARIABLE
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import VALIDATION, bank_seeds
+from jimbot.games.threads import THREADS_VARIABLE
 from jimbot.policies.scripted import scripted_policy, with_needed_options
 
 

@@ -27,8 +27,8 @@ from jimbot.games.balatro.heuristic.preferences import Taste
 from jimbot.games.balatro.heuristic.targets import use_something
 from jimbot.games.balatro.heuristic.workspace import new_plans
 from jimbot.games.balatro.rules.state import BLIND_SELECT, PACK, ROUND_EVAL, SELECTING_HAND, SHOP
-from jimbot.games.balatro.threads import Threads, thread_count
 from jimbot.games.scripted import CertainPlayer
+from jimbot.games.threads import Threads, thread_count
 
 _ROWS_WORTH_A_THREAD = 4  # a decision takes a good half millisecond
 

@@ -22,7 +22,7 @@ from jimbot.machine import user_name
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-PLAIN = ("__init__.py", "reading.py", "settings.py")
+PLAIN = ("__init__.py", "reading.py")
 """Never inside machine code."""
 _HERE = Path(__file__).resolve().parent
 _settings: Any = numba.config  # its members are made at run time

@@ -42,7 +42,7 @@ class Threads:
             task(0, 0, rows)
             return
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.workers - 1, thread_name_prefix="balatro")
+            self._pool = ThreadPoolExecutor(self.workers - 1, thread_name_prefix="rows")
         size = -(-rows // (parts * _SLICES_PER_WORKER))
         firsts = iter(range(0, rows, size))
 
