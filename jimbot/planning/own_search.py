@@ -20,16 +20,23 @@ _FEWEST = 16  # tries, however little time there is
 
 
 def own_search(player: Player, tries: int, exploring: np.random.Generator | None = None) -> OwnSearch | None:
-    """The player with the search of the game's scripted player; None where there is none."""
-    policy = player.policy
-    if isinstance(policy, ScriptedPolicy):
-        return None if policy.planning(tries) is None else OwnSearch(policy, tries)
+    """The player with the search of the game's scripted player; None where there is none.
+
+    A policy sees what it was trained on, the search also what that player sees more by: options of the game that were
+    not decided otherwise.
+    """
+    if isinstance(player.policy, ScriptedPolicy):
+        return None if player.policy.planning(tries) is None else OwnSearch(player.policy, tries)
     plans = player.entry.plans
     if plans is None or plans.searcher is None:
         return None
     searcher = scripted_policy(plans.searcher, player.game)
     assert isinstance(searcher, ScriptedPolicy)
-    return OwnSearch(searcher, tries, policy, exploring)
+    more = {} if player.manifest is None else searcher.helped_by
+    policy = player.shown({**more, **player.options})
+    found = OwnSearch(searcher, tries, policy, exploring)
+    found.options = {**more, **player.options, **found.options}
+    return found
 
 
 class OwnSearch:

@@ -56,7 +56,7 @@ def planning(
                 f"{player.name} plans by the search of '{thinker.searcher}', where --plan N is all there is to say; "
                 f"--plan-with {ITSELF} takes other settings."
             )
-        return replace(player, policy=thinker, name=thinker.name)
+        return replace(player, policy=thinker, name=thinker.name, options={**player.options, **thinker.options})
     other = _who_plays_on(player, playing_on)
     settings = PlanTable(player.entry, asked={**asked, "rollouts": rollouts})
     planner = Planner(player.policy, player.manifest, settings, player=None if other is None else other.policy)

@@ -47,6 +47,8 @@ class ScriptedPolicy:
         self._player = player
         self.options: dict[str, Any] = dict(getattr(player, "options", {}))
         """Game options it cannot do without; see `with_needed_options`."""
+        self.helped_by: dict[str, Any] = dict(getattr(player, "helped_by", {}))
+        """Game options that show it more, which it can do without."""
 
     def planning(self, tries: int, guess: np.ndarray | None = None) -> ScriptedPolicy | None:
         """The same player with so many tries of its own per decision, which begin with the likely moves of `guess`

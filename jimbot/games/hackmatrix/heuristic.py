@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +29,8 @@ class Heuristic:
     """Plays from observations; see the module."""
 
     name = "heuristic"
+    helped_by: ClassVar[dict[str, Any]] = {"helpers": True}
+    """Game options by which it sees more; it can do without."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from jimbot.games.hackmatrix.heuristic import Heuristic
 from jimbot.games.seeds import bank_seeds
 from jimbot.planning import OwnSearch, planning
 from jimbot.policies import masking
-from jimbot.policies.contract import Decision
+from jimbot.policies.contract import Decision, decide
 from jimbot.policies.players import find_player
 
 NUM_ENVS = 64
@@ -215,3 +215,16 @@ def test_a_search_tries_less_when_there_is_little_time(game: FunctionalBatchGame
     assert set(ample.tries[ample.planned]) == {400}
     late = policy.plan(game, everyone, Decision(*own), until=time.monotonic() - 1)
     assert set(late.tries[late.planned]) == {16}
+
+
+def test_a_plan_shows_the_search_more_than_the_policy_was_trained_on() -> None:
+    player = planning(find_player("hackmatrix"), 8)
+    assert player.options["helpers"] is True
+    seeing = make("hackmatrix", 2, options={"helpers": True})
+    seeing.reset(bank_seeds("validation", 2))
+    own = player.policy.act(seeing.observation, seeing.legal_mask)
+    found = decide(player.policy, seeing, np.ones(2, bool))
+    seeing.close()
+    np.testing.assert_array_equal(own.probabilities, found.probabilities)  # those of the policy
+    plain = planning(find_player("hackmatrix", options={"helpers": False}), 8)
+    assert plain.options["helpers"] is False
