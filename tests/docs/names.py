@@ -19,6 +19,8 @@ from tests.docs.pages import REPOSITORY
 
 WORD = re.compile(r"\b[A-Za-z_]\w*")
 DATA = (".json", ".yaml", ".js", ".txt")
+PHASES = ("simulate", "observe", "act", "learn")
+"""Of an update; `Session.log` makes the names of their figures at run time."""
 
 
 @cache
@@ -77,7 +79,7 @@ def words() -> frozenset[str]:
         data = path.startswith(("jimbot/", "configs/")) and path.endswith(DATA)
         if data or path in ("pyproject.toml", "Makefile", "constraints.txt"):
             found.update(WORD.findall((REPOSITORY / path).read_text()))
-    return frozenset(found)
+    return frozenset(found | {f"{phase}_share" for phase in PHASES})
 
 
 def is_figure(word: str) -> bool:
