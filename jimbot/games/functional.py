@@ -6,6 +6,7 @@ program and `FunctionalBatchGame` calls it from Python, so both see the very sam
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -166,7 +167,7 @@ class FunctionalBatchGame(BatchGame):
 
     def restore(self, snapshot: Mapping[str, np.ndarray], rows: np.ndarray | None = None) -> None:
         tag = str(snapshot.get("game", "nothing known"))
-        if tag != self._tag():
+        if self._of_positions(tag) != self._of_positions(self._tag()):
             raise SnapshotError(f"The snapshot is of '{tag}'; this game is '{self._tag()}'. Use one of this version.")
         index = slice(None) if rows is None else np.asarray(rows)
         live = named_leaves(self.live_rows() if rows is not None or self.rows is not None else self._blank_rows())
@@ -229,6 +230,12 @@ class FunctionalBatchGame(BatchGame):
     def _blank_rows(self) -> Rows:
         shapes = jax.eval_shape(partial(start, self.game), self._streams)
         return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+
+    def _of_positions(self, tag: str) -> str:
+        """A tag without the options that leave positions what they are (`beside_positions` of a game's options)."""
+        for name in getattr(self.options, "beside_positions", ()):
+            tag = re.sub(rf"(, )?\b{name}=[^,)]*", "", tag)
+        return tag
 
     def _tag(self) -> str:
         return f"{self.spec.id} v{self.spec.version} {self.game.options}"

@@ -6,7 +6,7 @@ Everything that differs between the profiles is a number in `Settings`; the rule
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from jimbot.games.spec import ActionBlock, ActionSpec, BoardView, Field, GameSpec, ObservationSpec
 
@@ -105,6 +105,9 @@ REWARDS = ("metrics", "stages", "wins")
 @dataclass(frozen=True)
 class Options:
     """Game options."""
+
+    beside_positions: ClassVar[tuple[str, ...]] = ("reward", "helpers", "starts")
+    """What is paid and shown, and where games begin: a position is the same under all of them."""
 
     profile: str = "training"
     """`training` (default) or `reference`, the original game with its oddities."""

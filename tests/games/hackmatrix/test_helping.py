@@ -8,6 +8,8 @@ import jax
 import numpy as np
 import pytest
 
+from jimbot.errors import SnapshotError
+from jimbot.games import make
 from jimbot.games import seeds as seedbank
 from jimbot.games.hackmatrix import HackMatrix, Options, make_state
 from jimbot.games.hackmatrix.expert.layout import ATTACK, HP, OUT, OWNED, SIPHONS, SIZE, STAGE
@@ -146,3 +148,16 @@ def test_what_is_held_weighs_as_much_as_the_scripted_player_thinks(programs: lis
     rich = make_state(player=(0, 0), owned_programs=programs, attack_damage=2, data_siphons=3)
     gained = float(held_by_winners(rich) - held_by_winners(poor)) / POINTS_PER_LOGIT
     assert gained == pytest.approx(logit(rich) - logit(poor), abs=1e-4)
+
+
+def test_a_position_is_the_same_whatever_is_paid_and_shown() -> None:
+    plain, helped_too = make("hackmatrix", 2), make("hackmatrix", 2, options={"helpers": True, "reward": "wins"})
+    plain.reset(seedbank.bank_seeds(seedbank.VALIDATION, 2))
+    helped_too.reset(seedbank.bank_seeds(seedbank.HELD_OUT, 2))
+    helped_too.restore(plain.snapshot())
+    size = plain.observation.shape[1]
+    np.testing.assert_array_equal(helped_too.observation[:, :size], plain.observation)
+    older = {**plain.snapshot(), "game": np.array("hackmatrix v1 Options(profile='training')")}
+    helped_too.restore(older)
+    with pytest.raises(SnapshotError, match="profile='reference'"):
+        plain.restore({**older, "game": np.array("hackmatrix v1 Options(profile='reference')")})
