@@ -57,7 +57,7 @@ PlanWithOption = Annotated[
         "--plan-with",
         metavar="PLAYER",
         help="Who plays the tries out, and whose move is improved: a scripted player, a run, a file, or itself. "
-        "Default: the game's strongest script where planning with it pays (balatro), else the policy itself.",
+        "Default: what the game's table names (balatro: its script; hackmatrix: its script's search), else itself.",
     ),
 ]
 PlanSetOption = Annotated[
