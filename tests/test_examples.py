@@ -62,6 +62,10 @@ def test_the_teacher_is_tuned_and_the_search_continues(capsys: pytest.CaptureFix
     assert "the best trial gains" in capsys.readouterr().out
 
 
+def test_the_scripted_player_is_fitted_to_its_games() -> None:
+    assert run("fit_outlook", games=2) > 10  # blinds of two games
+
+
 def test_examples_have_runs_of_their_own() -> None:
     """Two that shared a run, with each other or with `jimbot train`, could not be run one after the other."""
     trains = {path: path.read_text() for path in EXAMPLES.glob("*.py") if "create_trainer(" in path.read_text()}

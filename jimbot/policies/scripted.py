@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,11 @@ class ScriptedPolicy:
         (N, A) if there is one; None where it does not try anything out."""
         searcher = getattr(self._player, "planning", None)
         return None if searcher is None else ScriptedPolicy(searcher(tries, guess), self.name)
+
+    @property
+    def appraise(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """What the player thinks positions are worth, where it has an opinion."""
+        return getattr(self._player, "appraise", None)
 
     def act(
         self,

@@ -152,3 +152,52 @@ def test_a_teacher_needs_its_game_options():
     with pytest.raises(SettingsError, match="--option helpers=true"):
         Teacher.of(settings, "runs")
     assert Teacher.of(load_settings({"game": "balatro", "teacher": "none"}), "runs") is None
+
+
+# --- its judgement ---
+
+
+class Judges(Against):
+    """Thinks a position is worth the first number of its observation."""
+
+    def appraise(self, observation: np.ndarray) -> np.ndarray:
+        return observation[:, 0].astype(np.float32)
+
+
+def test_its_judgement_pays_what_a_step_gained_and_nothing_is_left_of_a_game_that_is_over():
+    teacher = Teacher(TeacherSettings(policy="judges", shaping=2.0), Judges())
+    worth = np.array([[1.0, 5.0], [3.0, 6.0], [4.0, 8.0], [9.0, 0.5]], np.float32)
+    shown = worth[..., None]
+    over, cut = np.zeros((3, 2), bool), np.zeros((3, 2), bool)
+    over[1, 0], cut[1, 1] = True, True
+    last = shown[2].copy()
+    last[1] = 7.0  # where the second game was cut off; 8 is how the next one begins
+    steps = [(shown[0], shown[1]), (shown[1], last), (shown[2], shown[3])]
+    got = teacher.shaped(steps, over, cut, gamma=0.5)
+    assert got[0] == pytest.approx([2 * (0.5 * 3 - 1), 2 * (0.5 * 6 - 5)])
+    assert got[1] == pytest.approx([2 * (0 - 3), 2 * (0.5 * 7 - 6)])
+    assert got[2] == pytest.approx([2 * (0.5 * 9 - 4), 2 * (0.5 * 0.5 - 8)])
+
+
+def test_judgement_reaches_the_rewards_and_answers_of_no_weight_are_not_asked_for():
+    wanted = TeacherSettings(policy="judges", coef=0.0, share=1.0, shaping=1.0)
+    settings = load_settings(SMALL, {"stepping": "host", "teacher": "against", "reward_transform": "none"})
+    game = make("probe", settings.num_envs, seed=1)
+    game.reset()
+    network = network_for(settings, game.spec)
+    update = HostUpdate(settings, network, game, teacher=Teacher(wanted, Judges()))
+    found: list[Rollout] = []
+    update._learn = lambda state, rollout, *_: (found.append(rollout), (state, {}))[1]
+    update(initial_state(settings, network, game), 0.1)
+    collected = update.collector
+    gained = update.teacher.shaped(collected.steps(), collected.terminated, collected.truncated, settings.gamma)
+    assert np.abs(gained).max() > 0
+    assert np.asarray(found[0].reward) == pytest.approx(collected.reward_terms.sum(axis=-1) + gained, abs=1e-5)
+    assert (found[0].label == NOT_ASKED).all()
+    game.close()
+
+
+def test_a_teacher_without_an_opinion_cannot_shape():
+    settings = load_settings(SMALL, {"stepping": "host", "teacher": "random", "teacher_shaping": 1.0})
+    with pytest.raises(SettingsError, match="has no opinion of what positions are worth"):
+        Teacher.of(settings, "runs")

@@ -123,7 +123,7 @@ class HostUpdate:
             game, network, settings.reward_transform, settings.num_steps, halves, seats, folder, guest,
             foresees=bool(settings.ppo.rival_coef),
         )  # fmt: skip
-        self._numbers = numbers_of(settings)
+        self._numbers, self._gamma = numbers_of(settings), settings.gamma
         self._learn = _learning(network_text(network), game.spec, program_key(settings))
 
     def __call__(self, state: TrainState, lr: float) -> UpdateResult:
@@ -134,6 +134,10 @@ class HostUpdate:
         if self.teacher is not None:
             label = self.teacher.labels(rollout, update, phase_key(state.key, state.update, TEACH))
             rollout = rollout._replace(label=label)
+        if self.teacher is not None and self.teacher.shaping:
+            ended = self.collector.terminated, self.collector.truncated
+            gained = self.teacher.shaped(self.collector.steps(), *ended, self._gamma)
+            rollout = rollout._replace(reward=rollout.reward + gained)
         if self.bonus is not None:
             rollout = rollout._replace(reward=rollout.reward + self.bonus.rewards(self.collector.steps()))
         if self.rare is not None:

@@ -330,7 +330,7 @@ class JaxPPOTrainer(RLTrainer):
         """Doubles the batch where gradients have become too noisy for it; not while a teacher is listened to, whose
         answers are learned best in many small updates."""
         batch, teacher = self._grown().batch_size, self.settings.teacher
-        if teacher.policy is not None and update < teacher.updates:
+        if teacher.policy is not None and teacher.coef and update < teacher.updates:
             return
         if not self.growth.due(batch, update, self.settings.ppo.grow_batch):
             return

@@ -140,6 +140,12 @@ class TeacherSettings(Group):
     share: float = Field(0.25, gt=0, le=1, description="Share of the positions it is asked about.")
     play: float = Field(0.0, ge=0, le=1, description="Share of the games it plays itself in the first update.")
     play_updates: int = Field(50, ge=1, description="Updates over which the learner takes over those games.")
+    shaping: float = Field(
+        0.0,
+        ge=0,
+        description="Weight of what it thinks positions are worth: steps to better ones are paid for at once "
+        "(a potential, which changes nothing about what is best). Games stepped from Python.",
+    )
 
     @field_validator("policy")
     @classmethod

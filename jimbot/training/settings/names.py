@@ -30,6 +30,7 @@ FLAT = {
     "teacher.share": "teacher_share",
     "teacher.play": "teacher_play",
     "teacher.play_updates": "teacher_play_updates",
+    "teacher.shaping": "teacher_shaping",
     "advice.use": "adviser",
     "advice.settings": "adviser_settings",
     "advice.coef": "adviser_coef",

@@ -117,7 +117,7 @@ def answer(observation: np.ndarray, mask: np.ndarray) -> int:
     return int(Heuristic().act(observation[None], mask[None])[0][0])
 
 
-@pytest.mark.parametrize(("joker", "action"), [("cavendish", steps.BUY), ("credit_card", steps.NEXT)])
+@pytest.mark.parametrize(("joker", "action"), [("cavendish", steps.BUY), ("superposition", steps.NEXT)])
 def test_it_buys_what_helps(shop: tuple[np.ndarray, np.ndarray], joker: str, action: int) -> None:
     observation, mask = (part.copy() for part in shop)
     observation[sight.SHOP_ITEM] = item(joker)
@@ -178,3 +178,24 @@ def test_every_preference_names_something_that_exists() -> None:
     assert (preferences.VOUCHER_WORTH >= 0).all()
     assert np.isfinite(preferences.JOKER_EARLY).all()
     assert preferences.JOKER_EARLY.any()
+
+
+# --- how likely it is to win ---
+
+
+def test_what_it_thinks_of_a_position_is_a_chance_that_money_and_a_strong_joker_raise() -> None:
+    player = Heuristic()
+    game = BalatroGame(8, seed=5, options=Options(helpers=True))
+    rows = np.concatenate([seen.copy() for seen, _, _ in diverse_states(game, player, 60, share_random=0.05)])
+    chances = player.appraise(rows)
+    assert chances.dtype == np.float32
+    assert ((chances > 0) & (chances < 1)).all()
+    poor, rich = rows.copy(), rows.copy()
+    poor[:, sight.MONEY], rich[:, sight.MONEY] = count_log(0), count_log(20)
+    assert player.appraise(rich).mean() > player.appraise(poor).mean()
+    blueless = rows[rows[:, sight.JOKER_ID] == 0]
+    with_cavendish = blueless.copy()
+    with_cavendish[:, sight.JOKER_ID] = FIRST_JOKER_ITEM + JOKERS.id("j_cavendish")
+    with_cavendish[:, sight.JOKER_PRESENT] = 1
+    assert (player.appraise(with_cavendish) > player.appraise(blueless)).mean() > 0.9
+    assert len(player.appraise(rows[:0])) == 0

@@ -22,6 +22,7 @@ import numpy as np
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.heuristic import sight, steps
 from jimbot.games.balatro.heuristic.buying import go_shopping, open_pack, place_grabbed
+from jimbot.games.balatro.heuristic.outlook import appraise
 from jimbot.games.balatro.heuristic.playing import play_round
 from jimbot.games.balatro.heuristic.preferences import Taste
 from jimbot.games.balatro.heuristic.targets import use_something
@@ -83,3 +84,13 @@ class Heuristic(CertainPlayer):
 
         self._threads.spread(len(actions), slice_of)
         return actions
+
+    def appraise(self, observation: np.ndarray) -> np.ndarray:
+        """(N,) float32, how likely it is to win from there."""
+        chances = np.zeros(len(observation), np.float32)
+
+        def slice_of(worker: int, first: int, last: int) -> None:
+            appraise(observation[first:last], self._plans[worker], chances[first:last])
+
+        self._threads.spread(len(chances), slice_of)
+        return chances

@@ -86,7 +86,12 @@ def _extra(o, p, joker, edition):
     late = min(1.0, max(0.0, (sight.ante(o) - 1) / 7.0))
     value = (1.0 - late) * like.JOKER_EARLY[joker] + late * like.JOKER_LATE[joker]
     earned = like.EARNINGS[joker] * min(p.earning_rounds, shops_left(o))
-    return p.extras * value + p.dollar_now * earned + (p.negative if edition == NEGATIVE else 0.0)
+    return (
+        p.extras * value
+        + p.fitted * like.FITTED[joker]
+        + p.dollar_now * earned
+        + (p.negative if edition == NEGATIVE else 0.0)
+    )
 
 
 @njit

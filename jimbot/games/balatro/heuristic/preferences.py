@@ -38,11 +38,11 @@ class Taste(NamedTuple):
     samples: float = 96.0
     """How many of those once more."""
     # money
-    dollar: float = 0.02
+    dollar: float = 0.03
     """What a dollar is worth."""
-    spend_shops: float = 8.0
+    spend_shops: float = 16.0
     """When fewer shops than this are left, it is worth less and less: nothing in the last one."""
-    excess: float = 0.4
+    excess: float = 0.25
     """How dear a dollar is that earns no interest, as a share of one that does."""
     interest_rounds: float = 8.0
     """For how many rounds interest is missed when money is spent."""
@@ -85,10 +85,12 @@ class Taste(NamedTuple):
     standard: float = 0.02
     buffoon: float = 0.3
     """What packs of normal size are worth."""
-    vouchers: float = 0.7
+    vouchers: float = 1.0
     consumables: float = 0.6
     extras: float = 1.0
     """Multiples of the tables below."""
+    fitted: float = 0.5
+    """How much of a joker's weight in the fit counts."""
     negative: float = 0.3
     """What another slot is worth, which a Negative joker brings."""
 
@@ -125,6 +127,38 @@ _EXTRA: dict[str, tuple[float, float]] = {
 }  # fmt: skip
 
 
+# What winners had: the weight of each joker in the fit of `outlook`, in logits, beside the points of the set. It says
+# what trial hands do not show: money, growth, which points come easily.
+_FITTED = {
+    "cavendish": 1.07, "baseball": 0.75, "mr_bones": 0.74, "constellation": 0.71, "gift": 0.67, "rocket": 0.59,
+    "steel_joker": 0.57, "duo": 0.57, "shortcut": 0.51, "order": 0.49, "perkeo": 0.48, "runner": 0.44,
+    "cartomancer": 0.44, "trousers": 0.43, "egg": 0.41, "hiker": 0.41, "certificate": 0.41, "space": 0.39,
+    "cloud_9": 0.38, "midas_mask": 0.37, "delayed_grat": 0.34, "golden": 0.34, "hologram": 0.33, "flash": 0.32,
+    "yorick": 0.28, "family": 0.25, "to_the_moon": 0.23, "satellite": 0.23, "invisible": 0.21, "caino": 0.21,
+    "credit_card": 0.2, "fortune_teller": 0.2, "burglar": 0.19, "seeing_double": 0.19, "chaos": 0.18,
+    "business": 0.17, "blackboard": 0.14, "vagabond": 0.13, "stone": 0.13, "red_card": 0.12, "mail": 0.12,
+    "sock_and_buskin": 0.12, "tribe": 0.12, "burnt": 0.12, "diet_cola": 0.11, "todo_list": 0.1, "wee": 0.1,
+    "drivers_license": 0.1, "marble": 0.09, "supernova": 0.07, "green_joker": 0.07, "reserved_parking": 0.07,
+    "stuntman": 0.07, "fibonacci": 0.06, "square": 0.06, "hallucination": 0.06, "four_fingers": 0.04,
+    "arrowhead": 0.04, "swashbuckler": -0.03, "scholar": -0.04, "glass": -0.04, "gros_michel": -0.05,
+    "madness": -0.05, "obelisk": -0.05, "turtle_bean": -0.05, "smiley": -0.05, "ancient": -0.06,
+    "walkie_talkie": -0.06, "onyx_agate": -0.06, "faceless": -0.07, "lucky_cat": -0.07, "flower_pot": -0.07,
+    "joker": -0.08, "8_ball": -0.08, "castle": -0.08, "rough_gem": -0.08, "ceremonial": -0.09, "mystic_summit": -0.09,
+    "acrobat": -0.09, "jolly": -0.1, "abstract": -0.1, "splash": -0.1, "ticket": -0.1, "wrathful_joker": -0.11,
+    "zany": -0.11, "bull": -0.11, "scary_face": -0.12, "hack": -0.12, "juggler": -0.12, "merry_andy": -0.12,
+    "astronomer": -0.12, "lusty_joker": -0.13, "oops": -0.13, "sixth_sense": -0.14, "luchador": -0.14,
+    "troubadour": -0.14, "gluttenous_joker": -0.15, "misprint": -0.15, "dusk": -0.15, "erosion": -0.15,
+    "blueprint": -0.15, "shoot_the_moon": -0.15, "crafty": -0.16, "even_steven": -0.16, "drunkard": -0.16,
+    "clever": -0.17, "odd_todd": -0.17, "throwback": -0.17, "chicot": -0.17, "dna": -0.18, "card_sharp": -0.18,
+    "bootstraps": -0.18, "mad": -0.19, "baron": -0.19, "wily": -0.2, "raised_fist": -0.2, "campfire": -0.2,
+    "matador": -0.2, "banner": -0.22, "greedy_joker": -0.23, "half": -0.23, "popcorn": -0.23, "sly": -0.25,
+    "photograph": -0.25, "stencil": -0.26, "trading": -0.26, "ice_cream": -0.27, "triboulet": -0.27,
+    "superposition": -0.28, "seance": -0.29, "mime": -0.3, "loyalty_card": -0.31, "blue_joker": -0.31,
+    "ride_the_bus": -0.34, "pareidolia": -0.4, "selzer": -0.43, "ring_master": -0.43, "brainstorm": -0.43,
+    "bloodstone": -0.53,
+}  # fmt: skip
+
+
 def _by_joker(table: dict, otherwise: float = 0.0) -> np.ndarray:
     unknown = set(table) - {key.removeprefix("j_") for key in JOKERS.keys}
     assert not unknown, f"no such jokers: {sorted(unknown)}"
@@ -152,6 +186,7 @@ DISCARDS = _by_joker({"drunkard": _config("drunkard", "d_size"), "merry_andy": _
     np.int64
 )
 GROWTH, LASTING, EARNINGS = _by_joker(_GROWS), _by_joker(_LASTS, 1.0), _by_joker(_EARNS)
+FITTED = _by_joker(_FITTED)
 JOKER_EARLY, JOKER_LATE = (_by_joker({key: pair[place] for key, pair in _EXTRA.items()}) for place in range(2))
 
 # Where a joker stands: what adds first, what multiplies last. A Blueprint stands before what multiplies; a Ceremonial
@@ -172,14 +207,14 @@ def _standing(row: dict) -> int:
 
 JOKER_STANDING = JOKERS.column(_standing, np.int64)
 
-# --- vouchers: what they are worth over the rest of a run ---
+# --- vouchers: what they are worth over a whole run; from the same fit, rounded where few games had one ---
 _VOUCHER_WORTH = {
-    "overstock_norm": 0.5, "overstock_plus": 0.5, "clearance_sale": 0.45, "liquidation": 0.5, "hone": 0.15,
-    "glow_up": 0.2, "reroll_surplus": 0.4, "reroll_glut": 0.35, "crystal_ball": 0.2, "omen_globe": 0.05,
-    "telescope": 0.35, "observatory": 0.3, "grabber": 0.7, "nacho_tong": 0.7, "wasteful": 0.5, "recyclomancy": 0.45,
-    "tarot_merchant": 0.15, "tarot_tycoon": 0.1, "planet_merchant": 0.35, "planet_tycoon": 0.35, "seed_money": 0.45,
-    "money_tree": 0.3, "blank": 0.15, "antimatter": 1.0, "magic_trick": 0.0, "illusion": 0.0, "hieroglyph": 0.5,
-    "petroglyph": 0.5, "directors_cut": 0.1, "retcon": 0.1, "paint_brush": 0.6, "palette": 0.6,
+    "overstock_norm": 0.32, "overstock_plus": 0.1, "clearance_sale": 0.44, "liquidation": 0.42, "hone": 0.13,
+    "glow_up": 0.0, "reroll_surplus": 0.0, "reroll_glut": 0.0, "crystal_ball": 0.0, "omen_globe": 0.0,
+    "telescope": 0.18, "observatory": 0.13, "grabber": 0.4, "nacho_tong": 0.39, "wasteful": 0.11,
+    "recyclomancy": 0.08, "tarot_merchant": 0.07, "tarot_tycoon": 0.0, "planet_merchant": 0.02, "planet_tycoon": 0.04,
+    "seed_money": 0.1, "money_tree": 0.0, "blank": 0.05, "antimatter": 0.6, "magic_trick": 0.0, "illusion": 0.0,
+    "hieroglyph": 0.1, "petroglyph": 0.1, "directors_cut": 0.03, "retcon": 0.0, "paint_brush": 0.47, "palette": 0.45,
 }  # fmt: skip
 VOUCHER_WORTH = VOUCHERS.column(lambda row: _VOUCHER_WORTH[row["key"].removeprefix("v_")], np.float64)
 

@@ -15,6 +15,7 @@ MOST_DECK = 200
 TRIALS, TRIAL_CARDS = 20, 16  # hands drawn from the whole deck to judge a set of jokers
 MOST_OWN = 16
 MOST_KEPT = 32
+OUTLOOK_COLUMNS = 7  # what the chance to win is told from, beside single jokers
 MOST_CONSIDERED = 10  # cards of a hand that may leave it; those of a larger hand beyond these are kept
 
 PLAN_DTYPE = np.dtype(
@@ -57,6 +58,7 @@ PLAN_DTYPE = np.dtype(
                 ("discards", np.int64),
                 ("set_worth", np.float64),
                 ("dollar_now", np.float64),
+                ("seen", np.float64, (OUTLOOK_COLUMNS,)),
                 ("trials", np.int64, (TRIALS, TRIAL_CARDS)),
                 ("trial_cards", np.int64),
                 # cards judged together
