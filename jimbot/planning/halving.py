@@ -62,7 +62,7 @@ class Candidates:
         gain, error = self.gain(move, prior)
         return len(self.returns[move]) >= WORLDS_ENOUGH and gain + HOPELESS * error < 0
 
-    def verdict(self, margin: float, prior: float) -> tuple[int, float, float]:
+    def verdict(self, margin: float, prior: float, least: float = 0.0) -> tuple[int, float, float]:
         """(move to take, its gain, the gain's standard error)."""
         if self.noise is not None:
             return self._drawn()
@@ -70,7 +70,7 @@ class Candidates:
             return 0, 0.0, math.inf
         best = max(self.alive[1:], key=lambda move: self.gain(move, prior)[0])
         gain, error = self.gain(best, prior)
-        needed = margin * error if margin else 0.0  # without a margin one world will do
+        needed = max(least, margin * error if margin else 0.0)  # without a margin one world will do
         return (best, gain, error) if gain > needed else (0, 0.0, error)
 
     def nats(self) -> np.ndarray:

@@ -150,7 +150,7 @@ class Planner:
             spent[row] = sum(map(len, candidates.returns))
             if not spent[row]:
                 continue
-            move = candidates.verdict(kind.margin, kind.prior)[0]
+            move = candidates.verdict(kind.margin, kind.prior, kind.least)[0]
             actions[row] = candidates.actions[move]
             values[row] = np.mean(candidates.returns[move])
             improved[row] = candidates.improved(decision.probabilities[row])

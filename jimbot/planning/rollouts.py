@@ -8,13 +8,16 @@ together, as many as there are copies; each has a depth of its own.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jimbot.games.contract import BatchGame, game_entry
 from jimbot.policies.contract import Policy
 from jimbot.policies.reward_transform import transform_reward
+
+WON = "won"  # the statistic
+_MOST_UNTIL_SETTLED = 64  # decisions
 
 
 class Tries(NamedTuple):
@@ -27,7 +30,11 @@ class Tries(NamedTuple):
 
 
 class Rollouts:
-    """Plays tries in a batch of copies of `game`: `player` moves, `policy` says what the end is worth."""
+    """Plays tries in a batch of copies of `game`: `player` moves, `policy` says what the end is worth.
+
+    A player who can tell how likely it is to win from a position (`appraise`) judges its own tries: they bring that
+    chance, or whether they won, and rewards do not count. They go on to the next position where it can be told.
+    """
 
     def __init__(
         self,
@@ -42,6 +49,10 @@ class Rollouts:
         self.player = player or policy
         self.gamma = gamma
         self.reward_transform = reward_transform
+        plans = game_entry(game.spec.id).plans
+        counts_wins = WON in game.spec.episode_stats
+        self._appraise: Any = getattr(self.player, "appraise", None) if counts_wins else None
+        self._settled = plans.settled if plans is not None and self._appraise is not None else None
         self._copies = game_entry(game.spec.id).make(copies, seed=0, options=game.options, checked=False)
         self._copies.reset()
 
@@ -68,18 +79,36 @@ class Rollouts:
         actions, depth = np.zeros(copies.num_rows, np.int64), np.zeros(copies.num_rows, np.int64)
         actions[used], depth[used] = tries.action, tries.depth
         returns, weight = np.zeros(copies.num_rows), 1.0
-        for turn in range(int(depth.max()) + 1):
+        for turn in range(int(depth.max()) + 1 + (_MOST_UNTIL_SETTLED if self._settled is not None else 0)):
             copies.step(np.where(over, copies.legal_mask.argmax(axis=1), actions), hold=over)
             live = np.flatnonzero(~over)
-            returns[live] += weight * transform_reward(self.reward_transform, copies.reward[live])
+            self._credit(returns, live, weight)
             weight *= self.gamma
             over |= copies.terminated | copies.truncated
-            ends = np.flatnonzero(~over & (depth == turn))
+            ends = np.flatnonzero(~over & (depth <= turn))
+            if self._settled is not None:
+                ends = ends[self._settled(copies.observation[ends]) | (depth[ends] + _MOST_UNTIL_SETTLED <= turn)]
             if len(ends):
-                returns[ends] += weight * self.policy.act(copies.observation[ends], copies.legal_mask[ends])[2]
+                returns[ends] += self._worth(ends, weight)
                 over[ends] = True
             live = np.flatnonzero(~over)
             if not len(live):
                 break
             actions[live] = self.player.act(copies.observation[live], copies.legal_mask[live])[0]
         return returns[:count]
+
+    def _credit(self, returns: np.ndarray, live: np.ndarray, weight: float) -> None:
+        """What the last step brought."""
+        copies = self._copies
+        if self._appraise is None:
+            returns[live] += weight * transform_reward(self.reward_transform, copies.reward[live])
+        else:
+            ended = live[copies.terminated[live] | copies.truncated[live]]
+            returns[ended] = copies.final_stats[ended, copies.spec.episode_stats.index(WON)]
+
+    def _worth(self, ends: np.ndarray, weight: float) -> np.ndarray:
+        """What is to be expected where tries are given up."""
+        observation = self._copies.observation[ends]
+        if self._appraise is not None:
+            return self._appraise(observation)
+        return weight * self.policy.act(observation, self._copies.legal_mask[ends])[2]

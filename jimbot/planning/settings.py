@@ -30,6 +30,8 @@ class PlanSettings:
     """Probability from which on the policy's own move is taken without a try."""
     margin: float = 1.0
     """Standard errors by which another move must be better than the policy's own."""
+    least: float = 0.0
+    """What another move must gain at least, however sure that is."""
     prior: float = 0.0
     """What a move gains per unit of log-probability: for policies whose value is wrong where they never go."""
     share: float = 1.0
@@ -44,9 +46,10 @@ class PlanSettings:
                 raise UsageError(f"A plan with {name} {getattr(self, name)} cannot be; expected at least {smallest}.")
         if not 0 < self.certain <= 1:
             raise UsageError(f"A plan's `certain` is {self.certain}; expected a probability above 0, at most 1.")
-        if self.margin < 0 or self.prior < 0 or self.share < 0:
+        if min(self.margin, self.least, self.prior, self.share) < 0:
             raise UsageError(
-                f"A plan's margin {self.margin}, prior {self.prior} and share {self.share} may not be negative."
+                f"A plan's margin {self.margin}, least {self.least}, prior {self.prior} and share {self.share} may not "
+                "be negative."
             )
 
     @property

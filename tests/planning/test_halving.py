@@ -107,3 +107,11 @@ def test_certain_gains_are_bounded_and_nothing_tried_changes_nothing():
     assert found.nats().tolist() == [0.0, MOST_NATS]
     found.returns = [[0.0, 0.0], [-1.0, -1.0]]
     assert found.improved(probabilities)[1] == pytest.approx(0.4 * math.exp(-5) / (0.6 + 0.4 * math.exp(-5)), rel=1e-4)
+
+
+def test_a_gain_must_be_worth_it_however_sure_it_is():
+    found = Candidates.of(np.array([0.6, 0.4], np.float32), own=0, count=2)
+    found.returns = [[0.5, 0.6, 0.7], [0.51, 0.61, 0.71]]
+    assert found.verdict(margin=1.0, prior=0.0)[0] == 1
+    assert found.verdict(margin=1.0, prior=0.0, least=0.02)[0] == 0
+    assert found.verdict(margin=1.0, prior=0.0, least=0.005)[0] == 1

@@ -17,9 +17,11 @@ from jimbot.games.hooks import Plans
 from jimbot.games.probe import COLOURS
 from jimbot.games.seeds import VALIDATION, bank_seeds
 from jimbot.planning import ITSELF, Planner, PlanSettings, PlanTable, planning
+from jimbot.planning.rollouts import Rollouts, Tries
 from jimbot.policies import masking
 from jimbot.policies.contract import Decision, LooksAhead, decide
 from jimbot.policies.players import find_player
+from jimbot.policies.scripted import RandomPolicy
 from jimbot.runs.manifest import Manifest
 
 ROWS = 8
@@ -250,3 +252,38 @@ def test_the_command_judges_a_plan(tmp_path, monkeypatch, capsys):
     told = capsys.readouterr()
     assert "random +8" in told.out
     assert "planned" in told.out + told.err
+
+
+class Knowing(RandomPolicy):
+    """Plays at random, and finds every position worth a quarter."""
+
+    def appraise(self, observation: np.ndarray) -> np.ndarray:
+        return np.full(len(observation), 0.25, np.float32)
+
+
+def test_who_can_tell_how_likely_it_is_to_win_judges_its_own_tries():
+    game = make("balatro", ROWS, options={"helpers": True})
+    game.reset(bank_seeds(VALIDATION, ROWS))
+    select, policy = game.legal_mask.argmax(axis=1), RandomPolicy()
+    tries = Tries(np.arange(ROWS), select, np.arange(ROWS, dtype=np.uint64), np.zeros(ROWS, np.int64))
+    judged = Rollouts(game, policy, 0.9, copies=ROWS, player=Knowing())
+    # At random most lose the first blind, the others come to the second.
+    brought = judged.returns(game, tries._replace(depth=np.full(ROWS, 1)))
+    assert set(brought) <= {0.0, 0.25}
+    assert (brought == 0).any()
+    paid = Rollouts(game, policy, 0.9, copies=ROWS, player=policy)
+    assert (paid.returns(game, tries) != 0.25).all()  # rewards, and no opinion
+    for player in (judged, paid):
+        player.close()
+    game.close()
+
+
+def test_balatro_tries_go_on_to_the_next_blind():
+    plans = game_entry("balatro").plans
+    assert plans is not None
+    assert plans.settled is not None
+    game = make("balatro", 4, options={"helpers": True})
+    game.reset(bank_seeds(VALIDATION, 4))
+    assert plans.settled(game.observation).all()
+    assert (plans.find(game.observation, game.legal_mask) == plans.kinds.index("blind")).all()
+    game.close()

@@ -122,11 +122,19 @@ def _kinds_of_decisions(observation: np.ndarray, legal_mask: np.ndarray) -> np.n
     return kinds(observation, legal_mask)
 
 
+def _at_blind(observation: np.ndarray) -> np.ndarray:
+    from jimbot.games.balatro.view.stakes import at_blind
+
+    return at_blind(observation)
+
+
 PLANS = Plans(
-    ("shop", "hand"),
+    ("shop", "hand", "blind"),
     _kinds_of_decisions,
-    ({"candidates": 4, "depth": 20, "margin": 2.5}, {"share": 0.0}),
+    # Tries end where the next blind is to be chosen; what a skipped blind's tag is worth, nobody can tell.
+    ({"candidates": 4, "depth": 0, "margin": 1.5, "least": 0.02}, {"share": 0.0}, {"share": 0.0}),
     player="heuristic",
+    settled=_at_blind,
 )
 
 

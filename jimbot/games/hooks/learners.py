@@ -81,5 +81,8 @@ class Plans:
     """Per kind, what differs from the usual settings of a plan, by their names (`jimbot.planning.PlanSettings`)."""
     player: str | None = None
     """The scripted player who plays tries out best; None: the policy itself does."""
+    settled: Callable[[np.ndarray], np.ndarray] | None = None
+    """(N, D) observations → (N,) bool: positions where that player can tell how likely it is to win; None: everywhere.
+    It matters where it has such an opinion at all (`appraise`)."""
     searcher: str | None = None
     """The scripted player whose own search plans for every policy; None: moves are tried in copies of the game."""
