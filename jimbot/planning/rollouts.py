@@ -17,7 +17,7 @@ from jimbot.policies.contract import Policy
 from jimbot.policies.reward_transform import transform_reward
 
 WON = "won"  # the statistic
-_MOST_UNTIL_SETTLED = 64  # decisions
+_MOST_UNTIL_SETTLED = 100  # decisions
 
 
 class Tries(NamedTuple):
@@ -33,7 +33,8 @@ class Rollouts:
     """Plays tries in a batch of copies of `game`: `player` moves, `policy` says what the end is worth.
 
     A player who can tell how likely it is to win from a position (`appraise`) judges its own tries: they bring that
-    chance, or whether they won, and rewards do not count. They go on to the next position where it can be told.
+    chance, or whether they won, and rewards do not count. They go on to the next position where it can be told, however
+    many decisions away.
     """
 
     def __init__(
@@ -79,15 +80,18 @@ class Rollouts:
         actions, depth = np.zeros(copies.num_rows, np.int64), np.zeros(copies.num_rows, np.int64)
         actions[used], depth[used] = tries.action, tries.depth
         returns, weight = np.zeros(copies.num_rows), 1.0
-        for turn in range(int(depth.max()) + 1 + (_MOST_UNTIL_SETTLED if self._settled is not None else 0)):
+        if self._settled is not None:
+            depth[used] = _MOST_UNTIL_SETTLED
+        for turn in range(int(depth.max()) + 1):
             copies.step(np.where(over, copies.legal_mask.argmax(axis=1), actions), hold=over)
             live = np.flatnonzero(~over)
             self._credit(returns, live, weight)
             weight *= self.gamma
             over |= copies.terminated | copies.truncated
-            ends = np.flatnonzero(~over & (depth <= turn))
+            here = depth == turn
             if self._settled is not None:
-                ends = ends[self._settled(copies.observation[ends]) | (depth[ends] + _MOST_UNTIL_SETTLED <= turn)]
+                here |= self._settled(copies.observation)
+            ends = np.flatnonzero(~over & here)
             if len(ends):
                 returns[ends] += self._worth(ends, weight)
                 over[ends] = True

@@ -268,7 +268,7 @@ def test_who_can_tell_how_likely_it_is_to_win_judges_its_own_tries():
     tries = Tries(np.arange(ROWS), select, np.arange(ROWS, dtype=np.uint64), np.zeros(ROWS, np.int64))
     judged = Rollouts(game, policy, 0.9, copies=ROWS, player=Knowing())
     # At random most lose the first blind, the others come to the second.
-    brought = judged.returns(game, tries._replace(depth=np.full(ROWS, 1)))
+    brought = judged.returns(game, tries)
     assert set(brought) <= {0.0, 0.25}
     assert (brought == 0).any()
     paid = Rollouts(game, policy, 0.9, copies=ROWS, player=policy)

@@ -131,8 +131,8 @@ def _at_blind(observation: np.ndarray) -> np.ndarray:
 PLANS = Plans(
     ("shop", "hand", "blind"),
     _kinds_of_decisions,
-    # Tries end where the next blind is to be chosen; what a skipped blind's tag is worth, nobody can tell.
-    ({"candidates": 4, "depth": 0, "margin": 1.5, "least": 0.02}, {"share": 0.0}, {"share": 0.0}),
+    # The script's tries end where the next blind is to be chosen; what a tag is worth, its judgement does not know.
+    ({"candidates": 4, "depth": 20, "margin": 1.5, "least": 0.02}, {"share": 0.0}, {"share": 0.0}),
     player="heuristic",
     settled=_at_blind,
 )
