@@ -43,7 +43,7 @@ assert ENTRY.live.play is not None
 LIVE, PLAY = ENTRY.live, ENTRY.live.play
 QUICK = Patience(deadline=0.3, settling=10.0, away=3.0, pause=0.0)
 GOLD = {"stake": "gold"}
-SHORT = ("111116DK", "1111131A", "111116BN")  # on the Gold Stake the shipped policy loses these early
+SHORT = ("111116DK", "1111131A", "111112XY")  # on the Gold Stake the shipped policy loses these early
 TRAPS = ("hang=20", "drop=10", "stale-id=15", "slow-reroll", "slow-deal", "tag-pack", "sell", "clicks")
 
 

@@ -133,8 +133,10 @@ class Tools:
             player = self._load(self._named(policy, name), name)
             with self._loading:  # policies and plans keep figures and buffers of their own
                 decision = decide(planning(player, plan or None).policy, game.game, np.ones(1, bool))
-            chances, best = decision.probabilities[0], int(decision.actions[0])
-            order = [best, *(int(action) for action in np.argsort(-chances, kind="stable") if action != best)]
+            chances, legal = decision.probabilities[0], game.legal()  # a live game may not know every move
+            likely = legal[np.argsort(-chances[legal], kind="stable")].tolist()
+            best = int(decision.actions[0]) if decision.actions[0] in legal else likely[0]
+            order = [best, *(action for action in likely if action != best)]
             moves = [_likely(game, action, chances) for action in order[:top] if action == best or chances[action] > 0]
             value = float(decision.values[0])
             known = value if value or player.manifest is not None else None
