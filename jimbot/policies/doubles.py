@@ -17,7 +17,8 @@ masked arithmetic as in every other game. Both slots share their weights. A prev
 brings: two leads, their pair, two behind.
 
 Where the game shows an insight (hits as ranges with the chance of a knock-out, who acts first), it has layers of its
-own that add to those of trunk, slot and code: whatever was learned without it stays as it was (see `widening`).
+own that add to those of trunk, slot and code: whatever was learned without it stays as it was (see `widening`). So has
+the foresight (what the rival is expected to order): an aim is judged by what its target is about to do.
 """
 
 from __future__ import annotations
@@ -51,8 +52,11 @@ VICTIMS: dict[str, tuple[int, ...]] = {
     "matchup_threat": tuple(row for row in range(OWN) for _ in range(FOE)),
 }
 """For every entry of the game's tables of expected damage the row of the Pokémon that would be hit."""
-STRIKES, DANGERS, ORDER = INSIGHT = ("strikes", "dangers", "order")
+STRIKES, DANGERS, ORDER, FORESIGHT = INSIGHT = ("strikes", "dangers", "order", "foresight")
+"""Fields a game may show behind all others; what comes later in this order was shown later."""
 STRIKE_FACTS = 3  # least, most, the chance of a knock-out
+FORESEEN = ("move_1", "move_2", "move_3", "move_4", "on_a", "on_b", "protects", "harm_a", "harm_b")
+AIM_FACTS = 2  # of a target: whether it is about to protect itself, what it is about to do to the slot
 
 
 def suits(spec: GameSpec) -> bool:
@@ -135,6 +139,7 @@ def _insight_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
         "insight": (seen, network["hidden"][0]),
         "actor_insight": (seen, SLOT_WIDTH),
         "actor_strike": (2 * STRIKE_FACTS, CODE_WIDTH),
+        **({"actor_foresight": (AIM_FACTS, CODE_WIDTH)} if FORESIGHT in network["doubles"]["insight"] else {}),
     }
 
 
@@ -142,7 +147,7 @@ _TIMES = {
     "move": ROWS * MOVES, "pokemon": ROWS, "prospects": ROWS, "moveset": ROWS, "deeper": ROWS, "actor_slot": 2,
     "actor_situation": 2, "actor_move": 2 * MOVES, "actor_aim": 2 * COLUMNS, "actor_hit": AIMED,
     "actor_switch": 2 * PLACES, "actor_standing": 2 * PLACES, "policy_move": AIMED, "policy_switch": 2 * PLACES,
-    "policy_pass": 2, "actor_insight": 2, "actor_strike": AIMED, "left_pair": AIMED + 2 * PLACES,
+    "policy_pass": 2, "actor_insight": 2, "actor_strike": AIMED, "actor_foresight": 2 * COLUMNS, "left_pair": AIMED + 2 * PLACES,
     "actor_preview": OWN, "left_lead": OWN, "right_lead": OWN,
 }  # fmt: skip
 """How often a layer runs for one observation, where more than once."""
@@ -296,7 +301,8 @@ def _trunk(
 
 def _insight(ops: Any, d: Mapping[str, Any], observation: Any, slot: int = 0) -> Any:
     """(N, …) the whole insight as an own slot sees it: its own part first, then its partner's."""
-    places = [d["insight"][name][0] + place for name in INSIGHT for place in _seen_by(name, slot)]
+    shown = [name for name in INSIGHT if name in d["insight"]]
+    places = [d["insight"][name][0] + place for name in shown for place in _seen_by(name, slot)]
     return ops.take(observation, places)
 
 
@@ -332,6 +338,10 @@ def _slot(
     if "insight" in d:
         struck = ops.take(observation, _strikes_of(d["insight"][STRIKES][0], slot)) @ ops.constant(_aims(slot))
         code = code + dense(params, "actor_strike", ops.reshape(struck, (-1, MOVES, COLUMNS, 2 * STRIKE_FACTS)))
+    if FORESIGHT in d.get("insight", {}):
+        at, size = d["insight"][FORESIGHT]
+        meant = ops.columns(observation, at, at + size) @ ops.constant(_aims_foreseen(slot))
+        code = code + dense(params, "actor_foresight", ops.reshape(meant, (-1, 1, COLUMNS, AIM_FACTS)))
     code = ops.relu(code)
     scores = ops.swapped(ops.reshape(dense(params, "policy_move", code), (-1, MOVES * COLUMNS, 2)))
     plain, gimmick = (ops.reshape(ops.columns(scores, i, i + 1), (-1, MOVES, 1, COLUMNS)) for i in range(2))
@@ -393,6 +403,7 @@ def _previews(ops: Any, params: Mapping[str, Any], hidden: Any, pokemon: Any, hi
 # --- fixed tables ---
 
 _THREATS = tuple([2 * entry + slot for entry in range(2 * MOVES)] for slot in range(2))
+_EXCHANGED = {"on_a": "on_b", "on_b": "on_a", "harm_a": "harm_b", "harm_b": "harm_a"}
 _STANDING = [place * FOE + foe for place in range(PLACES) for foe in range(2)]
 
 
@@ -403,9 +414,12 @@ def _seen_by(name: str, slot: int) -> list[int]:
         table = np.arange(2 * MOVES * 3 * STRIKE_FACTS).reshape(2, -1)[[slot, 1 - slot]]
     elif name == DANGERS:
         table = np.arange(2 * MOVES * 2 * STRIKE_FACTS).reshape(2 * MOVES, 2, STRIKE_FACTS)[:, [slot, 1 - slot]]
-    else:
+    elif name == ORDER:
         four = [slot, 1 - slot, 2, 3]
         table = np.arange(16).reshape(4, 4)[np.ix_(four, four)]
+    else:
+        columns = FORESEEN if slot == 0 else tuple(_EXCHANGED.get(column, column) for column in FORESEEN)
+        table = np.arange(2 * len(FORESEEN)).reshape(2, -1)[:, [FORESEEN.index(column) for column in columns]]
     return table.reshape(-1).tolist()
 
 
@@ -428,6 +442,16 @@ def _aims(slot: int) -> np.ndarray:
         for column in (slot, 2):
             table[fact, move, 2, move, column, FACTS + fact] = 1
     return table.reshape(FACTS * MOVES * 3, -1)
+
+
+@cache
+def _aims_foreseen(slot: int) -> np.ndarray:
+    """(2 · foreseen, columns · facts): what each aim's target is about to do; without a target, both halfway."""
+    table = np.zeros((2, len(FORESEEN), COLUMNS, AIM_FACTS), np.float32)
+    for foe, fact in product(range(2), range(AIM_FACTS)):
+        column = FORESEEN.index(("protects", f"harm_{'ab'[slot]}")[fact])
+        table[foe, column, 3 + foe, fact], table[foe, column, 2, fact] = 1.0, 0.5
+    return table.reshape(2 * len(FORESEEN), -1)
 
 
 @cache

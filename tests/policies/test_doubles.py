@@ -18,6 +18,7 @@ from jimbot.policies.jax_networks import JaxOps, make_network
 from jimbot.policies.networks import continuous_entries, describe_network, forward_flops, param_shapes, train_flops
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import OnnxPolicy
+from jimbot.policies.widening import can_widen, widened
 from jimbot.runs.shipped import shipped_policy
 from jimbot.training.init_policy import start_of
 
@@ -113,7 +114,7 @@ def test_torch_and_jax_agree(which: str, request: pytest.FixtureRequest) -> None
 # --- with the insight ---
 
 
-WIDE = SPEC.under({"insight": "all"})
+WIDE = SPEC.under({"insight": "all,foresight"})
 
 
 @pytest.fixture(scope="module")
@@ -150,8 +151,36 @@ def test_shown_more_the_shipped_policy_plays_as_before_until_it_learns(insight: 
     before = decided(insight["narrow"], insight["params"], rows[:, : SPEC.observation.size])
     np.testing.assert_allclose(decided(insight["wide"], insight["wider"], rows), before, atol=1e-6)
     new = sorted(set(insight["wider"]) - set(insight["params"]))
-    assert {name.partition(".")[0] for name in new} == {"insight", "actor_insight", "actor_strike", "rival"}
+    assert {name.partition(".")[0] for name in new} == {
+        "insight", "actor_insight", "actor_strike", "actor_foresight", "rival",
+    }  # fmt: skip
 
+
+def test_a_policy_with_the_insight_is_shown_the_foresight_too(insight: dict[str, Any]) -> None:
+    rng = np.random.default_rng(4)
+    seen = SPEC.under({"insight": "all"})
+    before, after = describe_network(seen), describe_network(WIDE)
+    assert can_widen(before, after)
+    start = widened(insight["params"], before)
+    params = {name: value + 0.05 * rng.normal(size=value.shape).astype(np.float32) for name, value in start.items()}
+    rows = 0.1 * with_insight(rng)
+    rows[:, SPEC.observation.id_limits[0]] = 0
+    expected = decided(before, params, rows[:, : seen.observation.size])
+    np.testing.assert_allclose(decided(after, widened(params, after), rows), expected, atol=1e-5)
+
+
+def test_foresight_moves_the_orders_that_aim_at_whom_it_is_about(insight: dict[str, Any]) -> None:
+    rng = np.random.default_rng(3)
+    network = make_network(insight["wide"])
+    params = dict(insight["wider"])
+    params["actor_foresight.weight"] = rng.normal(size=params["actor_foresight.weight"].shape).astype(np.float32)
+    rows = np.repeat(0.1 * with_insight(rng)[:1], 2, axis=0)
+    rows[:, SPEC.observation.id_limits[0]] = 0
+    protects = doubles.FORESEEN.index("protects")
+    WIDE.observation.view(rows, "foresight")[:, :, protects] = [[0.0, 0.0], [0.0, 1.0]]  # foe b is about to
+    logits, _, _ = jax.jit(network.foresee)(params, rows)
+    change = np.diff(np.asarray(logits)[:, :2025].reshape(2, 45, 45), axis=0)[0]
+    assert abs(change[orders.move_code(0, 2)].mean() - change[orders.move_code(0, 1)].mean()) > 1e-3
 
 def test_strikes_move_the_orders_that_aim_them_and_all_arithmetics_agree(insight: dict[str, Any]) -> None:
     rng = np.random.default_rng(9)

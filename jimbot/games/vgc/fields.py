@@ -94,6 +94,8 @@ COLUMNS: dict[str, Columns] = {
     },
     "field": _scaled(5.0, "weather_turns", "terrain_turns", "trickroom", "gravity", "wonderroom", "magicroom")
     | _scaled(20.0, "turn"),
+    "foresight": _flags("move_1", "move_2", "move_3", "move_4", "on_a", "on_b", "protects")
+    | _scaled(100.0, "harm_a", "harm_b"),
 }  # fmt: skip
 
 
@@ -155,6 +157,19 @@ INSIGHT: tuple[Field, ...] = (  # after all others, and only with the option `in
 INSIGHT_PARTS = tuple(field.name for field in INSIGHT)
 WITH_INSIGHT = ObservationSpec((*FIELDS, *INSIGHT))
 
+FORESIGHT = _numbers(  # after the insight, and only where it is asked for by name; see node/foresight.js
+    "foresight", (SLOTS,), COLUMNS["foresight"], "what the heuristic would order for rival a and b, and its harm"
+)
+WITH_FORESIGHT = ObservationSpec((*FIELDS, *INSIGHT, FORESIGHT))
+
+
+def observation_with(parts: Sequence[str]) -> ObservationSpec:
+    """What a row shows where these parts of the insight are filled in; more is always behind what less has."""
+    if FORESIGHT.name in parts:
+        return WITH_FORESIGHT
+    return WITH_INSIGHT if parts else OBSERVATION
+
+
 _SCALES: dict[str, tuple[float, ...]] = {
     **{name: tuple(columns.values()) for name, columns in COLUMNS.items() if name != "move"},
     **{f"move_{number}": tuple(COLUMNS["move"].values()) for number in range(1, MOVES + 1)},
@@ -186,7 +201,7 @@ def column(field: str, name: str) -> int:
 
 def layout(insight: Sequence[str] = ()) -> dict[str, object]:
     """What a worker needs to know to fill in a row, with these parts of the insight."""
-    observation = WITH_INSIGHT if insight else OBSERVATION
+    observation = observation_with(insight)
     return {
         "size": observation.size,
         "offsets": observation.offsets,

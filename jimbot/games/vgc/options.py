@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jimbot.errors import UnknownNameError
 from jimbot.games.spec import ObservationSpec, check_discount
-from jimbot.games.vgc.fields import INSIGHT_PARTS, OBSERVATION, WITH_INSIGHT
+from jimbot.games.vgc.fields import FORESIGHT, INSIGHT_PARTS, observation_with
 from jimbot.games.vgc.rewards import PRESETS
 from jimbot.games.vgc.teams import BY_SEED, SPLITS
 from jimbot.machine import usable_cores
@@ -38,7 +38,7 @@ class Options:
     own_team: str = ""
     """A file with the team the first side always plays."""
     insight: str = ""
-    """More fields for a learner: all, or some of strikes,dangers,order."""
+    """More fields for a learner: all, or some of strikes,dangers,order; and foresight."""
     reward: str = "shaped"
     """shaped (knock-outs, HP and status as a potential) or win."""
     discount: float = field(default=0.99, repr=False)
@@ -89,14 +89,15 @@ class Options:
         """The parts of the insight that are filled in; none: the observation has no such fields."""
         parts = [part.strip() for part in str(self.insight).split(",") if part.strip()]
         for part in parts:
-            if part not in (*INSIGHT_PARTS, ALL):
-                raise UnknownNameError("part of the insight", part, (*INSIGHT_PARTS, ALL))
-        return tuple(part for part in INSIGHT_PARTS if part in parts or ALL in parts)
+            if part not in (*INSIGHT_PARTS, FORESIGHT.name, ALL):
+                raise UnknownNameError("part of the insight", part, (*INSIGHT_PARTS, FORESIGHT.name, ALL))
+        chosen = [part for part in INSIGHT_PARTS if part in parts or ALL in parts]
+        return (*chosen, *([FORESIGHT.name] if FORESIGHT.name in parts else []))  # not of `all`: policies know the old three
 
     @property
     def observation(self) -> ObservationSpec:
         """What a row shows."""
-        return WITH_INSIGHT if self.insight_parts else OBSERVATION
+        return observation_with(self.insight_parts)
 
     @property
     def players(self) -> int:

@@ -11,7 +11,7 @@ import pytest
 from jimbot.errors import JimbotError
 from jimbot.games.contract import make
 from jimbot.games.vgc import fields, teams
-from jimbot.games.vgc.fields import INSIGHT, INSIGHT_PARTS, OBSERVATION, WITH_INSIGHT
+from jimbot.games.vgc.fields import FORESIGHT, INSIGHT, INSIGHT_PARTS, OBSERVATION, WITH_FORESIGHT, WITH_INSIGHT, column
 from jimbot.games.vgc.game import SPEC
 from jimbot.games.vgc.heuristic import Scripted
 from jimbot.games.vgc.options import Options
@@ -20,6 +20,7 @@ from tests.games.vgc.lab import plain_team, run_jobs, team
 PAGE = Path(__file__).parents[3] / "docs" / "games" / "vgc.md"
 LEADS = ["team 1234", "team 1234"]
 LOW, HIGH, KNOCK_OUT = range(3)
+EVERYTHING = (*INSIGHT_PARTS, FORESIGHT.name)
 FAST = (
     "Regieleki @ Choice Scarf | Transistor | Thunderbolt, Protect, Volt Switch, Rapid Spin",
     "Torkoal @ Life Orb | Drought | Heat Wave, Protect, Earth Power, Body Press",
@@ -46,13 +47,13 @@ def answers() -> list:
         scene(),
         windy,
         turned,
-        layout=fields.layout(INSIGHT_PARTS),
+        layout=fields.layout(EVERYTHING),
         teams=teams.split_teams("train"),
     )
 
 
 def shown(answer: dict[str, Any], name: str, side: int = 0) -> np.ndarray:
-    return WITH_INSIGHT.view(np.array(answer["shown"][side]["row"]), name)
+    return WITH_FORESIGHT.view(np.array(answer["shown"][side]["row"]), name)
 
 
 def test_damage_falls_into_its_range_and_the_certain_come_first(answers: list) -> None:
@@ -85,9 +86,10 @@ def test_hidden_facts_change_nothing_and_servers_show_the_same(answers: list) ->
 def test_closed_sheets_tell_of_no_move_that_was_not_seen() -> None:
     quiet = ["move 2, move 2", "move 1 1, move 1 1"]
     first, second = run_jobs(
-        scene(), scene(quiet), open_team_sheets=False, layout=fields.layout(INSIGHT_PARTS)
+        scene(), scene(quiet), open_team_sheets=False, layout=fields.layout(EVERYTHING)
     )  # fmt: skip
     assert not shown(first, "dangers").any()
+    assert not shown(first, "foresight").any()
     assert shown(first, "strikes").any()
     assert shown(second, "dangers")[:, 0, :, HIGH].any()
     assert not shown(second, "dangers")[:, 1:].any()
@@ -134,14 +136,42 @@ def test_old_fields_stay_where_they_are_and_scripts_play_as_ever() -> None:
         wide.close()
 
 
+def test_the_heuristic_is_foreseen_and_what_it_orders_hurts_as_told() -> None:
+    game = make("vgc", 24, options={"insight": "foresight", "opponent": "self", "teams": "validation"})
+    player, foreseen, seen = Scripted("heuristic"), 0, 0
+    try:
+        game.reset(np.arange(24, dtype=np.uint64))
+        for _ in range(8):
+            orders = player.choose(game.observation, game.legal_mask)
+            told = WITH_FORESIGHT.view(game.observation, "foresight")
+            turn = OBSERVATION.view(game.observation, "phase")[:, column("phase", "turn")] > 0
+            for row in np.flatnonzero(turn & game.acting):
+                for slot, code in enumerate(divmod(int(orders[row ^ 1]), 45)):  # the other side's
+                    if code < 40 and told[row, slot].any():
+                        seen += 1
+                        foreseen += told[row, slot, code // 10] == 1
+            assert not told[~turn].any()
+            assert (told[..., 7:] <= 2.5).all()
+            assert not told[..., 7:][told[..., 4:6] == 0].any(), "who is not aimed at is not harmed"
+            game.step(orders)
+        assert seen > 100
+        assert foreseen > 0.7 * seen
+        assert not WITH_FORESIGHT.view(game.observation, "strikes").any(), "that part was not asked for"
+    finally:
+        game.close()
+
+
 def test_parts_are_chosen_by_name() -> None:
     assert SPEC.under({}).observation.fingerprint == SPEC.observation.fingerprint
     assert SPEC.under({"insight": "order"}).observation.size == WITH_INSIGHT.size
     assert Options(insight="order, strikes").insight_parts == ("strikes", "order")
+    assert SPEC.under({"insight": "all"}).observation.size == WITH_INSIGHT.size, "as policies of old were trained"
+    assert Options(insight="foresight, all").insight_parts == EVERYTHING
+    assert SPEC.under({"insight": "foresight"}).observation.size == WITH_FORESIGHT.size
     with pytest.raises(JimbotError, match="Did you mean 'strikes'"):
         Options(insight="strike")
 
 
 def test_the_page_names_every_field() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert all(f"`{field.name}`" in page for field in INSIGHT)
+    assert all(f"`{field.name}`" in page for field in (*INSIGHT, FORESIGHT))

@@ -8,6 +8,7 @@
  */
 
 const {boosted, expectedDamage, typicalStats} = require('./damage');
+const {Foresight} = require('./foresight');
 const {RUINS, actsBefore, speedsOf, strike} = require('./sight');
 const {NOTHING} = require('./tracker');
 const {MOVES, gimmickOf, isFainted} = require('./mask');
@@ -46,6 +47,7 @@ class Features {
 		}
 		this.widths = Object.fromEntries(Object.entries(layout.columns).map(([field, names]) => [field, names.length]));
 		this.insight = new Set(layout.insight);
+		this.foresight = this.insight.has('foresight') ? new Foresight(layout, (id) => this.facts(id).move.target) : null;
 		this.volatiles = layout.volatiles.map((id) => [id, this.columns.pokemon[id]]);
 		this.moveAt = Array.from({length: MOVES}, (_, place) => place + 1).map((number) => ({
 			id: this.at[`move_${number}_id`], type: this.at[`move_${number}_type`], columns: this.at[`move_${number}`],
@@ -77,6 +79,7 @@ class Features {
 		const [mine, theirs] = [onField(own), onField(foes)];
 		this.writeEstimates(row, mine, theirs, scene);
 		if (this.insight.size) this.writeInsight(row, mine, theirs, this.insightScene(scene, tracker, mine, theirs));
+		if (this.foresight && phase === 'turn') this.foresight.write(row, mine, theirs);
 	}
 
 	species(text) {

@@ -60,6 +60,18 @@ class Reader {
 		return row[this.at[name] + place * 6 + rival];
 	}
 
+	status(row, place) {
+		return row[this.at.status + place];
+	}
+
+	teraType(row, place) {
+		return row[this.at.tera_type + place];
+	}
+
+	mustSwitch(row) {
+		return row[this.at.phase + this.columns.phase.force_switch];
+	}
+
 	/** HP in percent, 0..100. */
 	hp(row, place) {
 		return Math.floor(this.pokemon(row, place, 'hp') / 10);
@@ -143,7 +155,7 @@ function supportScore(r, row, slot, move, aim) {
 	const outsped = isOutsped(r, row, slot);
 	if (aim === 0 || aim === 1) {
 		if (r.hp(row, FOE + aim) <= 0) return -30;
-		if (r.move(row, slot, move, 'inflicts_status')) return row[r.at.status + FOE + aim] ? -30 : Math.floor((40 * r.move(row, slot, move, 'accuracy')) / 100);
+		if (r.move(row, slot, move, 'inflicts_status')) return r.status(row, FOE + aim) ? -30 : Math.floor((40 * r.move(row, slot, move, 'accuracy')) / 100);
 	}
 	if (r.move(row, slot, move, 'protects')) {
 		if (r.pokemon(row, slot, 'stall')) return -40;
@@ -174,8 +186,7 @@ function standing(r, row, place) {
 }
 
 function switchScore(r, row, slot, place) {
-	const forced = row[r.at.phase + r.columns.phase.force_switch];
-	if (forced) return 200 + standing(r, row, place) + Math.floor(r.hp(row, place) / 4);
+	if (r.mustSwitch(row)) return 200 + standing(r, row, place) + Math.floor(r.hp(row, place) / 4);
 	const gain = Math.floor((standing(r, row, place) - standing(r, row, slot)) / 4);
 	return isThreatened(r, row, slot) && isOutsped(r, row, slot) ? gain - 10 : gain - 45;
 }
@@ -188,7 +199,7 @@ function heuristicSlot(r, row, slot, code) {
 	const support = r.moveId(row, slot, move, 'category') === STATUS_CATEGORY;
 	const score = support ? supportScore(r, row, slot, move, aim) : attackScore(r, row, slot, move, aim);
 	if (code % MOVE_CODES < COLUMNS) return score;
-	const suits = !support && r.moveId(row, slot, move, 'type') === row[r.at.tera_type + slot];
+	const suits = !support && r.moveId(row, slot, move, 'type') === r.teraType(row, slot);
 	return score + (suits && score >= 50 ? 12 : -8);
 }
 
@@ -223,7 +234,7 @@ function heuristicPreview(r, row, places) {
 
 const simpleSlot = (score) => (r, row, slot, code) => {
 	if (code === PASS) return 0;
-	if (code >= FIRST_SWITCH) return row[r.at.phase + r.columns.phase.force_switch] ? 0 : WORST;
+	if (code >= FIRST_SWITCH) return r.mustSwitch(row) ? 0 : WORST;
 	return score(r, row, slot, Math.floor(code / MOVE_CODES), aimOf(slot, code % COLUMNS));
 };
 
@@ -267,4 +278,9 @@ function player(name, layout) {
 	return (row, legal) => best(RULES[name], reader, row, legal);
 }
 
-module.exports = {NAMES, player};
+/** What a scripted player without luck orders, with a row read by a `Reader`. */
+function decide(name, reader, row, legal) {
+	return best(RULES[name], reader, row, legal);
+}
+
+module.exports = {NAMES, Reader, aimOf, decide, player};
