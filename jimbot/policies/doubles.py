@@ -147,8 +147,8 @@ _TIMES = {
     "move": ROWS * MOVES, "pokemon": ROWS, "prospects": ROWS, "moveset": ROWS, "deeper": ROWS, "actor_slot": 2,
     "actor_situation": 2, "actor_move": 2 * MOVES, "actor_aim": 2 * COLUMNS, "actor_hit": AIMED,
     "actor_switch": 2 * PLACES, "actor_standing": 2 * PLACES, "policy_move": AIMED, "policy_switch": 2 * PLACES,
-    "policy_pass": 2, "actor_insight": 2, "actor_strike": AIMED, "actor_foresight": 2 * COLUMNS, "left_pair": AIMED + 2 * PLACES,
-    "actor_preview": OWN, "left_lead": OWN, "right_lead": OWN,
+    "policy_pass": 2, "actor_insight": 2, "actor_strike": AIMED, "actor_foresight": 2 * COLUMNS,
+    "left_pair": AIMED + 2 * PLACES, "actor_preview": OWN, "left_lead": OWN, "right_lead": OWN,
 }  # fmt: skip
 """How often a layer runs for one observation, where more than once."""
 

@@ -182,6 +182,7 @@ def test_foresight_moves_the_orders_that_aim_at_whom_it_is_about(insight: dict[s
     change = np.diff(np.asarray(logits)[:, :2025].reshape(2, 45, 45), axis=0)[0]
     assert abs(change[orders.move_code(0, 2)].mean() - change[orders.move_code(0, 1)].mean()) > 1e-3
 
+
 def test_strikes_move_the_orders_that_aim_them_and_all_arithmetics_agree(insight: dict[str, Any]) -> None:
     rng = np.random.default_rng(9)
     network = make_network(insight["wide"])

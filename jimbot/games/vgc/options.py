@@ -91,8 +91,8 @@ class Options:
         for part in parts:
             if part not in (*INSIGHT_PARTS, FORESIGHT.name, ALL):
                 raise UnknownNameError("part of the insight", part, (*INSIGHT_PARTS, FORESIGHT.name, ALL))
-        chosen = [part for part in INSIGHT_PARTS if part in parts or ALL in parts]
-        return (*chosen, *([FORESIGHT.name] if FORESIGHT.name in parts else []))  # not of `all`: policies know the old three
+        every = (*(INSIGHT_PARTS if ALL in parts else ()), *parts)  # no foresight: `all` stays what policies know it as
+        return tuple(part for part in (*INSIGHT_PARTS, FORESIGHT.name) if part in every)
 
     @property
     def observation(self) -> ObservationSpec:
