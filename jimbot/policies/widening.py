@@ -1,9 +1,13 @@
-"""A network in more room: the same answers from a network that has more to learn with.
+"""A network in more room, or with fewer eyes: how a policy goes on as another network of its kind.
 
+In more room it gives the same answers and has more to learn with.
 It may have wider layers (`mlp`, `board`), see more behind what it saw (`mlp`, `doubles`; the insight of a game), and
 have the head for the rival, or have it no longer. New units begin with random inputs and reach nothing that was there
 before: the weights from them to old units and to the heads are 0, and so are the weights of what is newly seen. So the
 larger network plays exactly as the small one did, and learns on from there.
+
+With fewer eyes (`mlp`, `board`) it no longer sees the last entries of the observation, such as helpers that a game only
+shows on request: what they usually were goes into the bias of the first layer. It plays worse than it did, and learns.
 """
 
 from __future__ import annotations
@@ -32,6 +36,27 @@ def can_widen(narrow: Mapping[str, Any], wide: Mapping[str, Any]) -> bool:
     if kind in SEE_MORE and kind == new["kind"] and old["observation_size"] <= new["observation_size"]:
         old, new = _without_insight(old), _without_insight(new)
     return old == new
+
+
+def can_narrow(wide: Mapping[str, Any], narrow: Mapping[str, Any]) -> bool:
+    """Whether `narrow` is the same network, seeing less."""
+    old, new = as_played(wide), as_played(narrow)
+    if old.get("kind") not in STACKS or old.get("normalize") or old["observation_size"] <= new["observation_size"]:
+        return False
+    return {**old, "observation_size": 0} == {**new, "observation_size": 0}
+
+
+def narrowed(params: Mapping[str, np.ndarray], narrow: Mapping[str, Any], usual: np.ndarray) -> dict[str, np.ndarray]:
+    """The parameters of a network that saw `usual` (entries,) more, on average, behind what `narrow` sees."""
+    found = {name: params[name] for name in param_shapes(narrow)}
+    board = narrow.get("board")
+    on_board = board["rows"] * board["cols"] * board["channels"] if board else 0  # what is off the board comes first
+    first = narrow["observation_size"] - on_board
+    weight = params["trunk_0.weight"]
+    unseen = slice(first, first + len(usual))
+    found["trunk_0.bias"] = params["trunk_0.bias"] + (usual @ weight[unseen]).astype(weight.dtype)
+    found["trunk_0.weight"] = np.delete(weight, unseen, axis=0)
+    return found
 
 
 def _without_insight(network: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,9 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jimbot.errors import CheckpointError, UnreadableError
+from jimbot.games.contract import game_entry, make
 from jimbot.games.spec import GameSpec
 from jimbot.policies.networks import check_params, param_shapes, part_of
-from jimbot.policies.widening import can_widen, widened
+from jimbot.policies.onnx_form import onnx_from_params
+from jimbot.policies.portable import OnnxPolicy
+from jimbot.policies.widening import can_narrow, can_widen, narrowed, widened
 from jimbot.reading.tensors import read_tensors
 from jimbot.runs.checkpoint import (
     MANIFEST_ENTRY,
@@ -76,16 +79,49 @@ def find_start(reference: str, runs_root: str | Path) -> Path:
 
 def start_of(path: str | Path, spec: GameSpec, network: Mapping[str, Any]) -> Start:
     """The parameters of a checkpoint, put into wider layers where the run has them, and into layers for what the run is
-    shown beyond what the checkpoint saw; one of another game or network is one clear sentence."""
+    shown beyond what the checkpoint saw, or no longer shown; one of another game or network is one clear sentence."""
     manifest, found = read_policy(path)
-    check_matches(manifest, spec, where=path, sees_less=True)
-    if can_widen(manifest.network, network):
+    if _saw_more(manifest, spec) and can_narrow(manifest.network, network):
         check_params(manifest.network, found)
-        found = widened(found, network)
+        found = narrowed(found, network, _usual_sight(manifest, found)[spec.observation.size :])
     else:
-        check_network(manifest, network, path)
+        check_matches(manifest, spec, where=path, sees_less=True)
+        if can_widen(manifest.network, network):
+            check_params(manifest.network, found)
+            found = widened(found, network)
+        else:
+            check_network(manifest, network, path)
     check_params(network, found)
     return Start({name: found[name] for name in param_shapes(network)}, manifest.step)
+
+
+def _saw_more(manifest: Manifest, spec: GameSpec) -> bool:
+    """Whether a policy of this game saw all that `spec` shows, and more behind it."""
+    if manifest.game != spec.id:
+        return False
+    theirs = game_entry(spec.id).spec.under(manifest.game_options)
+    check_matches(manifest, theirs)
+    wider = theirs.observation.size > spec.observation.size
+    return wider and theirs.observation.opens_with(spec.observation.fingerprint)
+
+
+SIGHT_GAMES, SIGHT_STEPS = 64, 256
+
+
+def _usual_sight(manifest: Manifest, params: Mapping[str, np.ndarray]) -> np.ndarray:
+    """(D,) the mean observation of a policy's own games, drawn actions; the same for the same policy."""
+    luck, seen = np.random.default_rng(0), []
+    game = make(manifest.game, SIGHT_GAMES, seed=0, options=manifest.game_options)
+    spec = game.spec
+    policy = OnnxPolicy.from_bytes(onnx_from_params(manifest.network, params, spec.observation.size, spec.actions.size))
+    try:
+        game.reset()
+        for _ in range(SIGHT_STEPS):
+            seen.append(game.observation.mean(axis=0))
+            game.step(policy.act(game.observation, game.legal_mask, deterministic=False, key=luck).actions)
+    finally:
+        game.close()
+    return np.mean(seen, axis=0)
 
 
 class Fitting(NamedTuple):

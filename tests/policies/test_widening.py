@@ -12,7 +12,7 @@ from jimbot.games.contract import game_entry
 from jimbot.games.spec import Field, ObservationSpec
 from jimbot.policies.jax_networks import make_network
 from jimbot.policies.networks import check_params, describe_network
-from jimbot.policies.widening import can_widen, widened
+from jimbot.policies.widening import can_narrow, can_widen, narrowed, widened
 
 SPEC = game_entry("probe").spec
 
@@ -58,3 +58,23 @@ def test_only_more_room_in_the_same_layers_is_taken(
 ) -> None:
     narrow, wide = (describe_network(SPEC, "mlp", hidden_dim=width, num_layers=n) for width, n in (given, wanted))
     assert can_widen(narrow, wide) == fits
+
+
+@pytest.mark.parametrize("game", ["probe", "hackmatrix"])
+def test_a_network_that_sees_less_answers_as_if_the_rest_were_as_usual(game: str) -> None:
+    spec, rng = game_entry(game).spec, np.random.default_rng(1)
+    more = replace(spec, observation=ObservationSpec((*spec.observation.fields, Field("more", (3,), "new"))))
+    wide, narrow = (describe_network(one, hidden_dim=8) for one in (more, spec))
+    assert can_narrow(wide, narrow)
+    assert not can_narrow(narrow, wide)
+    params = {name: np.asarray(value) for name, value in make_network(wide).init(3).items()}
+    usual = rng.random(3).astype(np.float32)
+    less = narrowed(params, narrow, usual)
+    check_params(narrow, less)
+    seen = np.zeros((5, spec.observation.size), np.float32)
+    seen[:, : spec.observation.size // 4] = rng.random((5, spec.observation.size // 4)) > 0.5
+    large, small = make_network(wide), make_network(narrow)
+    before = large.apply(params, large.prepare(np.hstack([seen, np.tile(usual, (5, 1))]), params))
+    after = small.apply(less, small.prepare(seen, less))
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_allclose(old, new, rtol=1e-4, atol=1e-5)

@@ -16,6 +16,7 @@ from jimbot.games.contract import available_games, game_entry
 from jimbot.policies import masking
 from jimbot.policies.networks import describe_network, param_shapes, part_of
 from jimbot.runs.checkpoint import load_checkpoint
+from jimbot.training import init_policy
 from jimbot.training.framework import create_trainer
 from jimbot.training.jax_ppo.trainer import JaxPPOTrainer
 from tests.training.small import SMALL
@@ -211,3 +212,22 @@ def test_a_clone_that_cannot_be_used_is_one_sentence(changes: dict, words: str, 
     with pytest.raises(JimbotError, match=words) as caught:
         create_trainer("probe", {**SMALL, **changes, "bc_model": str(start)}, root=tmp_path)
     assert caught.value.exit_code == 2
+
+
+def test_a_policy_goes_on_without_the_helpers_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(init_policy, "SIGHT_GAMES", 4)
+    monkeypatch.setattr(init_policy, "SIGHT_STEPS", 2)
+    small = {"num_envs": 4, "num_steps": 4, "num_minibatches": 1, "hidden_dim": 16, "reward_transform": "none"}
+    helped = create_trainer("hackmatrix", {**small, "game_options": {"helpers": True}}, root=tmp_path / "helped")
+    path = helped.save_model()
+    helped.close()
+    spec = game_entry("hackmatrix").spec
+    network = describe_network(spec, hidden_dim=16)
+    start = init_policy.start_of(path, spec, network)
+    before = load_checkpoint(path).params()
+    cut = len(before["trunk_0.weight"]) - len(start.params["trunk_0.weight"])
+    assert cut == spec.under({"helpers": True}).observation.size - spec.observation.size > 0
+    assert (start.params["trunk_0.bias"] != before["trunk_0.bias"]).any(), "what was usual is in the bias"
+    np.testing.assert_array_equal(start.params["policy.weight"], before["policy.weight"])
+    with pytest.raises(JimbotError, match="observation"):
+        init_policy.start_of(path, spec, describe_network(spec, hidden_dim=24))
