@@ -19,6 +19,7 @@ from jimbot.games.functional_benchmark import timed
 from jimbot.policies.jax_networks import Params, make_network
 from jimbot.policies.networks import describe_network, forward_flops, train_flops
 from jimbot.training.environments.given import training_game, training_options
+from jimbot.training.jax_ppo.operations import operation_shares
 from jimbot.training.jax_ppo.program import (
     HostUpdate,
     TrainState,
@@ -45,7 +46,7 @@ def bench_learner(settings: TrainSettings, seconds: float = 10.0) -> dict[str, A
     described = describe_network(game.spec, **network_choice(settings))
     flops = forward_flops(described) + settings.ppo.update_epochs * train_flops(described)
     peak = peak_flops_per_second()
-    learning = _learning_phase(settings, described, seconds / 2)
+    learning, shares = _learning_phase(settings, described, seconds / 2)
     compile_seconds, wall_rate, cpu_rate = _end_to_end(settings, described, game, seconds)
     peak = max(peak, peak_flops_per_second())
     learning_flops = settings.ppo.update_epochs * train_flops(described)
@@ -59,6 +60,7 @@ def bench_learner(settings: TrainSettings, seconds: float = 10.0) -> dict[str, A
         "roofline_steps_per_second": peak / flops,
         "learning_steps_per_second": learning,
         "roofline_fraction": learning * learning_flops / peak,
+        **{f"{kind}_fraction": share for kind, share in shares.items()},
         "steps_per_second": wall_rate,
         "steps_per_cpu_second": cpu_rate,
         "end_to_end_roofline_fraction": wall_rate * flops / peak,
@@ -80,8 +82,10 @@ def peak_flops_per_second(size: int = 2048) -> float:
     return 2 * size**3 / best
 
 
-def _learning_phase(settings: TrainSettings, described: dict[str, Any], seconds: float) -> float:
-    """Steps per second of the update alone, on a made-up rollout of the real shapes."""
+def _learning_phase(
+    settings: TrainSettings, described: dict[str, Any], seconds: float
+) -> tuple[float, dict[str, float]]:
+    """Steps per second of the update alone, on a made-up rollout of the real shapes; what it spends its time on."""
     network = make_network(described)
     shape = (settings.num_steps, settings.num_envs)
 
@@ -113,7 +117,7 @@ def _learning_phase(settings: TrainSettings, described: dict[str, Any], seconds:
 
     once(0)
     wall, _, repeats = timed(once, seconds)
-    return repeats * settings.batch_size / wall
+    return repeats * settings.batch_size / wall, operation_shares(lambda: once(0))
 
 
 def _end_to_end(
