@@ -6,7 +6,6 @@ import gzip
 import json
 import re
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,14 +24,14 @@ _HOLDS_OTHERS = re.compile(r"^(while|call|conditional|tuple|parameter)\b")
 
 def operation_shares(run: Callable[[], Any]) -> dict[str, float]:
     """The share of each kind in the time that operations took while `run` ran; it must wait for its results."""
-    spent: Counter[str] = Counter()
+    spent = dict.fromkeys((kind for kind, _ in KINDS), 0.0)
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder, create_perfetto_trace=True):
             run()
         for name, microseconds in _operations(Path(folder)):
             spent[next(kind for kind, like in KINDS if re.search(like, name))] += microseconds
     total = sum(spent.values())
-    return {kind: spent[kind] / total for kind, _ in KINDS} if total else {}
+    return {kind: share / total for kind, share in spent.items()} if total else {}
 
 
 def _operations(folder: Path) -> Iterator[tuple[str, float]]:

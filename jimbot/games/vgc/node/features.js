@@ -59,8 +59,8 @@ class Features {
 		this.speciesCache = new Map();
 	}
 
-	/** Fills `row` (Int16Array) for side `number` of a live battle; `request` is what that side was asked. */
-	write(row, live, number, request) {
+	/** Fills `row` (Int16Array) for side `number` of a live battle; `request` is what that side was asked. Scripts have no use for the insight. */
+	write(row, live, number, request, scripted = false) {
 		row.fill(0);
 		const {battle, tracker} = live;
 		const phase = phaseOf(request);
@@ -78,7 +78,8 @@ class Features {
 		if (phase === 'preview') return;
 		const [mine, theirs] = [onField(own), onField(foes)];
 		this.writeEstimates(row, mine, theirs, scene);
-		if (this.insight.size) this.writeInsight(row, mine, theirs, this.insightScene(scene, tracker, mine, theirs));
+		if (!this.insight.size || scripted) return;
+		this.writeInsight(row, mine, theirs, this.insightScene(scene, tracker, mine, theirs));
 		if (this.foresight && phase === 'turn') this.foresight.write(row, mine, theirs);
 	}
 
