@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from jimbot.games.contract import make
 from jimbot.training.settings import trainer_config
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -79,6 +80,16 @@ def test_every_example_is_in_the_table_and_in_this_file() -> None:
     table, tests = (EXAMPLES / "README.md").read_text(), Path(__file__).read_text()
     assert scripts
     assert not {name for name in scripts if f"`{name}.py`" not in table or f'run("{name}"' not in tests}
+
+
+def test_the_teams_are_legal_and_play() -> None:
+    game = make("vgc", 2, options={"teams": str(EXAMPLES / "vgc_archetypes.txt"), "opponent": "random"})
+    try:
+        game.reset()
+        assert len(game.team_table.packed) == 6
+        assert game.legal_mask.any(axis=1).all()
+    finally:
+        game.close()
 
 
 def test_decks_and_stakes_make_a_table() -> None:
