@@ -83,7 +83,7 @@ def test_every_example_is_in_the_table_and_in_this_file() -> None:
 
 
 def test_the_teams_are_legal_and_play() -> None:
-    game = make("vgc", 2, options={"teams": str(EXAMPLES / "vgc_archetypes.txt"), "opponent": "random"})
+    game: Any = make("vgc", 2, options={"teams": str(EXAMPLES / "vgc_archetypes.txt"), "opponent": "random"})
     try:
         game.reset()
         assert len(game.team_table.packed) == 6

@@ -1,6 +1,6 @@
 """Draws improve.png: expert iteration and PPO on HackMatrix from nothing, by minutes of training.
 
-python docs/img/improve.py PPO_RUN IMPROVE_RUN    (two runs with --eval-interval; docs/learners/improve.md has the commands)
+python docs/img/improve.py PPO_RUN IMPROVE_RUN    (both with --eval-interval; commands: docs/learners/improve.md)
 """
 
 from __future__ import annotations

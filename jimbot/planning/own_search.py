@@ -17,6 +17,11 @@ from jimbot.policies.players import Player
 from jimbot.policies.scripted import ScriptedPolicy, scripted_policy
 
 _FEWEST = 16  # tries, however little time there is
+_DRAWN = 0.1
+"""While exploring, the share of moves that are drawn: tries are few and looked at many moves once, so whoever draws all
+its moves from them reaches stage 2 of HackMatrix where the most tried ones win three games of four."""
+_SHARPNESS = 3.0
+"""What is learned from a search is its shares to this power: what was looked at once is no advice."""
 
 
 def own_search(player: Player, tries: int, exploring: np.random.Generator | None = None) -> OwnSearch | None:
@@ -39,6 +44,12 @@ def own_search(player: Player, tries: int, exploring: np.random.Generator | None
     return found
 
 
+def _sharpened(shares: np.ndarray) -> np.ndarray:
+    """(N, A) the improved policy."""
+    sharp = shares**_SHARPNESS
+    return sharp / sharp.sum(axis=1, keepdims=True)
+
+
 class OwnSearch:
     """A scripted player's search, by itself or begun with what a policy finds likely; counts and times it."""
 
@@ -51,7 +62,7 @@ class OwnSearch:
         policy: Policy | None = None,
         exploring: np.random.Generator | None = None,
     ) -> None:
-        """`exploring` draws the move played from the shares of the tries; without it the most tried one is."""
+        """`exploring` now and then draws the move played from the shares of the tries; else the most tried one is."""
         self._searcher, self._tries, self._policy, self._exploring = searcher, tries, policy, exploring
         self.searcher = searcher.name
         self.name = f"{(policy or searcher).name} +{tries}" + ("" if policy is None else f" by {searcher.name}")
@@ -80,14 +91,24 @@ class OwnSearch:
         legal = game.legal_mask[seen]
         tries = self._affordable(len(seen), until)
         guess = None if self._policy is None else decision.probabilities[seen]
-        found = self._search(game.observation[seen], legal, guess, tries, self._exploring is None, self._exploring)
+        found = self._search(game.observation[seen], legal, guess, tries)
         planned, spent = np.zeros(len(live), bool), np.zeros(len(live), np.int64)
         planned[seen] = legal.sum(axis=1) > 1
         spent[planned] = tries
         actions, values, improved = decision.actions.copy(), np.array(decision.values), decision.probabilities.copy()
-        actions[seen], values[seen], improved[seen] = found.actions, found.values, found.probabilities
+        actions[seen], values[seen], improved[seen] = found.actions, found.values, _sharpened(found.probabilities)
+        if self._exploring is not None:
+            actions[seen] = self._sometimes_drawn(found)
         self.report.changed += int((actions != decision.actions).sum())
         return Plan(Decision(actions, decision.probabilities, values), improved, planned, spent, decision.actions)
+
+    def _sometimes_drawn(self, found: Decision) -> np.ndarray:
+        assert self._exploring is not None
+        luck = self._exploring.random((2, len(found.actions), 1))
+        last = found.probabilities.shape[1] - 1
+        drawn = np.minimum((found.probabilities.cumsum(axis=1) <= luck[0]).sum(axis=1), last)
+        possible = np.take_along_axis(found.probabilities, drawn[:, None], 1)[:, 0] > 0
+        return np.where((luck[1, :, 0] < _DRAWN) & possible, drawn, found.actions)
 
     def close(self) -> None:
         """Nothing is held."""

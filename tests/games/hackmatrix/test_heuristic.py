@@ -16,7 +16,7 @@ from jimbot.games.functional import FunctionalBatchGame
 from jimbot.games.hackmatrix import make_state, spec
 from jimbot.games.hackmatrix.heuristic import Heuristic
 from jimbot.games.seeds import bank_seeds
-from jimbot.planning import OwnSearch, planning
+from jimbot.planning import OwnSearch, own_search, planning
 from jimbot.policies import masking
 from jimbot.policies.contract import Decision, decide
 from jimbot.policies.players import find_player
@@ -203,6 +203,23 @@ def test_a_policy_lends_the_search_its_judgement(game: FunctionalBatchGame) -> N
     for action, share in shares.items():
         unguided = Heuristic(24).act(game.observation, game.legal_mask)[1]
         assert share > unguided[game.legal_mask[:, action], action].mean()
+
+
+def test_who_explores_mostly_plays_what_was_tried_most_and_learns_more_than_the_shares(
+    game: FunctionalBatchGame,
+) -> None:
+    play(game, lambda observation, legal: Heuristic().act(observation, legal)[0], 6)
+    player = replace(find_player("random", "hackmatrix"), policy=Sure(spec.UP), name="sure")
+    everyone, others = np.ones(NUM_ENVS, bool), 0
+    for seed in range(12):
+        search = own_search(player, 24, np.random.default_rng(seed))
+        assert search is not None
+        plan = search.plan(game, everyone, search.act(game.observation, game.legal_mask))
+        best = plan.improved.argmax(axis=1)
+        assert (np.take_along_axis(plan.improved, plan.decision.actions[:, None], 1) > 0).all()
+        others += int((plan.decision.actions != best).sum())
+    np.testing.assert_allclose(plan.improved.sum(axis=1), 1, atol=1e-5)
+    assert 0 < others < 0.2 * 12 * NUM_ENVS
 
 
 def test_a_search_tries_less_when_there_is_little_time(game: FunctionalBatchGame) -> None:
