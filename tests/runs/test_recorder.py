@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import resource
@@ -14,6 +15,7 @@ import pytest
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.recorder import Recorder, standard_sinks
 from jimbot.runs.sinks import EventLogSink, JsonlSink, TensorBoardSink
+from jimbot.runs.sinks import tensorboard as tensorboard_sink
 from jimbot.runs.sinks.jsonl import read_rows
 from jimbot.runs.sinks.tensorboard import CLASSIC_NAMES, read_events
 
@@ -44,8 +46,13 @@ def test_rows_carry_step_time_and_values(tmp_path: Path) -> None:
     }
 
 
-def test_tensorboard_itself_shows_what_was_recorded_and_trimmed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("files_before", [0, 9, 99])
+def test_tensorboard_itself_shows_what_was_recorded_and_trimmed(
+    files_before: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many files a process has written: viewers read them in the order of their names."""
     pytest.importorskip("tensorboard", reason="pip install 'jimbot[tensorboard]'")
+    monkeypatch.setattr(tensorboard_sink, "_file_number", itertools.count(files_before))
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     recorder = Recorder([TensorBoardSink(tmp_path)])

@@ -38,7 +38,7 @@ class Options:
     own_team: str = ""
     """A file with the team the first side always plays."""
     insight: str = ""
-    """More fields for a learner: all, or some of strikes,dangers,order; and foresight."""
+    """More to see: all, foresight, or strikes,dangers,order."""
     reward: str = "shaped"
     """shaped (knock-outs, HP and status as a potential) or win."""
     discount: float = field(default=0.99, repr=False)

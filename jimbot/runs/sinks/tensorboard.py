@@ -69,8 +69,8 @@ class TensorBoardSink(Sink):
             from tensorboardX.event_file_writer import EventsWriter
 
             self.folder.mkdir(parents=True, exist_ok=True)
-            # Two writers within one second would otherwise share, and overwrite, one file name.
-            suffix = f".{os.getpid()}.{next(_file_number)}"
+            # Two writers within one second would otherwise share, and overwrite, one file name. Readers sort by it.
+            suffix = f".{os.getpid()}.{next(_file_number):06}"
             self._writer = EventsWriter(str(self.folder / "events"), suffix)
             if self._purge_from is not None:
                 event = _proto("event")
