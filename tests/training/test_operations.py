@@ -15,4 +15,4 @@ def test_a_large_product_takes_most_of_the_time() -> None:
     shares = operation_shares(lambda: jax.block_until_ready(program(a)))
     assert set(shares) == {kind for kind, _ in KINDS}
     assert abs(sum(shares.values()) - 1) < 1e-9
-    assert shares["products"] > 0.5
+    assert shares["products_fraction"] > 0.5

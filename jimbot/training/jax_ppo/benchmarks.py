@@ -60,7 +60,7 @@ def bench_learner(settings: TrainSettings, seconds: float = 10.0) -> dict[str, A
         "roofline_steps_per_second": peak / flops,
         "learning_steps_per_second": learning,
         "roofline_fraction": learning * learning_flops / peak,
-        **{f"{kind}_fraction": share for kind, share in shares.items()},
+        **shares,
         "steps_per_second": wall_rate,
         "steps_per_cpu_second": cpu_rate,
         "end_to_end_roofline_fraction": wall_rate * flops / peak,
