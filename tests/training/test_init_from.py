@@ -215,8 +215,8 @@ def test_a_clone_that_cannot_be_used_is_one_sentence(changes: dict, words: str, 
 
 
 def test_a_policy_goes_on_without_the_helpers_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(init_policy, "SIGHT_GAMES", 4)
-    monkeypatch.setattr(init_policy, "SIGHT_STEPS", 2)
+    seen = game_entry("hackmatrix").spec.under({"helpers": True}).observation.size
+    monkeypatch.setattr(init_policy, "_usual_sight", lambda *_: np.full(seen, 0.5))  # playing is the next test
     small = {"num_envs": 4, "num_steps": 4, "num_minibatches": 1, "hidden_dim": 16, "reward_transform": "none"}
     helped = create_trainer("hackmatrix", {**small, "game_options": {"helpers": True}}, root=tmp_path / "helped")
     path = helped.save_model()
@@ -231,3 +231,13 @@ def test_a_policy_goes_on_without_the_helpers_it_had(tmp_path: Path, monkeypatch
     np.testing.assert_array_equal(start.params["policy.weight"], before["policy.weight"])
     with pytest.raises(JimbotError, match="observation"):
         init_policy.start_of(path, spec, describe_network(spec, hidden_dim=24))
+
+
+def test_what_a_policy_usually_sees_is_told_by_its_own_games(start: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(init_policy, "SIGHT_GAMES", 8)
+    monkeypatch.setattr(init_policy, "SIGHT_STEPS", 16)
+    stored = init_policy.read_policy(start)
+    usual = init_policy._usual_sight(*stored)
+    assert usual.shape == (game_entry("probe").spec.observation.size,)
+    assert 0 < usual.max() <= 1
+    np.testing.assert_array_equal(usual, init_policy._usual_sight(*stored))

@@ -17,7 +17,8 @@ KINDS = (
     ("moving_fraction", r"concatenate|copy|transpose|gather|scatter|slice|pad|^bitcast|sort"),
     ("elementwise_fraction", r""),
 )
-"""The figure of a kind of operation → what names of such look like; the first that fits. A product counts with what is fused to it."""
+"""The figure of a kind of operation → what its names look like; the first that fits. A product counts with what is
+fused to it."""
 _OPERATION = re.compile(r"^[a-z][a-z_\-]*(\.\d+)*$")
 _HOLDS_OTHERS = re.compile(r"^(while|call|conditional|tuple|parameter)\b")
 
