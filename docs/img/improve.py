@@ -1,4 +1,4 @@
-"""Draws improve.png: expert iteration and PPO on HackMatrix from nothing, by minutes of training.
+"""Draws improve.png: expert iteration and PPO on HackMatrix from the same start, by minutes of training.
 
 python docs/img/improve.py PPO_RUN IMPROVE_RUN    (both with --eval-interval; commands: docs/learners/improve.md)
 """

@@ -12,6 +12,7 @@ import numpy as np
 
 from jimbot.games.contract import BatchGame
 from jimbot.planning.outcome import Plan, PlanReport
+from jimbot.policies import masking
 from jimbot.policies.contract import Decision, Policy
 from jimbot.policies.players import Player
 from jimbot.policies.scripted import ScriptedPolicy, scripted_policy
@@ -48,6 +49,14 @@ def _sharpened(shares: np.ndarray) -> np.ndarray:
     """(N, A) the improved policy."""
     sharp = shares**_SHARPNESS
     return sharp / sharp.sum(axis=1, keepdims=True)
+
+
+def _sometimes_drawn(found: Decision, luck: np.random.Generator) -> np.ndarray:
+    """(N,) the most tried actions, some of them drawn from what was tried."""
+    tried = found.probabilities > 0
+    logs = np.log(np.where(tried, found.probabilities, 1.0))
+    whether, which = luck.random((2, len(tried)))
+    return np.where(whether < _DRAWN, masking.sample(logs, tried, 1.0 - which), found.actions)
 
 
 class OwnSearch:
@@ -98,17 +107,9 @@ class OwnSearch:
         actions, values, improved = decision.actions.copy(), np.array(decision.values), decision.probabilities.copy()
         actions[seen], values[seen], improved[seen] = found.actions, found.values, _sharpened(found.probabilities)
         if self._exploring is not None:
-            actions[seen] = self._sometimes_drawn(found)
+            actions[seen] = _sometimes_drawn(found, self._exploring)
         self.report.changed += int((actions != decision.actions).sum())
         return Plan(Decision(actions, decision.probabilities, values), improved, planned, spent, decision.actions)
-
-    def _sometimes_drawn(self, found: Decision) -> np.ndarray:
-        assert self._exploring is not None
-        luck = self._exploring.random((2, len(found.actions), 1))
-        last = found.probabilities.shape[1] - 1
-        drawn = np.minimum((found.probabilities.cumsum(axis=1) <= luck[0]).sum(axis=1), last)
-        possible = np.take_along_axis(found.probabilities, drawn[:, None], 1)[:, 0] > 0
-        return np.where((luck[1, :, 0] < _DRAWN) & possible, drawn, found.actions)
 
     def close(self) -> None:
         """Nothing is held."""

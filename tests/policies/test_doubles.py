@@ -176,6 +176,7 @@ def test_foresight_moves_the_orders_that_aim_at_whom_it_is_about(insight: dict[s
     params["actor_foresight.weight"] = rng.normal(size=params["actor_foresight.weight"].shape).astype(np.float32)
     rows = np.repeat(0.1 * with_insight(rng)[:1], 2, axis=0)
     rows[:, SPEC.observation.id_limits[0]] = 0
+    assert WIDE.observation["foresight"].columns == doubles.FORESEEN
     protects = doubles.FORESEEN.index("protects")
     WIDE.observation.view(rows, "foresight")[:, :, protects] = [[0.0, 0.0], [0.0, 1.0]]  # foe b is about to
     logits, _, _ = jax.jit(network.foresee)(params, rows)
