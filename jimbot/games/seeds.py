@@ -10,6 +10,7 @@ has no 64-bit integers by default).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def join(high: np.ndarray, low: np.ndarray) -> np.ndarray:
     return (np.asarray(high, np.uint64) << np.uint64(32)) | np.asarray(low, np.uint64)
 
 
+@lru_cache(maxsize=2**14)
 def bank_of(seed: int) -> str:
     """The bank a seed belongs to.
 

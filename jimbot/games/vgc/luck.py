@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from jimbot.games import seeds as seedbank
@@ -23,6 +25,7 @@ def words(seed: int, count: int) -> np.ndarray:
     return np.array([mixed(seed ^ mixed(number)) for number in range(count)], np.uint64)
 
 
+@lru_cache(maxsize=2**14)  # asked for at every step of a battle
 def train_seed(stream: int, episode: int) -> int:
     """The seed of a battle's next episode: always of the train bank, small enough for every game."""
     seed = mixed(stream ^ mixed(episode)) % seedbank.SMALL_SEEDS

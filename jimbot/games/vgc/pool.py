@@ -65,7 +65,7 @@ class Seat:
 
 
 class Pool:
-    """`workers` processes configured alike; battle b belongs to seat b modulo workers."""
+    """`workers` processes configured alike; `seat_of` says which of them holds a battle."""
 
     def __init__(self, settings: Mapping[str, Any], workers: int, deadline: float) -> None:
         self.settings = dict(settings)
@@ -99,13 +99,17 @@ class Pool:
         process = self._seats[0].process
         return dict((process.greeted or {}) if process else {})
 
+    def seat_of(self, battle: int) -> int:
+        """Round by round, each one place further: whoever steps every other battle keeps all processes busy, too."""
+        return (battle + battle // self.workers) % self.workers
+
     # --- work ---
 
     def send(self, kind: Kind, entries: Mapping[int, bytes]) -> list[Ticket]:
         """Hands out entries (battle → bytes), one frame per process; `receive` takes the tickets."""
         tickets = []
         for number, seat in enumerate(self._seats):
-            mine = [battle for battle in entries if battle % self.workers == number]
+            mine = [battle for battle in entries if self.seat_of(battle) == number]
             if not mine:
                 continue
             gone = [] if kind in MAKES_BATTLES else [battle for battle in mine if battle not in seat.holds]
@@ -130,7 +134,7 @@ class Pool:
 
     def ask(self, question: Mapping[str, Any], battle: int = 0) -> Any:
         """A rare question, answered in JSON by the process that holds a battle."""
-        ticket = self._post(battle % self.workers, Kind.ASK, (battle,), json.dumps(dict(question)).encode())
+        ticket = self._post(self.seat_of(battle), Kind.ASK, (battle,), json.dumps(dict(question)).encode())
         self._until(lambda: ticket.settled)
         if ticket.answer is None:
             raise SimulatorError(

@@ -266,7 +266,8 @@ class HostCollector:
         legal = masking.of_action(self.legal_mask, self.action)
         ended = self.terminated | self.truncated
         own = self.ours & self.whole & ~self.guests
-        steps = (self.action, legal, self.reward_terms, ended, self.stats, self.acting, own)
+        earned = np.where(self.ours[:, :, None], self.reward_terms, 0)  # what a rival gains is not the learner's
+        steps = (self.action, legal, earned, ended, self.stats, self.acting, own)
         tally, measured = self._measure_all(tally, *steps)
         rollout = Rollout(
             self.observation,

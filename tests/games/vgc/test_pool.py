@@ -27,6 +27,10 @@ def build(num_envs: int = 8, **options: object) -> VgcGame:
     return game
 
 
+def held_by(game: VgcGame, seat: int) -> np.ndarray:
+    return np.array([battle for battle in range(game.num_envs) if game.pool.seat_of(battle) == seat])
+
+
 def gone(pid: int) -> bool:
     """Neither running nor a zombie."""
     return not psutil.pid_exists(pid)
@@ -35,6 +39,16 @@ def gone(pid: int) -> bool:
 @pytest.fixture(autouse=True)
 def nothing_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JIMBOT_IDLE_SIMULATORS", "0")
+
+
+def test_all_processes_work_on_any_half_of_the_battles() -> None:
+    game = build(16)
+    try:
+        for half in (range(0, 16, 2), range(1, 16, 2), range(8), range(8, 16)):
+            seats = [game.pool.seat_of(battle) for battle in half]
+            assert seats.count(0) == seats.count(1) == 4
+    finally:
+        game.close()
 
 
 def play(game: VgcGame, steps: int, rng: np.random.Generator) -> None:
@@ -50,7 +64,7 @@ def test_a_killed_worker_truncates_its_battles_and_is_replaced() -> None:
         play(game, 3, rng)
         before = game.observation.copy()
         victim = game.pool.pids[0]
-        mine = np.flatnonzero(np.arange(16) % 2 == 0)
+        mine = held_by(game, 0)
         os.kill(victim, signal.SIGKILL)
         time.sleep(0.2)
         game.step(random_legal(rng, game.legal_mask))
@@ -75,7 +89,7 @@ def test_a_hung_worker_is_replaced_at_its_deadline() -> None:
         os.kill(victim, signal.SIGSTOP)
         game.step(random_legal(np.random.default_rng(0), game.legal_mask))
         assert game.events["worker_hung"] >= 1
-        assert game.truncated[1::2].all()
+        assert game.truncated[held_by(game, 1)].all()
         assert gone(victim)
     finally:
         game.close()
