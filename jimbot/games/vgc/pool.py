@@ -1,7 +1,7 @@
 """Several simulator processes with many battles each, and what happens when one of them dies or hangs.
 
 Work is sent and received in two calls, so that one group of battles can be simulated while somebody thinks about the
-other. Every piece of work has a deadline. A process that dies or misses it is ended, replaced and counted by name; the
+other. Every piece of work has a deadline, whose clock runs while somebody waits. A process that dies or misses it is ended, replaced and counted by name; the
 battles it held are lost, and whoever asked for them is told so, never left waiting.
 """
 
@@ -45,7 +45,8 @@ class Ticket:
     number: int
     worker: int
     battles: tuple[int, ...]
-    deadline: float
+    since: float
+    """When the process could begin with it (time.monotonic)."""
     answer: bytes | None = None
     lost: bool = False
     refusal: str = ""
@@ -162,7 +163,7 @@ class Pool:
         seat = self._seats[number]
         if not self._finalizer.alive or seat.process is None:
             raise UsageError("The simulator was closed, so it cannot be asked any more. Make the game anew.")
-        ticket = Ticket(next(self._tickets), number, battles, time.monotonic() + self.deadline)
+        ticket = Ticket(next(self._tickets), number, battles, time.monotonic())
         _log.debug(
             "ticket %d: %s for %d battles of process %d", ticket.number, kind.name, len(battles), seat.process.pid
         )
@@ -178,9 +179,11 @@ class Pool:
         _log.debug("simulator process %d has a seat", seat.process.pid)
 
     def _until(self, done: Any) -> None:
-        """Reads and writes until `done()`, replacing whoever dies or is late."""
+        """Reads and writes until `done()`, replacing whoever dies or is late. What was answered while nobody listened
+        may be stuck in a full pipe, so nobody is late before this began."""
+        began = time.monotonic()
         while not done():
-            limit = min(self._time_left(seat) for seat in self._seats)
+            limit = min(self._time_left(seat, began) for seat in self._seats)
             with selectors.DefaultSelector() as selector:
                 for seat in self._seats:
                     if seat.process is None:
@@ -192,20 +195,20 @@ class Pool:
             for seat in ready.values():
                 self._serve(seat)
             for seat in self._seats:
-                if seat.process is not None and self._time_left(seat) <= 0.0:
+                if seat.process is not None and self._time_left(seat, began) <= 0.0:
                     self._replace(seat, "worker_hung")
 
     def _greeted(self, seat: Seat) -> bool:
         return seat.process is not None and seat.process.greeted is not None
 
-    def _time_left(self, seat: Seat) -> float:
-        """Seconds until somebody must have heard from the process; plenty where nobody waits."""
+    def _time_left(self, seat: Seat, began: float) -> float:
+        """Seconds until somebody who waits since `began` must have heard from the process; plenty where nobody does."""
         if seat.process is None:
             return self.deadline
         now = time.monotonic()
         if seat.process.greeted is None:
-            return seat.process.begun + START_SECONDS - now
-        return seat.waiting[0].deadline - now if seat.waiting else self.deadline
+            return max(seat.process.begun, began) + START_SECONDS - now
+        return max(seat.waiting[0].since, began) + self.deadline - now if seat.waiting else self.deadline
 
     def _serve(self, seat: Seat) -> None:
         process = seat.process
@@ -228,7 +231,7 @@ class Pool:
             process.greeted = greeting
             self._failed_starts = 0
             for ticket in seat.waiting:  # it could not work while it loaded
-                ticket.deadline = time.monotonic() + self.deadline
+                ticket.since = time.monotonic()
             return
         if not seat.waiting or seat.waiting[0].number != number:
             if number == 0:

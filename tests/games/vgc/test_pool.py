@@ -95,6 +95,20 @@ def test_a_hung_worker_is_replaced_at_its_deadline() -> None:
         game.close()
 
 
+def test_nobody_is_late_while_nobody_listens() -> None:
+    game = build(64, deadline=2.0)  # more than a pipe holds
+    battles = np.arange(64)
+    try:
+        game.reset()
+        game.send(random_legal(np.random.default_rng(0), game.legal_mask), battles)
+        time.sleep(3.0)
+        game.receive(battles)
+        assert game.events["worker_hung"] == 0
+        assert not game.truncated.any()
+    finally:
+        game.close()
+
+
 def test_closing_ends_every_process() -> None:
     game = build(16)
     game.reset()
