@@ -18,8 +18,8 @@ import numpy as np
 
 from jimbot.errors import SimulatorError, UsageError
 from jimbot.evaluation.play import Progress
-from jimbot.games.contract import game_entry, make
-from jimbot.policies.contract import Policy
+from jimbot.games.contract import BatchGame, game_entry, make
+from jimbot.policies.contract import Policy, decide_rows
 
 MOST_AT_ONCE = 128
 """Battles at a time; more make each simulator process large and nothing faster."""
@@ -209,7 +209,7 @@ class _Table:
 
     def _decide(self, number: int, policy: Policy, rows: np.ndarray) -> None:
         legal = self.game.legal_mask[rows]
-        decision = policy.act(self.game.observation[rows], legal, self.deterministic, self._luck[number])
+        decision = decide_rows(policy, cast(BatchGame, self.game), rows, self.deterministic, self._luck[number])
         self._actions[rows] = decision.actions
         self.decisions[number] += len(rows)
         self.illegal[number] += int((~legal[np.arange(len(rows)), decision.actions]).sum())

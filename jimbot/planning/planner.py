@@ -7,6 +7,8 @@ always planned in the same way, and nothing hidden can be read from the real gam
 Somebody else may play the tries out (`player`): then it is that player's move which is improved, while the policy
 proposes the others and says what the end of a try is worth.
 
+In games of two players a scripted one sits opposite, whom the game's table names (`Plans.rival`).
+
 Where the game has a scripted player that searches by itself, from what it sees, that one plans (`own_search`).
 """
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -27,7 +30,7 @@ from jimbot.planning.outcome import Plan, PlanReport
 from jimbot.planning.own_search import own_search
 from jimbot.planning.rollouts import Rollouts, Tries
 from jimbot.planning.settings import PlanSettings, PlanTable
-from jimbot.policies.contract import Decision, Policy
+from jimbot.policies.contract import Decision, FirstFields, Policy
 from jimbot.policies.players import Player, find_player
 from jimbot.runs.manifest import Manifest
 
@@ -48,8 +51,10 @@ def planning(
         if playing_on is not None or asked:
             raise UsageError("How a plan is made was said, but not of how many tries; add --plan N.")
         return player
-    if player.entry.two_sides is not None:
-        raise UsageError(f"Game '{player.game}' has two players; plans are for games of one.")
+    if player.entry.two_sides is not None and rival_of(player.game) is None:
+        raise UsageError(
+            f"Game '{player.game}' has two players and names nobody who sits opposite in a plan; leave --plan out."
+        )
     if playing_on is None and (thinker := own_search(player, rollouts)) is not None:
         if asked:
             raise UsageError(
@@ -63,6 +68,12 @@ def planning(
     name = f"{player.name} +{rollouts}" + ("" if other is None else f" with {other.name}")
     options = {**player.options, **({} if other is None else getattr(other.policy, "options", {}))}
     return replace(player, policy=planner, name=name, options=options)
+
+
+def rival_of(game: str) -> str | None:
+    """The scripted player who sits opposite in tries of a game of two players, if its table names one."""
+    plans = game_entry(game).plans
+    return None if plans is None else plans.rival
 
 
 def _who_plays_on(player: Player, asked: str | None) -> Player | None:
@@ -109,6 +120,7 @@ class Planner:
         self._table: PlanTable | None = None
         self._game: BatchGame | None = None
         self._rate = 0.0  # tries per second, of late
+        self._seeing: dict[int, Planner] = {}  # by how much of a row it sees
         if self._transform == "normalize":
             raise UsageError(
                 f"Policy '{policy.name}' was trained with reward_transform normalize, whose values no plan can add to "
@@ -161,7 +173,16 @@ class Planner:
         self.report.seconds += time.monotonic() - began
         return Plan(Decision(actions, decision.probabilities, values), improved, spent > 0, spent, own)
 
+    def seeing_first(self, size: int) -> Planner:
+        """The same in games that show more, behind the `size` numbers the policy knows."""
+        if size not in self._seeing:
+            seeing = self._seeing[size] = copy(self)
+            seeing.policy, seeing._rollouts, seeing._seeing = FirstFields(self.policy, size), None, {}
+        return self._seeing[size]
+
     def close(self) -> None:
+        for seeing in self._seeing.values():
+            seeing.close()
         if self._rollouts is not None:
             self._rollouts.close()
             self._rollouts = self._game = self._table = None
@@ -235,11 +256,11 @@ class Planner:
 
             if (found := network_of(self.policy, self._manifest)) is not None:
                 return CompiledRollouts(game, *found, self._gamma, self._transform, self._copies)
-        return Rollouts(game, self.policy, self._gamma, self._transform, self._copies, self.player)
+        rival = rival_of(game.spec.id) if game.spec.players > 1 else None
+        opposite = None if rival is None else find_player(rival, game.spec.id).policy
+        return Rollouts(game, self.policy, self._gamma, self._transform, self._copies, self.player, opposite)
 
     def _ready_for(self, game: BatchGame) -> tuple[Rollouts | CompiledRollouts, PlanTable]:
-        if game.spec.players != 1:
-            raise UsageError(f"Game '{game.spec.id}' has {game.spec.players} players; plans are for games of one.")
         if self._rollouts is None or self._table is None or self._game is not game:
             self.close()
             self._game = game

@@ -4,6 +4,9 @@ A try is (which game, which first move, which world): the game is copied, its hi
 seed, the move is played, then a player plays on: the policy itself, or anybody cheaper or better. The return is the
 discounted rewards, as the policy learned them, and its value of the last position. Tries of all games are played
 together, as many as there are copies; each has a depth of its own.
+
+In a game of two players somebody must sit opposite (`rival`). It plays its own row of the copy, in which what it knows
+was dealt anew with the rest, so it can give nothing away.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from jimbot.policies.reward_transform import transform_reward
 
 WON = "won"  # the statistic
 _MOST_UNTIL_SETTLED = 100  # decisions
+_MOST_UNTIL_ASKED = 4  # steps in which only the rival has something to do
 
 
 class Tries(NamedTuple):
@@ -45,9 +49,11 @@ class Rollouts:
         reward_transform: str = "none",
         copies: int = 256,
         player: Policy | None = None,
+        rival: Policy | None = None,
     ) -> None:
         self.policy = policy
         self.player = player or policy
+        self.rival = rival
         self.gamma = gamma
         self.reward_transform = reward_transform
         plans = game_entry(game.spec.id).plans
@@ -69,10 +75,10 @@ class Rollouts:
         return found
 
     def _play(self, game: BatchGame, tries: Tries) -> np.ndarray:
-        copies, count = self._copies, len(tries.row)
-        used = np.arange(count)
-        sources, source_of = np.unique(tries.row, return_inverse=True)
-        saved = game.snapshot(sources)
+        copies, players = self._copies, game.spec.players
+        used = np.arange(len(tries.row)) * players + tries.row % players  # the rows of the copies that are tried in
+        sources, source_of = np.unique(tries.row // players, return_inverse=True)
+        saved = game.snapshot(sources * players)
         copies.restore({name: part if part.ndim == 0 else part[source_of] for name, part in saved.items()}, used)
         copies.redraw_hidden(used, tries.world)
         over = np.ones(copies.num_rows, bool)  # copies that stand idle, and tries that have ended
@@ -82,13 +88,14 @@ class Rollouts:
         returns, weight = np.zeros(copies.num_rows), 1.0
         if self._settled is not None:
             depth[used] = _MOST_UNTIL_SETTLED
-        for turn in range(int(depth.max()) + 1):
-            copies.step(np.where(over, copies.legal_mask.argmax(axis=1), actions), hold=over)
+        last = int(depth.max()) + _MOST_UNTIL_ASKED * (players > 1)
+        for turn in range(last + 1):
+            copies.step(self._moves(actions, over), hold=self._idle(over))
             live = np.flatnonzero(~over)
             self._credit(returns, live, weight)
             weight *= self.gamma
             over |= copies.terminated | copies.truncated
-            here = depth == turn
+            here = (depth <= turn) & (copies.acting | (turn == last))
             if self._settled is not None:
                 here |= self._settled(copies.observation)
             ends = np.flatnonzero(~over & here)
@@ -99,7 +106,22 @@ class Rollouts:
             if not len(live):
                 break
             actions[live] = self.player.act(copies.observation[live], copies.legal_mask[live])[0]
-        return returns[:count]
+        return returns[used]
+
+    def _moves(self, actions: np.ndarray, over: np.ndarray) -> np.ndarray:
+        """The tries' next moves and their rivals'; anything legal in the other rows."""
+        copies = self._copies
+        moves = np.where(over, copies.legal_mask.argmax(axis=1), actions)
+        if self.rival is not None:
+            opposite = np.flatnonzero(over & ~self._idle(over) & copies.acting)
+            if len(opposite):
+                moves[opposite] = self.rival.act(copies.observation[opposite], copies.legal_mask[opposite])[0]
+        return moves
+
+    def _idle(self, over: np.ndarray) -> np.ndarray:
+        """(N,) bool: rows of copies in which nobody tries anything any more."""
+        players = self._copies.spec.players
+        return np.repeat(over.reshape(-1, players).all(axis=1), players)
 
     def _credit(self, returns: np.ndarray, live: np.ndarray, weight: float) -> None:
         """What the last step brought."""

@@ -71,3 +71,24 @@ def decide(
     """What a policy does in the games of a batch; answers of rows that are not `live` mean nothing."""
     decision = policy.act(game.observation, game.legal_mask, deterministic, key)
     return policy.act_in(game, live, decision) if isinstance(policy, LooksAhead) else decision
+
+
+def decide_rows(
+    policy: Policy,
+    game: BatchGame,
+    rows: np.ndarray,
+    deterministic: bool = True,
+    key: np.random.Generator | None = None,
+) -> Decision:
+    """The same for some rows: an answer for each of `rows`, in their order. In games of two players each row has its
+    own policy."""
+    decision = policy.act(game.observation[rows], game.legal_mask[rows], deterministic, key)
+    if not isinstance(policy, LooksAhead):
+        return decision
+    count = len(game.acting)
+    whole = Decision(*(np.zeros((count, *part.shape[1:]), part.dtype) for part in decision))
+    for part, answers in zip(whole, decision, strict=True):
+        part[rows] = answers
+    live = np.zeros(count, bool)
+    live[rows] = True
+    return Decision(*(part[rows] for part in policy.act_in(game, live, whole)))

@@ -43,7 +43,10 @@ class Player:
         spec = self.entry.spec.under(options)
         check_matches(self.manifest, spec, where=self.name, sees_less=True)
         size = self.entry.spec.under(self.manifest.game_options).observation.size
-        return self.policy if size == spec.observation.size else FirstFields(self.policy, size)
+        if size == spec.observation.size:
+            return self.policy
+        seeing_first = getattr(self.policy, "seeing_first", None)  # who plans looks at copies of the game, too
+        return FirstFields(self.policy, size) if seeing_first is None else seeing_first(size)
 
     def under(self, options: Mapping[str, Any] | None) -> Player:
         """The same player under exactly these game options (and those it cannot do without); None: as it is."""

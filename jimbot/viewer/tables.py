@@ -27,7 +27,7 @@ from jimbot.games.hooks import Offer, RecordedGame, Sitting
 from jimbot.games.seed_names import seed_name, seed_number
 from jimbot.games.seeds import HELD_OUT, bank_seeds
 from jimbot.planning import OwnSearch, Planner
-from jimbot.policies.contract import Decision, decide
+from jimbot.policies.contract import Decision, decide, decide_rows
 from jimbot.policies.players import Player
 from jimbot.training.session.compile_cache import use_compile_cache
 
@@ -198,7 +198,7 @@ def _both(
 ) -> list[Decision | None]:
     policies = [one.shown(player.options) for one in (player, rival) if one is not None]
     return [
-        policy.act(game.observation[[row]], game.legal_mask[[row]], not stochastic, luck) if game.acting[row] else None
+        decide_rows(policy, game, np.array([row]), not stochastic, luck) if game.acting[row] else None
         for row, policy in enumerate(policies)
     ]
 

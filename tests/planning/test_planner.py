@@ -234,8 +234,6 @@ def test_a_player_plans_where_it_is_asked_to():
     assert (planned.name, planned.game) == ("random +16", "probe")
     assert isinstance(planned.policy, LooksAhead)
     assert planning(player, 16, "random").name == "random +16 with random"
-    with pytest.raises(UsageError, match="plans are for games of one"):
-        planning(find_player("random", "vgc"), 16)
 
 
 def test_tries_are_played_out_by_whom_the_game_names_unless_told_otherwise():

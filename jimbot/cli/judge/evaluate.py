@@ -25,6 +25,7 @@ from jimbot.cli.shared.start import keep_compiled
 
 if TYPE_CHECKING:
     from jimbot.evaluation import DuelEvaluation, Evaluation
+    from jimbot.policies.players import Player
 
 EPILOG = """Examples:
 
@@ -111,6 +112,7 @@ def evaluate(
                 **how,
             )
         _show(duels, full, playing.as_json)
+        _show_plan(choice, plan, playing.as_json)
         return
     if opponent:
         raise UsageError(f"Game '{choice.game}' is for one player; leave --opponent out.")
@@ -127,8 +129,7 @@ def evaluate(
     if bus is not None:
         _tell(bus, evaluation, choice.name)
     _show(evaluation, full, playing.as_json)
-    if plan is not None and not playing.as_json:
-        terminal.note(f"The plan: {getattr(choice.policy, 'report', '')}.")
+    _show_plan(choice, plan, playing.as_json)
 
 
 def _tell(bus: str, evaluation: Evaluation, policy: str) -> None:
@@ -138,6 +139,11 @@ def _tell(bus: str, evaluation: Evaluation, policy: str) -> None:
     publisher = open_publisher(bus)
     tell_results(publisher, evaluation, policy)
     publisher.close()
+
+
+def _show_plan(choice: Player, plan: int | None, as_json: bool) -> None:
+    if plan is not None and not as_json:
+        terminal.note(f"The plan: {getattr(choice.policy, 'report', '')}.")
 
 
 def _show(judged: Evaluation | DuelEvaluation, full: bool, as_json: bool) -> None:

@@ -67,11 +67,13 @@ class DuelWatcher(Watcher):
             self._end(game, seed)
 
     def _decide(self, game: BatchGame) -> list[Decision | None]:
+        import numpy as np
+
+        from jimbot.policies.contract import decide_rows
+
         policies = [player.shown(self.choice.options) for player in (self.choice, self.rival)]
         return [
-            policy.act(game.observation[[row]], game.legal_mask[[row]], not self.stochastic, self.luck)
-            if game.acting[row]
-            else None
+            decide_rows(policy, game, np.array([row]), not self.stochastic, self.luck) if game.acting[row] else None
             for row, policy in enumerate(policies)
         ]
 

@@ -86,3 +86,5 @@ class Plans:
     It matters where it has such an opinion at all (`appraise`)."""
     searcher: str | None = None
     """The scripted player whose own search plans for every policy; None: moves are tried in copies of the game."""
+    rival: str | None = None
+    """In games of two players: the scripted player who sits opposite in tries. Without one there are no plans."""

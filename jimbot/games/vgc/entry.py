@@ -7,9 +7,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry, TwoSides
-from jimbot.games.hooks import Decide, Installation, Online, PlayedOnline, PublicReplays, Visit
+from jimbot.games.hooks import Decide, Installation, Online, Plans, PlayedOnline, PublicReplays, Visit
 from jimbot.games.vgc import simulator, teams
 from jimbot.games.vgc.game import SPEC, VgcGame
 from jimbot.games.vgc.masks import legal_masks
@@ -128,6 +130,14 @@ def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bo
     return VgcGame(num_envs, seed, options, checked)
 
 
+PLANS = Plans(
+    ("order",),
+    lambda observation, legal: np.zeros(len(observation), np.int64),
+    # A turn decides much and costs a simulation of the whole battle so far: one turn of several worlds, then the value.
+    ({"candidates": 4, "depth": 0, "certain": 0.95},),
+    rival="heuristic",
+)
+
 GAME = GameEntry(
     spec=SPEC,
     make=make,
@@ -140,6 +150,7 @@ GAME = GameEntry(
     canvas=(120, 22),
     about=ABOUT,
     sitting=sitting,
+    plans=PLANS,
     benchmark=benchmark,
     installation=INSTALLATION,
     online=ONLINE,

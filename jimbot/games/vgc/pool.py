@@ -1,8 +1,9 @@
 """Several simulator processes with many battles each, and what happens when one of them dies or hangs.
 
 Work is sent and received in two calls, so that one group of battles can be simulated while somebody thinks about the
-other. Every piece of work has a deadline, whose clock runs while somebody waits. A process that dies or misses it is ended, replaced and counted by name; the
-battles it held are lost, and whoever asked for them is told so, never left waiting.
+other. Every piece of work has a deadline, whose clock runs while somebody waits. A process that dies or misses it is
+ended, replaced and counted by name; the battles it held are lost, and whoever asked for them is told so, never left
+waiting.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class ImproveTrainer(RLTrainer):
     @classmethod
     def check(cls, settings: TrainSettings) -> None:
         if game_entry(settings.game).two_sides is not None:
-            raise SettingsError(f"Game '{settings.game}' has two players; plans, and so improve, are for games of one.")
+            raise SettingsError(f"Game '{settings.game}' has two players; improve is for games of one.")
         if settings.reward_transform == "normalize" or settings.normalize_obs:
             raise SettingsError("Expert iteration has no normalisation (of rewards or observations); leave it out.")
         PlanTable(game_entry(settings.game), asked={**settings.planning.settings, "rollouts": settings.planning.tries})

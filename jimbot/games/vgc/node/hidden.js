@@ -18,6 +18,7 @@ function redraw(live, number, luck, seed, Pokemon, PRNG) {
 	const rival = battle.sides[1 - number];
 	if (battle.requestState !== 'teampreview') exchangeUnseen(live, rival, luck, Pokemon);
 	for (const pokemon of rival.pokemon) retrain(pokemon, luck);
+	battle.prng = new PRNG(seed); // again: a new Pokémon draws from it, one that was there already does not
 	// The rival has not answered yet; its request must tell of its new Pokémon.
 	rival.activeRequest = battle.getRequests(battle.requestState)[rival.n];
 }
