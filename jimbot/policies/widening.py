@@ -6,13 +6,14 @@ have the head for the rival, or have it no longer. New units begin with random i
 before: the weights from them to old units and to the heads are 0, and so are the weights of what is newly seen. So the
 larger network plays exactly as the small one did, and learns on from there.
 
-With fewer eyes (`mlp`, `board`) it no longer sees the last entries of the observation, such as helpers that a game only
-shows on request: what they usually were goes into the bias of the first layer. It plays worse than it did, and learns.
+With fewer eyes it no longer sees the last entries of the observation, such as helpers that a game only shows on
+request. Where they went into the first layer (`mlp`, `board`), what they usually were goes into its bias; where they
+had layers of their own (the insight of `doubles`) those are left out. It may play worse than it did, and learns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -41,14 +42,22 @@ def can_widen(narrow: Mapping[str, Any], wide: Mapping[str, Any]) -> bool:
 def can_narrow(wide: Mapping[str, Any], narrow: Mapping[str, Any]) -> bool:
     """Whether `narrow` is the same network, seeing less."""
     old, new = as_played(wide), as_played(narrow)
-    if old.get("kind") not in STACKS or old.get("normalize") or old["observation_size"] <= new["observation_size"]:
+    if old.get("normalize") or old["observation_size"] <= new["observation_size"]:
         return False
-    return {**old, "observation_size": 0} == {**new, "observation_size": 0}
+    if "doubles" in old:
+        return "insight" not in new.get("doubles", {}) and _without_insight(old) == _without_insight(new)
+    return old.get("kind") in STACKS and {**old, "observation_size": 0} == {**new, "observation_size": 0}
 
 
-def narrowed(params: Mapping[str, np.ndarray], narrow: Mapping[str, Any], usual: np.ndarray) -> dict[str, np.ndarray]:
-    """The parameters of a network that saw `usual` (entries,) more, on average, behind what `narrow` sees."""
+def narrowed(
+    params: Mapping[str, np.ndarray], narrow: Mapping[str, Any], usual_sight: Callable[[], np.ndarray]
+) -> dict[str, np.ndarray]:
+    """The parameters of a network that saw more, behind what `narrow` sees; `usual_sight` tells what, on average (its
+    whole observation), and is asked where that matters."""
     found = {name: params[name] for name in param_shapes(narrow)}
+    if "doubles" in narrow:
+        return found
+    usual = usual_sight()[narrow["observation_size"] :]
     board = narrow.get("board")
     on_board = board["rows"] * board["cols"] * board["channels"] if board else 0  # what is off the board comes first
     first = narrow["observation_size"] - on_board

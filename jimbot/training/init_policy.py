@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,7 +84,7 @@ def start_of(path: str | Path, spec: GameSpec, network: Mapping[str, Any]) -> St
     manifest, found = read_policy(path)
     if _saw_more(manifest, spec) and can_narrow(manifest.network, network):
         check_params(manifest.network, found)
-        found = narrowed(found, network, _usual_sight(manifest, found)[spec.observation.size :])
+        found = narrowed(found, network, partial(_usual_sight, manifest, found))
     else:
         check_matches(manifest, spec, where=path, sees_less=True)
         if can_widen(manifest.network, network):

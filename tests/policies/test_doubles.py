@@ -18,7 +18,7 @@ from jimbot.policies.jax_networks import JaxOps, make_network
 from jimbot.policies.networks import continuous_entries, describe_network, forward_flops, param_shapes, train_flops
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import OnnxPolicy
-from jimbot.policies.widening import can_widen, widened
+from jimbot.policies.widening import can_narrow, can_widen, narrowed, widened
 from jimbot.runs.shipped import shipped_policy
 from jimbot.training.init_policy import start_of
 
@@ -154,6 +154,17 @@ def test_shown_more_the_shipped_policy_plays_as_before_until_it_learns(insight: 
     assert {name.partition(".")[0] for name in new} == {
         "insight", "actor_insight", "actor_strike", "actor_foresight", "rival",
     }  # fmt: skip
+
+
+def test_a_policy_goes_on_without_the_insight(insight: dict[str, Any]) -> None:
+    narrow, wide = describe_network(SPEC), describe_network(WIDE)
+    assert can_narrow(wide, narrow)
+    assert not can_narrow(narrow, wide)
+    assert not can_narrow(wide, describe_network(SPEC.under({"insight": "all"})))
+    learned = {name: value + 1.0 for name, value in widened(insight["params"], wide).items()}
+    less = narrowed(learned, narrow, usual_sight=lambda: np.zeros(0))
+    assert less.keys() == insight["params"].keys()
+    assert all(np.array_equal(less[name], insight["params"][name] + 1.0) for name in less)
 
 
 def test_a_policy_with_the_insight_is_shown_the_foresight_too(insight: dict[str, Any]) -> None:

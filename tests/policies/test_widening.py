@@ -69,7 +69,7 @@ def test_a_network_that_sees_less_answers_as_if_the_rest_were_as_usual(game: str
     assert not can_narrow(narrow, wide)
     params = {name: np.asarray(value) for name, value in make_network(wide).init(3).items()}
     usual = rng.random(3).astype(np.float32)
-    less = narrowed(params, narrow, usual)
+    less = narrowed(params, narrow, lambda: np.concatenate([np.zeros(spec.observation.size, np.float32), usual]))
     check_params(narrow, less)
     seen = np.zeros((5, spec.observation.size), np.float32)
     seen[:, : spec.observation.size // 4] = rng.random((5, spec.observation.size // 4)) > 0.5
