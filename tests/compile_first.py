@@ -1,4 +1,4 @@
-"""Compiles the largest programs before the test workers start, instead of each in every worker: six of Balatro,
+"""Compiles the largest programs before the test workers start, instead of each in every worker: four of Balatro,
 HackMatrix in the batch size most tests share, and what its scripted player thinks with.
 Installs the Showdown simulator for VGC, too, if it is not there yet.
 
@@ -26,14 +26,6 @@ PROGRAMS = {
     "measured synergies of Balatro": (
         "from jimbot.games.balatro.entry import KNOWLEDGE;"
         "list(KNOWLEDGE.measure(pairs=[('j_baron', 'j_mime')], effort=0.1))"
-    ),
-    "the scripted player of Balatro": (
-        "from jimbot.games import make; from jimbot.policies.scripted import scripted_policy;"
-        "game = make('balatro', 2, options={'helpers': True}); game.reset();"
-        "scripted_policy('heuristic', 'balatro').act(game.observation, game.legal_mask)"
-    ),
-    "what a good player of Balatro works out": (
-        "from jimbot.games import make; make('balatro', 2, options={'helpers': True, 'insight': 'all'}).reset()"
     ),
     "HackMatrix": (
         "import numpy as np; from jimbot.games import make; from tests.envs.games import COMPILED_ROWS;"
