@@ -51,10 +51,8 @@ def planning(
         if playing_on is not None or asked:
             raise UsageError("How a plan is made was said, but not of how many tries; add --plan N.")
         return player
-    if player.entry.two_sides is not None and rival_of(player.game) is None:
-        raise UsageError(
-            f"Game '{player.game}' has two players and names nobody who sits opposite in a plan; leave --plan out."
-        )
+    if player.entry.two_sides is not None:
+        rival_of(player.game)  # told before anything is played
     if playing_on is None and (thinker := own_search(player, rollouts)) is not None:
         if asked:
             raise UsageError(
@@ -70,10 +68,12 @@ def planning(
     return replace(player, policy=planner, name=name, options=options)
 
 
-def rival_of(game: str) -> str | None:
-    """The scripted player who sits opposite in tries of a game of two players, if its table names one."""
+def rival_of(game: str) -> Policy:
+    """The scripted player who sits opposite in tries of a game of two players; raises if its table names none."""
     plans = game_entry(game).plans
-    return None if plans is None else plans.rival
+    if plans is None or plans.rival is None:
+        raise UsageError(f"Game '{game}' has two players and names nobody who sits opposite in a plan; do without one.")
+    return find_player(plans.rival, game).policy
 
 
 def _who_plays_on(player: Player, asked: str | None) -> Player | None:
@@ -257,8 +257,7 @@ class Planner:
             if (found := network_of(self.policy, self._manifest)) is not None:
                 return CompiledRollouts(game, *found, self._gamma, self._transform, self._copies)
         rival = rival_of(game.spec.id) if game.spec.players > 1 else None
-        opposite = None if rival is None else find_player(rival, game.spec.id).policy
-        return Rollouts(game, self.policy, self._gamma, self._transform, self._copies, self.player, opposite)
+        return Rollouts(game, self.policy, self._gamma, self._transform, self._copies, self.player, rival)
 
     def _ready_for(self, game: BatchGame) -> tuple[Rollouts | CompiledRollouts, PlanTable]:
         if self._rollouts is None or self._table is None or self._game is not game:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from jimbot.errors import UsageError
 from jimbot.evaluation.matches import both_seats, play_matches
 from jimbot.games import make
 from jimbot.games.batch_game import BatchGame
+from jimbot.games.contract import game_entry
 from jimbot.games.seeds import VALIDATION, bank_seeds
 from jimbot.planning import Planner, PlanSettings, planning
 from jimbot.planning.rollouts import Rollouts, Tries
@@ -86,12 +88,15 @@ def test_matches_are_planned_by_the_side_that_plans() -> None:
     assert 0 < planner.report.planned <= planner.report.decisions
 
 
-def test_a_game_whose_table_names_no_rival_has_no_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_whose_table_names_no_rival_has_no_plans(battles: BatchGame, monkeypatch: pytest.MonkeyPatch) -> None:
     player = find_player("random", "vgc")
     assert planning(player, 16).name == "random +16"
-    monkeypatch.setattr("jimbot.planning.planner.rival_of", lambda game: None)
+    entry = game_entry("vgc")
+    monkeypatch.setattr("jimbot.planning.planner.game_entry", lambda game: replace(entry, plans=None))
     with pytest.raises(UsageError, match="names nobody who sits opposite"):
         planning(player, 16)
+    with pytest.raises(UsageError, match="names nobody who sits opposite"):
+        decide_rows(Planner(Stubborn(), settings=SETTINGS), battles, np.arange(2))
 
 
 def test_the_command_judges_a_plan_against_an_opponent(capsys: pytest.CaptureFixture[str]) -> None:
