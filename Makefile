@@ -2,6 +2,8 @@
 #
 #   make train                  ten minutes of Balatro, then an evaluation and what to type next
 #   make train MINUTES=60       the same, longer (again: it goes on); GAME=hackmatrix for the other game
+#   make install                a `jimbot` on your PATH, so that nothing has to be activated
+#   make extras                 the other learners, trackers and services (EXTRAS=sb3,serve: only those)
 #   make test  | make test-long fast tests | the long ones only (minutes)
 #   make lint  | make bench     style and types | the speed of this machine
 #   make proto                  the generated messages, after a change of jimbot/proto/*.proto
@@ -14,6 +16,7 @@ PYTHON ?= python3
 GAME ?= balatro
 MINUTES ?= 10
 TESTS ?=
+EXTRAS ?= all
 BENCH ?=
 
 VENV := .venv
@@ -26,7 +29,7 @@ INSTALL := $(RUN) pip install --quiet --disable-pip-version-check --constraint c
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-long bench lint proto web lock clean rules docs
+.PHONY: help setup extras install train test test-long bench lint proto web lock clean rules docs
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -48,6 +51,29 @@ $(EVERYTHING): $(CORE)
 	@echo "Adding the other learners and the tools to $(VENV) (once; a few minutes): pip install -c constraints.txt -e '.[dev,all]'"
 	@$(INSTALL) '.[dev,all]'
 	@touch $@
+
+# By hand: pip install -e '.[sb3]' in the same .venv.
+extras: $(CORE)
+	@$(INSTALL) '.[$(EXTRAS)]'
+	@echo "Added to $(VENV): $(EXTRAS). jimbot doctor lists what each one is."
+
+# With uv or pipx a `jimbot` of its own, that follows this folder; otherwise a link to the one in .venv.
+LINK := $(HOME)/.local/bin/jimbot
+install: $(CORE)
+	@if command -v uv >/dev/null; then \
+	  uv tool install --quiet --force --constraints constraints.txt --editable . && \
+	  echo "uv installed jimbot in $$(uv tool dir --bin); it follows this folder. To remove it: uv tool uninstall jimbot"; \
+	elif command -v pipx >/dev/null; then \
+	  pipx install --quiet --force --pip-args='--constraint $(CURDIR)/constraints.txt' --editable . && \
+	  echo "pipx installed jimbot; it follows this folder. To remove it: pipx uninstall jimbot"; \
+	elif [ -e "$(LINK)" ] && [ ! -L "$(LINK)" ]; then \
+	  echo "$(LINK) is there and is not a link; move it away first." >&2; exit 2; \
+	else \
+	  mkdir -p "$(dir $(LINK))" && ln -sfn "$(abspath $(VENV))/bin/jimbot" "$(LINK)" && \
+	  echo "Linked $(LINK) to $(abspath $(VENV))/bin/jimbot. To remove it: rm $(LINK)"; \
+	  case ":$$PATH:" in *":$(HOME)/.local/bin:"*) ;; *) \
+	    echo "$(HOME)/.local/bin is not on your PATH yet; add this to your shell's start file: export PATH=\"\$$HOME/.local/bin:\$$PATH\"";; esac; \
+	fi
 
 train: $(CORE)
 	@$(RUN) jimbot train $(GAME) --minutes $(MINUTES)

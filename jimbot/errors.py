@@ -7,8 +7,12 @@ failed. The whole table is in docs/operations/runbook.md.
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 MOST_LISTED = 40
 """Names an unknown one is answered with; nobody reads a list of 150 jokers."""
@@ -95,4 +99,26 @@ class MissingExtraError(UsageError):
     """An optional part is not installed; the message carries the install command."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} is not installed. Install it with: pip install 'jimbot[{extra}]'")
+        super().__init__(f"{what} is not installed. Install it with: {install_command(extra)}")
+
+
+def install_command(extra: str) -> str:
+    """What installs an extra for the Python that runs, from the folder the caller is in.
+
+    From a checkout it is the checkout that is installed again: no index has the distribution to add an extra to.
+    """
+    checkout = Path(__file__).resolve().parents[1]
+    if not (checkout / "pyproject.toml").is_file():
+        return f"{_pip_install()} 'jimbot[{extra}]'"
+    place = "." if Path.cwd() == checkout else str(checkout)
+    return f"{_pip_install()} -e '{place}[{extra}]'"
+
+
+def _pip_install() -> str:
+    """`pip` where the shell finds the one of this Python, otherwise the words that reach it."""
+    python, found = Path(sys.executable), shutil.which("pip")
+    if found and Path(found).parent == python.parent:
+        return "pip install"
+    if importlib.util.find_spec("pip"):
+        return f"{python} -m pip install"
+    return f"uv pip install --python {python}"

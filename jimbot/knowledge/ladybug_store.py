@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from jimbot.errors import KnowledgeError, MissingExtraError
+from jimbot.errors import KnowledgeError
 from jimbot.knowledge import schema
 from jimbot.knowledge.documents import check_version, graph_of
 from jimbot.knowledge.engine_rows import all_edges, all_nodes, document_of_rows, edge_row, node_row
@@ -198,10 +198,8 @@ class LadybugStore:
 
 def _connected(path: Path, read_only: bool) -> tuple[Any, Any]:
     """(database, connection)"""
-    try:
-        import ladybug
-    except ModuleNotFoundError as problem:
-        raise MissingExtraError("The embedded graph", "graph") from problem
+    import ladybug
+
     try:
         database = ladybug.Database(
             str(path), read_only=read_only, buffer_pool_size=POOL, max_db_size=ROOM, max_num_threads=1

@@ -22,6 +22,7 @@ from jimbot.advisor.prices import MODELS, Usage
 from jimbot.advisor.prompts import ADVISER, prompt
 from jimbot.advisor.reply import NoAdviceError
 from jimbot.advisor.settings import AdviserSettings
+from jimbot.errors import install_command
 from tests.advisor.messages_api import (
     MessagesApi,
     Reply,
@@ -385,6 +386,5 @@ def test_it_works_without_the_sdk_up_to_the_first_question() -> None:
         "try: _sdk()\nexcept Exception as problem: print(problem)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.stdout == "The Anthropic SDK is not installed. Install it with: pip install 'jimbot[llm]'\n", (
-        done.stderr
-    )
+    hint = f"The Anthropic SDK is not installed. Install it with: {install_command('llm')}\n"
+    assert done.stdout == hint, done.stderr

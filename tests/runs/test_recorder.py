@@ -51,7 +51,7 @@ def test_tensorboard_itself_shows_what_was_recorded_and_trimmed(
     files_before: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many files a process has written: viewers read them in the order of their names."""
-    pytest.importorskip("tensorboard", reason="pip install 'jimbot[tensorboard]'")
+    pytest.importorskip("tensorboard", reason="pip install -e '.[tensorboard]'")
     monkeypatch.setattr(tensorboard_sink, "_file_number", itertools.count(files_before))
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 

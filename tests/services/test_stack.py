@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from jimbot.cli.main import run
-from jimbot.errors import UnknownNameError, UsageError
+from jimbot.errors import UnknownNameError, UsageError, install_command
 from jimbot.services.stack import Component, Keeper, StackSettings, State, Status, components
 from jimbot.services.stack.components import EXTRAS, PORTS
 from jimbot.services.stack.keeper import Patience
@@ -130,7 +130,7 @@ def test_what_is_not_installed_is_listed_with_its_extra(tmp_path: Path, monkeypa
     with keeper(tmp_path, *(one for one in parts if one.name in ("bus", "ui"))) as kept:
         found = until(kept, lambda found: found["bus"].state is State.WELL)
         assert found["ui"].state is State.MISSING
-        assert found["ui"].says == "pip install 'jimbot[web]'"
+        assert found["ui"].says == install_command("web")
         assert found["bus"].says == "0 events, 0 behind"
         assert kept.well
 

@@ -21,6 +21,7 @@ import typer
 
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.options import RUNS, RunsDirOption
+from jimbot.errors import install_command
 from jimbot.machine import usable_cores
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _extras() -> Iterator[Finding]:
         missing = [package for package in packages if _installed(package) is None]
         if missing:
             found = f"not installed: {', '.join(missing)}"
-            yield Finding(f"extra {extra}", "note", found, f"Only if wanted: pip install 'jimbot[{extra}]'")
+            yield Finding(f"extra {extra}", "note", found, f"Only if wanted: {install_command(extra)}")
         else:
             yield Finding(f"extra {extra}", "ok", ", ".join(f"{package} {_installed(package)}" for package in packages))
 

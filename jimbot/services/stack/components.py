@@ -21,9 +21,7 @@ PORTS = {"serve": 50051, "figures": 9101, "ui": 8600, "graph": 8766, "events": 8
 """Where each listens unless told otherwise; the simulator where the bought game's mod does."""
 EXTRAS = {
     "serve": ("serve", ("grpc", "grpc_health", "grpc_reflection", "prometheus_client")),
-    "ui": ("web", ("fastapi", "uvicorn", "sse_starlette")),
-    "graph": ("graph", ("ladybug", "strawberry", "uvicorn")),
-    "events": ("events", ("starlette", "uvicorn", "websockets")),
+    "graph": ("graph", ("strawberry",)),
 }
 """Name: its extra, and the modules by which one knows that it is installed."""
 

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, Self
 
 import psutil
 
+from jimbot.errors import install_command
 from jimbot.runs.files import make_directory
 from jimbot.services.stack.components import Component
 from jimbot.services.stack.leash import LEAVE_SECONDS
@@ -88,7 +89,7 @@ class Kept:
         self.component, self._log, self._patience, self._command = component, log, patience, command
         self.process: subprocess.Popen[bytes] | None = None
         self.state = State.MISSING if component.missing else State.STARTING
-        self.says = f"pip install 'jimbot[{component.missing}]'" if component.missing else ""
+        self.says = install_command(component.missing) if component.missing else ""
         self.restarts = self.deaths = 0
         self._began = self._changed = self._due = self._asked = time.monotonic()
         self._answer: Future[str] | None = None

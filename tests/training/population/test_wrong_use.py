@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from jimbot.cli.main import run
+from jimbot.errors import install_command
 
 TRAIN = ("train", "probe", "--num-envs", "16", "--num-steps", "32")
 
@@ -66,5 +67,5 @@ def test_a_missing_library_is_named_with_its_extra(
     assert run(list(arguments)) == 2
     complaint = capsys.readouterr().err
     assert f"'{missing}', which" in complaint
-    assert f"pip install 'jimbot[{extra}]'" in complaint
+    assert install_command(extra) in complaint
     assert not list(tmp_path.iterdir())
