@@ -18,6 +18,7 @@ from gymnasium.spaces import Box, Dict, Discrete
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 
 from jimbot.envs.gymnasium_env import GameEnv
+from jimbot.envs.one_game import GAME_SEED
 from jimbot.errors import UsageError
 from jimbot.games.contract import BatchGame
 from jimbot.games.spec import ActionBlock, ActionSpec, Field, GameSpec, ObservationSpec
@@ -41,10 +42,30 @@ class GymnasiumGame(BatchGame):
         self.env = env
         self._first = True
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether a game of JimBot is inside: it can be asked for the exact game of a seed."""
+        return isinstance(self.env.unwrapped, GameEnv)
+
+    @property
+    def called(self) -> str:
+        """What it is, in words: every wrapper and what they are around.
+
+        >>> from gymnasium.wrappers import TransformReward
+        >>> GymnasiumGame(TransformReward(GameEnv("probe"), lambda reward: 2 * reward)).called
+        "TransformReward around 'probe'"
+        """
+        env, wrappers = self.env, []
+        while isinstance(env, gymnasium.Wrapper):
+            wrappers += [] if isinstance(env, TRANSPARENT) else [type(env).__name__]
+            env = env.env
+        return " around ".join([*wrappers, f"'{self.spec.id}'"])
+
     def reset(self, seeds: np.ndarray | None = None) -> None:
         seed = int(seeds[0]) % 2**31 if seeds is not None else self.seed % 2**31 if self._first else None
+        exact = {} if seeds is None or not self.is_ours else {"options": {GAME_SEED: int(seeds[0])}}
         self._first = False
-        observation, info = self.env.reset(seed=seed)
+        observation, info = self.env.reset(seed=seed, **exact)
         for array in (self.reward, self.reward_terms, self.terminated, self.truncated):
             array[:] = 0
         self._show(observation, info)

@@ -72,14 +72,18 @@ def play_games(
     luck_seed: int = 0,
     max_steps: int = 100_000,
     witness: Witness | None = None,
+    batch: BatchGame | None = None,
 ) -> Games:
     """Plays each seed once. Equal arguments give equal games.
+
+    `batch` are games that somebody else made (and closes): they are played in as they are, `options` and `num_envs`
+    are theirs.
 
     `luck_seed` is the luck of policies that draw their actions. `max_steps` ends games that a policy would never
     bring to an end; they are counted as unfinished.
     """
     seeds = np.asarray(seeds, np.uint64)
-    spec = game_entry(game_id).spec
+    spec = game_entry(game_id).spec if batch is None else batch.spec
     if spec.players != 1:
         raise UsageError(f"Game '{game_id}' has {spec.players} players; games of one player can be played alone.")
     if seeds.ndim != 1 or len(seeds) == 0:
@@ -89,7 +93,8 @@ def play_games(
     count = len(seeds)
     luck = np.random.default_rng(luck_seed)
     clock = _Clock()
-    game = make(game_id, min(num_envs, count), options=with_needed_options(policy, options))
+    game = batch or make(game_id, min(num_envs, count), options=with_needed_options(policy, options))
+    illegal_before = game.illegal_actions
     try:
         waves = []
         for first in range(0, count, game.num_envs):
@@ -103,9 +108,10 @@ def play_games(
             waves.append(
                 _play_wave(game, policy, wave, deterministic, luck, max_steps, report, witness, numbers, clock)
             )
-        illegal_actions = game.illegal_actions
+        illegal_actions = game.illegal_actions - illegal_before
     finally:
-        game.close()
+        if batch is None:
+            game.close()
     together = {name: np.concatenate([wave[name] for wave in waves]) for name in waves[0]}
     return Games(
         game=game_id,

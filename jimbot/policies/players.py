@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from jimbot.runs.shipped import shipped_games, shipped_policy
 Named = Policy | str | Path
 """A policy, or anything `load_policy` understands."""
 Which = Literal["latest", "best"]
+
+_log = logging.getLogger("jimbot.policies")
 
 LONGEST_NAME = 40  # characters in a headline; a longer one is a path, of which the file name will do
 
@@ -84,8 +87,18 @@ def find_player(
     spec.parse_options(merged)
     if manifest is not None:
         check_matches(manifest, spec, where=policy.name)
+        _tell_environment(manifest, policy.name)
     name = policy.name if len(policy.name) <= LONGEST_NAME else Path(policy.name).name
     return Player(name, policy, game, merged, manifest)
+
+
+def _tell_environment(manifest: Manifest, name: str) -> None:
+    if manifest.environment:
+        _log.warning(
+            "%s learned in %s, an environment that was given from Python and that no file can rebuild: what follows is "
+            "the bare game '%s'. trainer.evaluate() judges it in its own.",
+            *(name, manifest.environment, manifest.game),
+        )
 
 
 def _load(

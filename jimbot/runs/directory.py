@@ -128,6 +128,20 @@ class RunDirectory:
                 _move_run(self._replaced, self.path)
         self.created, self._replaced = False, None
 
+    def is_free(self) -> bool:
+        """Whether the name can be taken for a new run: nothing was learned here, and nobody is about to."""
+        if not self.path.exists():
+            return True
+        lock = self.path / "lock"
+        if self._holds_work() or not lock.is_file():
+            return not self._holds_work()
+        with storing(lock):
+            descriptor = os.open(lock, os.O_RDWR)
+        try:
+            return try_lock(descriptor)
+        finally:
+            os.close(descriptor)
+
     def _holds_work(self) -> bool:
         """Whether anything lies here that took time to make; what cannot be looked at counts as work."""
         try:

@@ -164,7 +164,7 @@ class MultiAlgorithmBenchmark:
         env = self.env_creator if isinstance(self.env_creator, str) else self.env_creator()
         folder = self.root / experiment.name
         config = replace(experiment.trainer, save_dir=str(folder / "models"))
-        trainer = create_trainer(env, config, root=folder)
+        trainer = create_trainer(env, config, root=folder, resume=True)
         began = time.monotonic()
         try:
             if trainer.step < trainer.settings.total_timesteps:

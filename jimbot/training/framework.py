@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import itertools
 import logging
 from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
@@ -19,9 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from jimbot.errors import CheckpointError, SettingsError, UsageError
-from jimbot.games.contract import BatchGame, available_games, game_entry
+from jimbot.games.contract import BatchGame, game_entry
 from jimbot.runs.checkpoint import Checkpoint, Manifest, check_matches, load_checkpoint
 from jimbot.runs.checkpoint import CheckpointStore as CheckpointManager
+from jimbot.runs.directory import RunDirectory
+from jimbot.training.environments.given import called, own_rules
 from jimbot.training.graph_tables import graph_tables
 from jimbot.training.init_policy import check_network, find_start
 from jimbot.training.league.store import check_league
@@ -33,7 +36,7 @@ from jimbot.training.learners import (
     load_learner,
     register_learner,
 )
-from jimbot.training.session.session import Session
+from jimbot.training.session.session import Session, run_name
 from jimbot.training.settings.only import check_only
 from jimbot.training.settings.record import TrainSettings
 from jimbot.training.settings.trainer_config import (
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     import gymnasium
     import numpy as np
 
+    from jimbot.evaluation import Games
     from jimbot.policies.contract import Policy
     from jimbot.training.curriculum.rule import Curriculum
     from jimbot.training.session.log_rows import Measures
@@ -122,23 +126,30 @@ class RLTrainer(ABC, metaclass=_Trainer):
         self, n_episodes: int, deterministic: bool = True, bank: Literal["held-out", "validation"] = "held-out"
     ) -> tuple[float, float]:
         """Mean and standard deviation of the return over games nobody trains on."""
-        import numpy as np
+        games = self.judged_games(n_episodes, deterministic, bank)
+        return float(games.returns.mean()), float(games.returns.std())
 
+    def judged_games(
+        self, n_episodes: int, deterministic: bool = True, bank: Literal["held-out", "validation"] = "held-out"
+    ) -> Games:
+        """Games of the policy as it is now, on seeds of the bank, by the rules it learns under: those of a wrapped
+        environment or a batch of somebody's own are played in it, and its running games begin anew."""
         from jimbot.evaluation import play_games
         from jimbot.games.seeds import HELD_OUT, VALIDATION, bank_seeds
 
-        policy = self.current_policy()
-        if self.settings.game not in available_games():
-            returns = self._play_own(policy, n_episodes, deterministic)
-            return float(np.mean(returns)), float(np.std(returns))
+        batch = self.given if own_rules(self.given) else None
         games = play_games(
-            policy,
+            self.current_policy(),
             self.settings.game,
             bank_seeds(HELD_OUT if bank == "held-out" else VALIDATION, n_episodes),
             options=self.settings.game_options,
             deterministic=deterministic,
+            batch=batch,
         )
-        return float(np.mean(games.returns)), float(np.std(games.returns))
+        if batch is not None:
+            batch.reset()
+            self.games_restarted()
+        return games
 
     # --- what there is to learn from ---
 
@@ -235,12 +246,22 @@ class RLTrainer(ABC, metaclass=_Trainer):
         """Goes on from the run's newest checkpoint, or begins with the policy that the settings name."""
         session = self.session
         if start := session.resume_point():
+            self._check_environment(start)
             self.load_model(start)
             session.resumed(self.step)
             session.view.note(f"Continuing from {start}.", style="cyan")
         elif told := self.begin(session.run.root):
             session.view.note(told, style="cyan")
             session.recorder.event(0, told)
+
+    def _check_environment(self, start: Path) -> None:
+        """A run that learned in somebody's own environment does not go on in the bare game."""
+        learned_in = load_checkpoint(start).manifest.environment
+        if learned_in and not called(self.given):
+            raise CheckpointError(
+                f"Run '{self.session.run.name}' learned in {learned_in}, an environment that was given from Python. "
+                "Continue it there: create_trainer(env, config, resume=True)."
+            )
 
     def current_policy(self) -> Policy:
         """The policy as it is now."""
@@ -307,23 +328,6 @@ class RLTrainer(ABC, metaclass=_Trainer):
             return f"Starting from the parameters of {start}."
         return ""
 
-    def _play_own(self, policy: Any, n_episodes: int, deterministic: bool) -> list[float]:
-        """Returns of games played in the environment it was given: a foreign one has no other, and no seed banks."""
-        game = self.given
-        assert game is not None, "a game that is not registered was given"
-        returns: list[float] = []
-        running = game.reward.astype(float) * 0
-        game.reset()
-        while len(returns) < n_episodes:
-            game.step(policy.act(game.observation, game.legal_mask, deterministic).actions)
-            running += game.reward
-            for row in (game.terminated | game.truncated).nonzero()[0]:
-                returns.append(running[row])
-                running[row] = 0
-        game.reset()
-        self.games_restarted()
-        return returns
-
     def games_restarted(self) -> None:
         """Called when the games given to the trainer have been started anew."""
 
@@ -335,6 +339,7 @@ class RLTrainer(ABC, metaclass=_Trainer):
             learner=learner,
             algorithm=self.settings.algorithm,
             network=dict(network),
+            environment=called(self.given),
             step=self.step,
             update=update,
             config=self.settings.flat(),
@@ -448,8 +453,11 @@ def create_trainer(
     root: str | Path = "runs",
     fresh: bool = False,
     learner: str | type | None = None,
+    resume: bool = False,
 ) -> RLTrainer:
-    """A trainer with its own run directory, for use from Python. It continues its run unless `fresh`.
+    """A trainer with its own run directory, for use from Python: a new run, numbered where its name is taken.
+
+    `resume` continues the run of that name; `fresh` takes its name over, and the old one is kept aside.
 
     `env` is a game id, a BatchGame (trained on as it is), or a Gymnasium environment: one of our own is rebuilt
     natively with as many games as the config says; anything wrapped around it, or foreign, is stepped as it is.
@@ -467,7 +475,9 @@ def create_trainer(
     else:
         values = dict(config or {})
     meant = understand(env)
-    settings, _, notes = resolve(values, meant.settings, chosen)
+    settings, _, notes = resolve(values, meant.settings, chosen, root=root)
+    if not (resume or fresh or settings.saving.resume):
+        settings = _as_new_run(settings, Path(root))
     given = config if isinstance(config, TrainerConfig) else None
     trainer = open_trainer(settings, Path(root), fresh, quiet=True, game=meant.game, config=given)
     for note in notes:
@@ -476,3 +486,14 @@ def create_trainer(
         trainer.session.recorder.event(0, meant.notice)
         _log.warning(meant.notice)
     return trainer
+
+
+def _as_new_run(settings: TrainSettings, root: Path) -> TrainSettings:
+    """The settings under a name that no run has: mine, mine-2, mine-3, …"""
+    name = run_name(settings)
+    numbered = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
+    free = next(one for one in numbered if RunDirectory(root, one).is_free())
+    if free == name:
+        return settings
+    _log.info("Run '%s' exists, so this one is '%s'; create_trainer(..., resume=True) continues one.", name, free)
+    return settings.model_copy(update={"run_name": free, "run_suffix": None})

@@ -129,7 +129,7 @@ def test_a_config_trains_judges_and_continues_on_the_jax_learner(tmp_path: Path)
     rows = [json.loads(row) for row in (tmp_path / "probe-jax-ppo/metrics.jsonl").read_text().splitlines()]
     assert "eval/mean_return" in rows[-1]
     assert list((tmp_path / "models/probe-jax-ppo").glob("0*"))
-    again = create_trainer("probe", config, root=tmp_path)
+    again = create_trainer("probe", config, root=tmp_path, resume=True)
     assert again.step == 20 * 512
     again.close()
 

@@ -78,7 +78,7 @@ def test_a_run_that_grows_is_the_same_over_a_restart(tmp_path: Path, monkeypatch
     def trained(name: str, *ends: int) -> dict[str, np.ndarray]:
         for end in ends:
             values = SMALL | {"grow_batch": 4, "log_interval": 1, "run_name": name}
-            trainer = create_trainer("probe", values, root=tmp_path)
+            trainer = create_trainer("probe", values, root=tmp_path, resume=True)
             assert isinstance(trainer, JaxPPOTrainer)
             trainer.train(end)
             assert trainer.step == end

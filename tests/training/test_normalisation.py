@@ -29,7 +29,7 @@ UPDATE = SMALL["num_envs"] * SMALL["num_steps"]
 
 
 def made(root: Path, **changes: Any) -> JaxPPOTrainer:
-    trainer = create_trainer("probe", {**SMALL, **NORMALIZED, **changes}, root=root)
+    trainer = create_trainer("probe", {**SMALL, **NORMALIZED, **changes}, root=root, resume=True)
     assert isinstance(trainer, JaxPPOTrainer)
     return trainer
 

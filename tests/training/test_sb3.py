@@ -50,7 +50,8 @@ STEPS = {"PPO": 16 * 1024, "A2C": 64 * 320, "DQN": 8192}
 
 
 def made(algorithm: str, root: Path, game: Any = "probe", **changes: Any) -> SB3Trainer:
-    trainer = create_trainer(game, {**GENERAL, **OWN[algorithm], "algorithm": algorithm, **changes}, root=root)
+    values = {**GENERAL, **OWN[algorithm], "algorithm": algorithm, **changes}
+    trainer = create_trainer(game, values, root=root, resume=True)
     assert isinstance(trainer, SB3Trainer)
     return trainer
 

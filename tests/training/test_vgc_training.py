@@ -31,7 +31,7 @@ def few_judged_games(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def train(root: Path, updates: int, **changes: Any) -> JaxPPOTrainer:
-    trainer = create_trainer("vgc", {**TINY, "total_timesteps": 100 * UPDATE, **changes}, root=root)
+    trainer = create_trainer("vgc", {**TINY, "total_timesteps": 100 * UPDATE, **changes}, root=root, resume=True)
     assert isinstance(trainer, JaxPPOTrainer)
     trainer.train(updates * UPDATE)
     return trainer

@@ -43,11 +43,26 @@ def understand(env: Any) -> Meant:
         return Meant({"game": own.game_spec.id, "game_options": options_of(own.game)})
     game = GymnasiumGame(env)
     notice = (
-        f"{type(env).__name__} around '{game.spec.id}' is stepped as it is, one game at a time: far slower than a "
+        f"{game.called} is stepped as it is, one game at a time: far slower than a "
         "game of our own, and on resume its running game starts over."
     )
     options = options_of(env.unwrapped.game) if isinstance(env.unwrapped, GameEnv) else {}
     return Meant({"game": game.spec.id, "num_envs": 1, "game_options": options}, game, notice)
+
+
+def own_rules(game: BatchGame | None) -> bool:
+    """Whether given games may differ from those that JimBot makes under the same name: wrapped environments, and
+    batches of somebody's own. Who learned in them is judged in them."""
+    from jimbot.envs.gymnasium_game import GymnasiumGame
+
+    return isinstance(game, GymnasiumGame) or not (game is None or type(game).__module__.startswith("jimbot."))
+
+
+def called(game: BatchGame | None) -> str:
+    """The name of games with rules of their own, for checkpoints; nothing for ours."""
+    if game is None or not own_rules(game):
+        return ""
+    return getattr(game, "called", f"{type(game).__name__} for '{game.spec.id}'")
 
 
 def options_of(game: BatchGame) -> dict[str, Any]:

@@ -286,6 +286,10 @@ class JaxPPOTrainer(RLTrainer):
             remove_directory(folder)
         self.session.close()
 
+    def games_restarted(self) -> None:
+        live = self._live()
+        self.state = live._replace(tally=jax.tree.map(jnp.zeros_like, live.tally))
+
     def _take_advice(self, update: int, total: int) -> None:
         """Asks about where the games stand now, and learns from what was answered by now; waits for nobody."""
         if not self.settings.advice.use or not isinstance(self.game, BatchGame):

@@ -147,7 +147,7 @@ def test_a_run_that_outgrows_its_limit_takes_every_step_and_goes_on_with_fewer_g
     events = trainer.session.run.events_path.read_text()
     assert "memory is at" in events
 
-    again = create_trainer("probe", config, root=tmp_path)
+    again = create_trainer("probe", config, root=tmp_path, resume=True)
     assert again.step == step
     assert again.settings.num_envs == SMALL["num_envs"] // 2
     assert again.settings.memory.gradient_pieces == 16

@@ -44,7 +44,7 @@ def cluster() -> Iterator[None]:
 
 
 def trained(game: str, root: Path, **settings: Any) -> tuple[RayTrainer, list[dict[str, float]]]:
-    trainer = create_trainer(game, settings, root=root)
+    trainer = create_trainer(game, settings, root=root, resume=True)
     assert isinstance(trainer, RayTrainer)
     rows: list[dict[str, float]] = []
     trainer.train(callback=lambda step, metrics: rows.append({"step": step, **metrics}))

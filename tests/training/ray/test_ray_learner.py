@@ -71,7 +71,7 @@ def rows(tmp_path: Path) -> Iterator[Any]:
         for old in trainers:
             old.close()
         trainers.clear()
-        trainer = create_trainer("probe", settings, root=tmp_path, fresh=fresh)
+        trainer = create_trainer("probe", settings, root=tmp_path, fresh=fresh, resume=True)
         assert isinstance(trainer, RayTrainer)
         trainers.append(trainer)
         found: list[dict[str, float]] = []
@@ -135,7 +135,8 @@ def test_ppo_learns_survives_lost_runners_and_goes_on_where_it_stopped(rows: Any
 
     step, updates = trainer.step, trainer.updates
     trainer.close()
-    again = create_trainer("probe", {**PPO, "total_timesteps": 18 * batch}, root=trainer.session.run.root)
+    longer = {**PPO, "total_timesteps": 18 * batch}
+    again = create_trainer("probe", longer, root=trainer.session.run.root, resume=True)
     assert isinstance(again, RayTrainer)
     assert (again.step, again.updates) == (step, updates)
     for name, value in again._params().items():
