@@ -147,7 +147,7 @@ def main(arguments: list[str] | None = None) -> int:
             settings, root = continued(given.checkpoint, merged(file, values, chosen), root)
         else:
             file = file or standard_file(values)
-            settings, _, notes = resolve(file, values, chosen)
+            settings, _, notes = resolve(file, values, chosen, root=root)
         if given.explain_config:
             Console().print(mapping_table(explain(file, settings)))
         for note in notes:

@@ -15,10 +15,12 @@ from jimbot.errors import JimbotError
 from jimbot.games.contract import available_games, game_entry
 from jimbot.policies import masking
 from jimbot.policies.networks import describe_network, param_shapes, part_of
-from jimbot.runs.checkpoint import load_checkpoint
+from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
 from jimbot.training import init_policy
 from jimbot.training.framework import create_trainer
 from jimbot.training.jax_ppo.trainer import JaxPPOTrainer
+from jimbot.training.settings.layers import resolve
+from jimbot.training.settings.record import network_choice
 from tests.training.small import SMALL
 
 UPDATE = SMALL["num_envs"] * SMALL["num_steps"]
@@ -212,6 +214,19 @@ def test_a_clone_that_cannot_be_used_is_one_sentence(changes: dict, words: str, 
     with pytest.raises(JimbotError, match=words) as caught:
         create_trainer("probe", {**SMALL, **changes, "bc_model": str(start)}, root=tmp_path)
     assert caught.value.exit_code == 2
+
+
+def test_the_network_of_a_run_is_that_of_its_start_unless_one_was_given(start: Path, tmp_path: Path) -> None:
+    shipped = resolve({"game": "hackmatrix", "init_from": "hackmatrix"})
+    network = load_checkpoint(find_checkpoint("hackmatrix")).manifest.network
+    assert describe_network(game_entry("hackmatrix").spec, **network_choice(shipped.settings)) == network
+    assert "The network is that of hackmatrix" in shipped.notes[-1]
+    plain = {name: value for name, value in SMALL.items() if name != "hidden_dim"}
+    trainer = create_trainer("probe", {**plain, "init_from": str(start)}, root=tmp_path)
+    assert trainer.described_network()["hidden"] == [SMALL["hidden_dim"]] * 2
+    trainer.close()
+    wider = resolve({**plain, "init_from": str(start), "hidden_dim": 64})
+    assert wider.settings.network.hidden_dim == 64
 
 
 def test_a_policy_goes_on_without_the_helpers_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,7 +128,7 @@ def train(
         settings, runs_dir = continued(given.pop("resume"), merged(*layers), runs_dir)
         resolved = Resolved(settings, {}, [])
     else:
-        resolved = resolve(*layers)
+        resolved = resolve(*layers, root=runs_dir)
     settings = resolved.settings
     if explain_config:
         show_mapping(file, resolved, as_json)

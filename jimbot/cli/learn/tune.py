@@ -60,7 +60,7 @@ def tune(
         given["game_options"] = terminal.pairs(options)
     chosen = {"learner": learner, "algorithm": algorithm, "minutes": minutes, "run_name": run_name}
     given |= {name: value for name, value in chosen.items() if value is not None}
-    resolved = resolve(read_yaml(config) if config else {}, parse_assignments(assignments), given)
+    resolved = resolve(read_yaml(config) if config else {}, parse_assignments(assignments), given, root=runs_dir)
     if not as_json:
         tell(resolved)
     parameters = parse_parameters(parameter)

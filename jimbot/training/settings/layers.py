@@ -5,7 +5,7 @@ Precedence, lowest first:
 1. the fields' defaults (`groups`, `record`),
 2. what the algorithm usually wants on its learner (`trainer_config.algorithm_defaults`),
 3. the preset of the game (`presets/<game>.yaml`); for a run that begins with nothing, and unless `teacher` is none,
-   that of its guided start above it,
+   that of its guided start above it; for a run that begins with another policy, that one's network,
 4. a settings file (YAML, `--config`),
 5. `--set`, flags, or what Python code gives (a mapping, a `TrainSettings`, a `TrainerConfig`, which states every field
    it has).
@@ -19,12 +19,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jimbot.errors import SettingsError
+from jimbot.errors import CheckpointError, SettingsError
 from jimbot.games.contract import game_entry
+from jimbot.policies.networks import DEFAULT_WIDTH
 from jimbot.training.environments.given import training_options
+from jimbot.training.imitation.foreign import network_for_clone
 from jimbot.training.learners import AUTO, algorithms_of, learner_of
 from jimbot.training.presets import guided, preset
 from jimbot.training.settings.batch import fit_batch, sentence
+from jimbot.training.settings.names import paths
 from jimbot.training.settings.record import DEFAULTS, TrainSettings, checked_settings, merged, read_yaml
 from jimbot.training.settings.trainer_config import algorithm_defaults
 
@@ -39,14 +42,18 @@ class Resolved(NamedTuple):
     """What was derived and why, and what a learner cannot honour; one sentence each."""
 
 
-def resolve(*given: Mapping[str, Any]) -> Resolved:
-    """The settings of a run that is started with these layers (4 and 5 above), later ones winning."""
+def resolve(*given: Mapping[str, Any], root: str | Path = "runs") -> Resolved:
+    """The settings of a run that is started with these layers (4 and 5 above), later ones winning.
+
+    `root` is where a run is looked for that this one begins with by name.
+    """
     given = (usual_algorithm(merged(*given)), *given)
     meant = checked_settings(merged(*given))  # only to learn which game and learner it will be
     learner = actual_learner(meant)
     game = preset(meant.game, learner, meant.algorithm)
     teaching = guided_start(meant, merged(*given), game, learner)
-    game |= teaching
+    started = network_of_start(meant, merged(*given), root)
+    game |= teaching | started
     below = merged(algorithm_defaults(meant.algorithm, learner), game)
     chosen = merged(*given, below=below)
     values = merged(below, chosen)
@@ -55,7 +62,12 @@ def resolve(*given: Mapping[str, Any]) -> Resolved:
     fitted = fit_batch(shared_out(checked_settings(values), chosen, learner), chosen, below)
     if teaching:
         fitted = fitted._replace(settings=in_updates(fitted.settings, teaching, chosen))
-    told = (sentence(fitted), gpu_note(fitted.settings, learner), guide_note(fitted.settings, teaching))
+    told = (
+        sentence(fitted),
+        gpu_note(fitted.settings, learner),
+        guide_note(fitted.settings, teaching),
+        start_note(meant, started),
+    )
     notes = [note for note in told if note]
     used = {name: value for name, value in merged(game).items() if fitted.settings[name] == value != DEFAULTS[name]}
     return Resolved(fitted.settings, used, notes)
@@ -93,6 +105,40 @@ def guide_note(settings: TrainSettings, teaching: Mapping[str, Any]) -> str:
     if not teaching:
         return ""
     return f"Begins with the answers of '{settings.teacher.policy}'; reinforcement learning alone: --teacher none."
+
+
+NETWORK = tuple(name for name, path in paths(TrainSettings).items() if path[0] == "network")
+"""The settings that say what network a run has."""
+
+
+def network_of_start(meant: TrainSettings, given: Mapping[str, Any], root: str | Path) -> dict[str, Any]:
+    """The network of the policy that a run begins with, unless one was given. A policy that is not there, or of another
+    game, is told of where it is loaded."""
+    reference = meant.start.init_from or meant.start.bc_model
+    if reference is None or any(name in given for name in NETWORK):
+        return {}
+    from jimbot.training.init_policy import find_start, foreign_tensors, read_policy
+
+    try:
+        path = find_start(reference, root)
+        if (tensors := foreign_tensors(path)) is not None:
+            return network_for_clone(tensors, game_entry(meant.game).spec.actions.size)
+        manifest = read_policy(path).manifest
+    except CheckpointError:
+        return {}
+    if manifest.game != meant.game:
+        return {}
+    network, found = manifest.network, {name: value for name, value in manifest.config.items() if name in NETWORK}
+    if network.get("kind") in DEFAULT_WIDTH and len(set(network["hidden"])) == 1:  # also what was widened by hand
+        found |= {"hidden_dim": network["hidden"][0], "num_layers": len(network["hidden"])}
+    return {**found, "network": network.get("kind", found.get("network")), "normalize_obs": "normalize" in network}
+
+
+def start_note(meant: TrainSettings, network: Mapping[str, Any]) -> str:
+    if not network:
+        return ""
+    layers = f" {network['hidden_dim']} × {network['num_layers']}" if network.get("hidden_dim") else ""
+    return f"The network is that of {meant.start.init_from or meant.start.bc_model}: {network['network']}{layers}."
 
 
 def usual_algorithm(given: Mapping[str, Any]) -> dict[str, str]:

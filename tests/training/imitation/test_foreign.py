@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jimbot.cli.main import run
 from jimbot.errors import CheckpointError
 from jimbot.games.contract import game_entry
 from jimbot.policies.networks import describe_network, param_shapes
+from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
 from jimbot.training.framework import create_trainer
 from jimbot.training.init_policy import filled, fitting_params
+from jimbot.training.settings.layers import resolve
 from tests.training.small import SMALL
 
 torch = pytest.importorskip("torch")
@@ -32,6 +35,25 @@ def state_dict(actions: int = ACTIONS, hidden: int = HIDDEN, observed: int = OBS
         "norm": torch.nn.LayerNorm(hidden),
     })  # fmt: skip
     return model.state_dict()
+
+
+def hybrid() -> Any:
+    """As their training builds it today: recurrent in the middle, heads of several layers, a head for previews."""
+    torch.manual_seed(0)
+    nn, wide = torch.nn, 24
+    stack = nn.Sequential(nn.Linear(77, wide), nn.ReLU(), nn.Linear(wide, wide))
+    head = nn.Sequential(nn.Linear(wide, wide), nn.ReLU(), nn.Linear(wide, ACTIONS - 8))
+    return nn.ModuleDict({
+        "ff_stack": stack, "pos_embedding": nn.Embedding(17, wide), "lstm": nn.LSTM(wide, wide),
+        "turn_action_head": head, "teampreview_head": nn.Linear(wide, 4), "win_head": nn.Linear(wide, 1),
+    }).state_dict()  # fmt: skip
+
+
+KEPT = {
+    "checkpoint": {"model_state_dict": hybrid(), "config": {"hidden": [24], "lr": 1e-4}, "epoch": 3},
+    "plain": hybrid(),
+    "compiled": {"model_state_dict": {f"_orig_mod.{name}": value for name, value in hybrid().items()}},
+}
 
 
 def saved(path: Path, tensors: Any) -> Path:
@@ -84,6 +106,33 @@ def test_a_clone_of_joint_orders_fills_the_orders_of_vgc_and_leaves_its_previews
     assert not head[:, orders:].any()
     assert f"ff_stack.0 (3000, 64) (here trunk_0 is ({spec.observation.size}, 64))" in fitting.told
     assert "win_head (the value head starts fresh)" in fitting.told
+
+
+@pytest.mark.parametrize("kept", KEPT.values(), ids=list(KEPT))
+def test_the_documented_command_loads_what_their_training_saves(
+    kept: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--bc-model FILE` alone: a checkpoint of a training script or a plain state dict, compiled or not; the network is
+    chosen to fit and what does not is listed."""
+    monkeypatch.chdir(tmp_path)
+    path = saved(tmp_path / "clone.pt", kept)
+    flags = ["--num-envs=4", "--num-steps=8", "--num-minibatches=1", "--total-timesteps=32", "--eval-games=0"]
+    assert run(["train", "probe", f"--bc-model={path}", "--lr=1e-4", "--run=on", *flags]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "mlp 24 × 3" in said
+    assert "ff_stack.2 → trunk_1, turn_action_head.0 → trunk_2, turn_action_head.2 → policy." in said
+    assert f"ff_stack.0 (77, 24) (here trunk_0 is ({OBSERVED}, 24))" in said
+    for left in ("teampreview_head (a head", "win_head (the value", "pos_embedding.weight (no dense", "lstm.weight_ih"):
+        assert left in said, left
+    network = load_checkpoint(find_checkpoint("on")).manifest.network
+    assert (network["kind"], network["hidden"]) == ("mlp", [24, 24, 24])
+
+
+def test_a_network_that_was_given_stays(tmp_path: Path) -> None:
+    path = saved(tmp_path / "clone.pt", hybrid())
+    given = {"game": "probe", "bc_model": str(path), "hidden_dim": 8}
+    assert resolve(given).settings.network.hidden_dim == 8
+    assert resolve({"game": "probe", "bc_model": str(path)}).settings.network.kind == "mlp"
 
 
 def test_vgcs_own_network_says_that_a_dense_head_does_not_fit_it(tmp_path: Path) -> None:
