@@ -194,6 +194,15 @@ class CheckpointStore:
             raise CheckpointError(f"{path} is not a checkpoint of {self.root}; only one of its own can be its best.")
         write_atomically(self.root / BEST, name.encode())
 
+    def note_metrics(self, path: Path, metrics: Mapping[str, float]) -> None:
+        """Metrics that were not known when a checkpoint of this store was written, added to what it says of itself."""
+        known = _open(path).manifest
+        found = known.metrics | {name: float(value) for name, value in metrics.items() if value == value}
+        if found != known.metrics:
+            self._guard()
+            text = known.model_copy(update={"metrics": found}).model_dump_json(indent=1)
+            write_atomically(path / MANIFEST, text.encode())
+
     def paths(self) -> list[Path]:
         """The complete checkpoints, by step."""
         return [path for path, _ in sorted(self._complete(), key=lambda found: found[1].step)]

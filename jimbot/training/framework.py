@@ -138,18 +138,19 @@ class RLTrainer(ABC, metaclass=_Trainer):
         from jimbot.games.seeds import HELD_OUT, VALIDATION, bank_seeds
 
         batch = self.given if own_rules(self.given) else None
-        games = play_games(
-            self.current_policy(),
-            self.settings.game,
-            bank_seeds(HELD_OUT if bank == "held-out" else VALIDATION, n_episodes),
-            options=self.settings.game_options,
-            deterministic=deterministic,
-            batch=batch,
-        )
-        if batch is not None:
-            batch.reset()
-            self.games_restarted()
-        return games
+        try:
+            return play_games(
+                self.current_policy(),
+                self.settings.game,
+                bank_seeds(HELD_OUT if bank == "held-out" else VALIDATION, n_episodes),
+                options=self.settings.game_options,
+                deterministic=deterministic,
+                batch=batch,
+            )
+        finally:
+            if batch is not None:
+                batch.reset()
+                self.games_restarted()
 
     # --- what there is to learn from ---
 
@@ -349,7 +350,8 @@ class RLTrainer(ABC, metaclass=_Trainer):
     def after_update(
         self, update: int, measures: Measures, seconds: Callable[[float], dict[str, float]], callback: Callback | None
     ) -> None:
-        """What every learner does after an update: show, log, look at validation games, save, each when it is due.
+        """What every learner does after an update: show, save, look at validation games, log, each when it is due.
+        Saving comes first: whatever happens while games are played, what was learned is kept.
 
         `seconds` answers how the time since the last log row was spent.
         """
@@ -357,20 +359,21 @@ class RLTrainer(ABC, metaclass=_Trainer):
         _log.debug("%s: update %d is done, step %d", session.run.name, update, step)
         session.updated(step, measures.look)
         self._look_at_level(step)
-        if session.evaluation_due(step):
-            with session.aside("judge"):
-                session.evaluated(step, *self.validate(VALIDATION_GAMES))
-        if update % self.settings.log_interval == 0:
-            learning = session.learning_seconds
-            with session.aside("measure"):
-                spent = seconds(learning)
-            metrics = session.log(step, measures.take() | self.more_metrics() | self._level_metrics(), spent)
-            if callback and callback(step, metrics) is False:
-                session.end("the callback asked to stop")
+        with session.rating_later():
+            if session.checkpoint_due(step):
+                with session.aside("save"):
+                    self.save_model()
+            if session.evaluation_due(step):
+                with session.judging():
+                    session.evaluated(step, *self.validate(VALIDATION_GAMES))
+            if update % self.settings.log_interval == 0:
+                learning = session.learning_seconds
+                with session.aside("measure"):
+                    spent = seconds(learning)
+                metrics = session.log(step, measures.take() | self.more_metrics() | self._level_metrics(), spent)
+                if callback and callback(step, metrics) is False:
+                    session.end("the callback asked to stop")
         session.keep_memory(self.relieve, step)
-        if session.checkpoint_due(step):
-            with session.aside("save"):
-                self.save_model()
 
     def _look_at_level(self, step: int) -> None:
         """A new level of the curriculum is told."""

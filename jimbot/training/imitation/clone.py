@@ -149,6 +149,8 @@ class Cloner:
     def _stop_reason(self, total: int) -> str | None:
         if int(self.state.worse_epochs) >= self.settings.patience:
             return f"no lower validation loss for {self.settings.patience} epochs"
+        if int(self.state.batch) >= self.epoch_batches and not self.session.asked_to_stop:
+            return None  # all is learned, and not yet validated
         return self.session.stop_reason(self.step, total)
 
     def _epoch(self, total: int) -> None:
@@ -177,7 +179,14 @@ class Cloner:
         self._end_epoch(sums)
 
     def _end_epoch(self, sums: Sums) -> None:
-        judged = self._validate()
+        if self.session.checkpoint_due(self.step):
+            self._save()
+        judged: dict[str, float] = {}
+        if not self.session.asked_to_stop:
+            with self.session.judging():
+                judged = self._validate()
+        if not judged:  # given up: it is saved as it is, and the epoch ends when the run goes on
+            return
         loss = judged["clone/validation_loss"]
         better = loss < float(self.state.best_loss)
         state = self.state._replace(epoch=self.state.epoch + 1, batch=jnp.int32(0))

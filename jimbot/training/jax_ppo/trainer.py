@@ -58,7 +58,7 @@ from jimbot.training.settings.record import TrainSettings
 LEARNER, ALGORITHM = "jax", "PPO"
 _log = logging.getLogger("jimbot.training.jax")
 EXPERIENCE = "experience"  # folder of a run with `share: file_system`
-JUDGED_GAMES = 100  # before a checkpoint of a league, which they may make the best
+JUDGED_GAMES = 100  # after a checkpoint of a league, which they may make the best
 PER_ROW = ("tally", "rows")  # parts of TrainState with one entry per row of the game
 _GAME_PREFIX = "game/"  # of a host-stepped game's snapshot inside a checkpoint's state
 _LEAGUE_PREFIX = "league/"
@@ -217,8 +217,14 @@ class JaxPPOTrainer(RLTrainer):
         return with_metadata(model, self._manifest())
 
     def save_model(self) -> Path:
-        if self.seats is not None and not self.session.judged(self.step):
-            self.session.evaluated(self.step, *self.evaluate(JUDGED_GAMES, bank="validation"))
+        with self.session.rating_later():
+            path = self._write_checkpoint()
+            if self.seats is not None and not self.session.judged(self.step):
+                with self.session.judging():
+                    self.session.evaluated(self.step, *self.evaluate(JUDGED_GAMES, bank="validation"))
+        return path
+
+    def _write_checkpoint(self) -> Path:
         live, kept = self._live(), None
         if self.games_kept is not None:
             kept = np.arange(self.games_kept * self.spec.players)

@@ -21,6 +21,8 @@ class StopRequest:
     """Whether somebody asked to stop, and how."""
 
     reason: str | None = None
+    at_once: bool = False
+    """Whether already the first signal interrupts: what runs can be given up, and saving must not wait for it."""
 
 
 @contextmanager
@@ -45,6 +47,8 @@ def stop_requests(note: Callable[[], None]) -> Generator[StopRequest]:
             raise KeyboardInterrupt
         request.reason = known[number]
         note()
+        if request.at_once:
+            raise KeyboardInterrupt
 
     ignored = (signal.SIGINT, signal.SIGTERM)  # these ask us in any case
     wanted = [number for number in known if number in ignored or signal.getsignal(number) != signal.SIG_IGN]

@@ -75,6 +75,8 @@ class Session:
         self._evaluated: dict[str, float] = {}  # waits for the next log row
         self._aside: dict[str, float] = {}  # seconds since the last log row that were not spent learning, by phase
         self._first_phase = ""  # what the first update also does, until it is over
+        self._unrated: tuple[int, Path] | None = None  # the newest checkpoint, until it is compared with the best
+        self._rated_later = 0
         self.judge_by(TRAINED_RETURN)
 
     @classmethod
@@ -173,6 +175,26 @@ class Session:
             yield
         self._aside[phase] = self._aside.get(phase, 0.0) + time.monotonic() - began
 
+    @contextmanager
+    def judging(self) -> Generator[None]:
+        """Games that only judge: they are given up when somebody asks to stop, so that saving never waits for them."""
+        try:
+            with self.aside("judge"):
+                self._request.at_once = True
+                try:
+                    yield
+                finally:
+                    self._request.at_once = False
+        except KeyboardInterrupt:
+            if self._request.reason is None:  # nobody asked us: outside of `running`
+                raise
+            self.view.note("The games that judge were given up.")
+
+    @property
+    def asked_to_stop(self) -> bool:
+        """Whether somebody asked for the end (Ctrl+C, SIGTERM)."""
+        return self._request.reason is not None
+
     def updated(self, step: int, figures: Callable[[], dict[str, float]]) -> None:
         """After every update. `figures` tells what was measured since the last log row, when the screen asks."""
         if self._first_phase:
@@ -231,7 +253,7 @@ class Session:
 
     def evaluation_due(self, step: int) -> bool:
         interval = self.settings.judging.eval_interval
-        return interval is not None and step - self._evaluated_step >= interval
+        return interval is not None and step - self._evaluated_step >= interval and not self.asked_to_stop
 
     def evaluated(self, step: int, mean: float, spread: float) -> None:
         """The return on validation games; part of the next log row."""
@@ -253,8 +275,29 @@ class Session:
         return time.monotonic() - self._saved_at >= 60 * self.settings.saving.save_interval_minutes
 
     def saved(self, step: int, path: Path) -> None:
-        """Called by the trainer after each checkpoint: keeps `best` and the clock."""
+        """Called by the trainer after each checkpoint: keeps the clock and, unless that comes later, `best`."""
         self._saved_at, self._saved_step = time.monotonic(), step
+        self._unrated = step, path
+        if not self._rated_later:
+            self._rate()
+
+    @contextmanager
+    def rating_later(self) -> Generator[None]:
+        """Checkpoints that the body writes are compared with the best when it is over: it may judge them meanwhile."""
+        self._rated_later += 1
+        try:
+            yield
+        finally:
+            self._rated_later -= 1
+        if not self._rated_later:
+            self._rate()
+
+    def _rate(self) -> None:
+        """The newest checkpoint with what is known about it by now."""
+        if self._unrated is None:
+            return
+        (step, path), self._unrated = self._unrated, None
+        self.store.note_metrics(path, self.latest_metrics)
         score = self.latest_metrics.get(self._judged_by)
         is_best = score is not None and (self._best is None or score > self._best)
         if is_best:
