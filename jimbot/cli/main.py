@@ -18,7 +18,9 @@ import jimbot
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.command import set_up
 from jimbot.cli.shared.options import LogLevelOption
+from jimbot.cli.shared.plain_characters import use_plain_characters
 from jimbot.cli.shared.plugin_words import with_plugins
+from jimbot.cli.shared.stopping import INTERRUPTED, CtrlC
 from jimbot.errors import JimbotError
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -33,7 +35,6 @@ COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 SUBCOMMANDS = ("runs", "bus", "host", "graph", "adviser")
 """Those of them that are a family of commands."""
-INTERRUPTED = 130
 MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ECONNRESET,
            errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT}  # fmt: skip
 """Errors of disks, memory and connections, which no command causes; any other OSError is a bug and shows itself."""
@@ -111,7 +112,12 @@ def _failed(problem: MemoryError | OSError) -> int:
 
 def main() -> None:
     """The `jimbot` script, and `python -m jimbot`."""
-    sys.exit(run(sys.argv[1:]))
+    use_plain_characters()
+    ctrl_c = CtrlC(terminal.complain)
+    code = run(sys.argv[1:])
+    if ctrl_c.came:
+        ctrl_c.leave(code)
+    sys.exit(code)
 
 
 def _command(arguments: list[str]) -> str:

@@ -180,3 +180,15 @@ def test_ctrl_c_ends_a_search_with_what_was_found(tmp_path: Path) -> None:
     assert "Interrupted after" in err
     assert f"with {1 + len(out.splitlines())} found" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("columns", [30, 40, 80])
+def test_nothing_of_a_seed_vanishes_on_a_narrow_terminal(jimbot, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    code, out, _ = jimbot("seed", "7LB2WVPK", "--antes", 1)
+    assert code == 0
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= columns
+    told = " ".join(re.sub(r"[│╭╮╰╯─]", " ", out).split())
+    for name in ("Juggler", "Midas Mask", "Gold 10♥", "Jupiter", "The Magician", "Blue Joker", "Mail-In Rebate"):
+        assert name in told

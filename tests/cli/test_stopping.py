@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -53,3 +54,71 @@ def test_a_server_says_its_last_words_however_it_is_ended(how: signal.Signals, t
 def test_the_page_ends_with_0_when_it_is_asked_to(tmp_path: Path) -> None:
     code, said = ended(signal.SIGTERM, "/api/hello", "ui", "--runs", str(tmp_path))
     assert code == 0, said
+
+
+def interrupted(seconds: float, *words: str, **variables: str) -> tuple[int, str]:
+    """Ctrl+C so many seconds after the start of a command that waits for lines."""
+    child = subprocess.Popen(
+        [sys.executable, *words], cwd=REPOSITORY, text=True, start_new_session=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **variables},
+    )  # fmt: skip
+    try:
+        with pytest.raises(subprocess.TimeoutExpired):
+            child.wait(seconds)
+        os.killpg(child.pid, signal.SIGINT)
+        child.wait(120)
+        assert child.stdout is not None
+        return child.returncode, child.stdout.read()
+    finally:
+        child.kill()
+        child.communicate()
+
+
+@pytest.mark.parametrize("seconds", [1.0, 2.5, 4.0, 6.0])
+def test_ctrl_c_while_a_game_is_compiled_ends_in_order(seconds: float, tmp_path: Path) -> None:
+    """XLA's programs are new every time, so that the moments lie in imports, tracing, lowering and compiling."""
+    variables = {"JIMBOT_CACHE_DIR": str(tmp_path), "JAX_ENABLE_COMPILATION_CACHE": "false"}
+    code, said = interrupted(seconds, "-m", "jimbot", "play", "hackmatrix", **variables)
+    assert code == 130, said
+    assert "Interrupted." in said
+    assert "Traceback" not in said
+
+
+WATCHED = """
+import hashlib, signal, sys
+from jimbot.cli.shared.stopping import CtrlC
+ctrl_c = CtrlC(print)
+"""
+COMPILER = "hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)  # as long as a compiler, and as deaf"
+DESTRUCTOR = """
+class Kept:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+        for _ in range(100): pass
+try:
+    Kept()
+    import time; time.sleep(600)
+except KeyboardInterrupt:
+    print("Interrupted.")
+    ctrl_c.leave(130)
+"""
+
+
+@pytest.mark.parametrize("command", [COMPILER, DESTRUCTOR])
+def test_ctrl_c_reaches_a_command_that_cannot_hear_it(command: str) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", WATCHED + "print('on', flush=True)\n" + command],
+        stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )  # fmt: skip
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "on\n"
+        if command is COMPILER:
+            time.sleep(0.5)  # it is in the call by then
+            child.send_signal(signal.SIGINT)
+        assert child.stdout.read() == "Interrupted.\n"
+        assert child.wait(60) == 130
+    finally:
+        child.kill()
+        child.wait()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jimbot.games import BatchGame, GameSpec
     from jimbot.games.contract import GameEntry
 
+NARROW = 60  # columns below which bars give their room to words
 BAR_WIDTH, LABEL_WIDTH = 12, 12  # beside a board of 40 columns the picture fits a terminal of 80
 
 
@@ -29,11 +30,14 @@ def board(entry: GameEntry, game: BatchGame, row: int = 0) -> RenderableType:
 
 def fitting(console: Console, entry: GameEntry, game: BatchGame, rows: int, row: int = 0) -> RenderableType:
     """The largest picture of the game that fits so many rows: its drawing or its small one; else the smallest there is
-    (words, where it has no small drawing), cut off."""
-    for picture in (board(entry, game, row), small_board(entry, game, row)):
-        if fits(console, picture, rows):
-            return picture
-    return Cropped(picture, rows)
+    (words, where it has no small drawing) that is not too wide, without its last rows."""
+    large, small = board(entry, game, row), small_board(entry, game, row)
+    if fits(console, large, rows):
+        return large
+    narrow = least_width(console, small) <= console.width
+    if narrow and height(console, small) <= rows:
+        return small
+    return Cropped(large if not narrow and width(console, large) <= console.width else small, rows)
 
 
 def small_board(entry: GameEntry, game: BatchGame, row: int = 0) -> RenderableType:
@@ -52,6 +56,13 @@ def width(console: Console, part: RenderableType) -> int:
     from rich.measure import Measurement
 
     return Measurement.get(console, console.options.update(width=1000), part).maximum
+
+
+def least_width(console: Console, part: RenderableType) -> int:
+    """The columns below which words or rows of a picture would be broken."""
+    from rich.measure import Measurement
+
+    return Measurement.get(console, console.options.update(width=1000), part).minimum
 
 
 def height(console: Console, part: RenderableType) -> int:
@@ -81,10 +92,12 @@ def chances(
     steady: bool,
     top: int = 6,
     row: int = 0,
+    bars: bool = True,
 ) -> RenderableType:
     """The likeliest actions of a row as bars, the chosen one marked, and what the policy expects.
 
-    `steady` keeps the height whatever is legal, so that a live picture does not jump.
+    `steady` keeps the height whatever is legal, so that a live picture does not jump. Without `bars` the words have the
+    room.
     """
     import numpy as np
     from rich.console import Group
@@ -103,7 +116,7 @@ def chances(
         table.add_row(
             Text("▶" if action == chosen else " ", style=style),
             Text(game.describe_action(row, action), style=style),
-            Text(bar(share), style="green" if action == chosen else "cyan"),
+            Text(bar(share) if bars else "", style="green" if action == chosen else "cyan"),
             Text(f"{share:6.1%}", style=style),
         )
     for _ in range(top + 1 - len(shown) if steady else 0):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jimbot.games.balatro.seeds.finding import Ante, Item, SeedPreview
 
 NOT_FOUND, INTERRUPTED = 1, 130
+NARROW = 76  # columns below which what a pack holds stands under its name
 EPILOG = """Examples:
 
 jimbot seed 4WAX5M4D
@@ -93,10 +94,11 @@ def _show_seed(seed: str, chosen: dict[str, Any], cards: int, packs: int | None,
     if as_json:
         terminal.print_json(view.as_dict())
     else:
-        terminal.console().print(_page(view))
+        console = terminal.console()
+        console.print(_page(view, console.width < NARROW))
 
 
-def _page(view: SeedPreview) -> RenderableType:
+def _page(view: SeedPreview, narrow: bool) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
@@ -109,10 +111,12 @@ def _page(view: SeedPreview) -> RenderableType:
         ("    the first Soul brings ", "dim"),
         (JOKERS.row(view.legendary)["name"], RARITY_STYLES[-1]),
     )
-    return Group(head, *(_ante(ante) for ante in view.antes))
+    return Group(head, *(_ante(ante, narrow) for ante in view.antes))
 
 
-def _ante(ante: Ante) -> RenderableType:
+def _ante(ante: Ante, narrow: bool) -> RenderableType:
+    from rich.console import Group
+    from rich.padding import Padding
     from rich.panel import Panel
     from rich.table import Table
     from rich.text import Text
@@ -135,13 +139,17 @@ def _ante(ante: Ante) -> RenderableType:
     if ante.shop:
         grid.add_row("shop", _queue(ante.shop))
     inside = Table.grid(padding=(0, 2))
-    inside.add_column(min_width=28)  # the longest name, so that the packs of all antes line up
+    inside.add_column(min_width=0 if narrow else 28)  # the longest name, so that the packs of all antes line up
     inside.add_column()
     for pack in ante.packs:
         row = PACKS.row(pack.key)
         size = f"{row['picks']} of {row['cards']}"
         shown = Text.assemble(pack_text(pack.key), (f"  {size}", "dim"))
-        inside.add_row(shown, Flow(item_text(card) for card in pack.cards))
+        cards = Flow(item_text(card) for card in pack.cards)
+        if narrow:  # below each other: beside the name nothing would be left for them
+            inside.add_row(Group(shown, Padding(cards, (0, 0, 0, 2))))
+        else:
+            inside.add_row(shown, cards)
     if ante.packs:
         grid.add_row("packs", inside)
     return Panel(grid, title=f"[bold]Ante {ante.ante}[/]", title_align="left", border_style="dim")

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jimbot.cli.look import screen
-from jimbot.cli.look.watcher import FEW_CHANCES, KEYS, Pace, Watcher
+from jimbot.cli.look.watcher import FEW_CHANCES, Pace, Watcher
 from jimbot.cli.shared.start import start_game
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class DuelWatcher(Watcher):
             (f"{names[0]} (one) against {names[1]} (two)", "bold"),
             (f"  {self.choice.game}  seed {self._named(seed)}  game {self.episode}  decision {self.turns + 1}", "dim"),
         )
-        foot = Text(f"{self.pace} · {KEYS}" if self.pace.on_terminal else "", style="dim")
+        foot = self._foot()
         board = screen.board(self.choice.entry, game)
         if not self.pace.on_terminal:
             return Group(head, board, self._both(game, decisions, names, MOST_CHANCES), foot)
@@ -140,6 +140,7 @@ class DuelWatcher(Watcher):
             steady=self.pace.on_terminal and top > FEW_CHANCES,
             top=top,
             row=row,
+            bars=self.console.width >= screen.NARROW,
         )
         return self._framed(body, title)
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 FASTEST, SLOWEST = 1000.0, 0.1  # steps per second that + and − can reach
 MOST_CHANCES = 6
 FEW_CHANCES = 4  # actions shown where there is little room
+FEW_KEYS = "space, enter, + −, q quits"
 KEYS = "space pause and step · enter go on · + − speed · q quit"
 
 
@@ -183,11 +184,17 @@ class Watcher:
             (f"  {self.choice.game}  seed {self._named(seed)}  game {self.episode}  turn {self.turns}  ", "dim"),
             (f"return {self.total:+.2f}", "bold"),
         )
-        foot = Text(f"{self.pace} · {KEYS}" if self.pace.on_terminal else "", style="dim")
+        foot = self._foot()
         body = self._body(
             game, decision, self.console.height - 1 - screen.height(self.console, Group(head, self.last, foot))
         )
         return Group(head, body, self.last, foot)
+
+    def _foot(self) -> RenderableType:
+        from rich.text import Text
+
+        keys = KEYS if self.console.width >= len(KEYS) + 16 else FEW_KEYS
+        return Text(f"{self.pace} · {keys}" if self.pace.on_terminal else "", style="dim")
 
     def _body(self, game: BatchGame, decision: Decision, rows: int) -> RenderableType:
         """The board and what the policy would do. On a terminal it has so many rows and no more: where the drawing does
@@ -198,7 +205,7 @@ class Watcher:
         whole = screen.beside(self.console, board, self._chances_of(game, decision))
         if not self.pace.on_terminal or screen.fits(self.console, whole, rows):
             return whole
-        for top in range(MOST_CHANCES, FEW_CHANCES - 1, -1):
+        for top in range(MOST_CHANCES, 0, -1):  # fewer actions before a board that is cut
             chances = self._chances_of(game, decision, top)
             left = rows - screen.height(self.console, chances)
             above = screen.fitting(self.console, self.choice.entry, game, left)
@@ -213,8 +220,9 @@ class Watcher:
             decision.probabilities[0],
             int(decision.actions[0]),
             float(decision.values[0]) if has_value else None,
-            steady=self.pace.on_terminal,
+            steady=self.pace.on_terminal and top >= FEW_CHANCES,
             top=top,
+            bars=self.console.width >= screen.NARROW,
         )
         if self.adviser is None:
             return chances

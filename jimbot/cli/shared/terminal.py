@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from jimbot.cli.shared import plain_characters
 from jimbot.errors import SettingsError, UnreadableError, UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ PAGE = 120  # columns
 def complain(sentence: str) -> None:
     """One red sentence on stderr (plain when stderr is not a terminal); what cannot be shown is spelled out."""
     encoding = sys.stderr.encoding or "utf-8"
-    typer.secho(sentence.encode(encoding, "backslashreplace").decode(encoding), fg="red", err=True)
+    errors = sys.stderr.errors if sys.stderr.errors == plain_characters.NAME else "backslashreplace"
+    typer.secho(sentence.encode(encoding, errors).decode(encoding), fg="red", err=True)
 
 
 def note(sentence: str) -> None:
@@ -63,7 +65,9 @@ def progress(quiet: bool = False) -> Progress:
 
 def print_json(value: Any) -> None:
     """Strict JSON on stdout: numbers that JSON does not know (NaN, infinity) become null."""
-    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    typer.echo(
+        json.dumps(plain(value), indent=2, ensure_ascii=not plain_characters.knows_all(sys.stdout), allow_nan=False)
+    )
 
 
 def plain(value: Any) -> Any:

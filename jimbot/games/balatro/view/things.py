@@ -104,22 +104,27 @@ def item_text(item: Item) -> Text:
 
 
 class Flow:
-    """Pieces of text one after the other, wrapped between pieces and never inside one."""
+    """Pieces of text one after the other, wrapped between pieces; inside one only where it is wider than the place."""
 
     def __init__(self, pieces: Iterable[Text], gap: str = ", ") -> None:
         self.pieces = list(pieces)
         self.gap = Text(gap, style="dim")
+        self._least = len(gap.rstrip())  # of the gap, before the end of a line
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         line = Text(no_wrap=True)
         for number, piece in enumerate(self.pieces):
             last = number == len(self.pieces) - 1
-            if line and line.cell_len + piece.cell_len + (0 if last else self.gap.cell_len) > options.max_width:
+            if line and line.cell_len + piece.cell_len + (0 if last else self._least) > options.max_width:
+                line.rstrip()
                 yield line
                 line = Text(no_wrap=True)
             line.append_text(piece)
+            if line.cell_len > options.max_width:  # wider than the place by itself
+                line.no_wrap = False
             if not last:
-                line.append_text(self.gap)
+                line.append_text(self.gap[: max(0, options.max_width - line.cell_len)])
+        line.rstrip()
         yield line
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:

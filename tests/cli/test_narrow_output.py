@@ -1,0 +1,49 @@
+"""Terminals that know few characters or have few columns lose no command and nothing vital."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from rich.console import Console
+
+from jimbot.cli.look import screen
+from jimbot.games import game_entry, make
+from tests.conftest import REPOSITORY
+
+ASCII = """
+import shlex, sys
+from jimbot.cli.main import run
+from jimbot.cli.shared.plain_characters import use_plain_characters
+use_plain_characters()
+sys.exit(max(run(shlex.split(line)) for line in sys.argv[1:]))
+"""
+
+
+def test_commands_write_ascii_where_stdout_knows_no_more() -> None:
+    lines = ["train --help", "doctor", "seed 7LB2WVPK --antes 1", "seed 7LB2WVPK --antes 1 --json",
+             "watch random --game balatro --games 1 --seed 7LB2WVPK"]  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", ASCII, *lines], capture_output=True, timeout=300,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()[-2000:]
+    said = done.stdout.decode("ascii")
+    assert "Gold 10H" in said
+    assert "Gold 10\\u2665" not in said.partition('"seed"')[0]
+
+
+@pytest.mark.parametrize("game", ["hackmatrix", "balatro"])
+@pytest.mark.parametrize(("columns", "rows"), [(40, 20), (80, 14), (80, 24)])
+def test_a_small_terminal_shows_whole_words_and_the_whole_board(game: str, columns: int, rows: int) -> None:
+    entry, batch = game_entry(game), make(game, 1, seed=3)
+    batch.reset()
+    console = Console(width=columns, height=rows, file=open(os.devnull, "w"), record=True)  # noqa: SIM115
+    console.print(screen.fitting(console, entry, batch, rows))
+    told = console.export_text()
+    assert "…" not in told
+    assert len(told.splitlines()) <= rows
+    vital = ("stage 1/8", "credits", "energy", "programs", "@") if game == "hackmatrix" else ("ante 1/8", "Big Blind")
+    assert all(word in told for word in vital), told
