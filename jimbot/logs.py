@@ -11,6 +11,7 @@ import logging
 from pathlib import Path
 
 from jimbot.errors import UsageError
+from jimbot.foreign_text import visible
 
 LOGGER = "jimbot"
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -31,10 +32,17 @@ def setup_logging(level: int | str = "INFO", path: str | Path | None = None) -> 
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         handlers.append(logging.FileHandler(path, encoding="utf-8"))
     for handler in handlers:
-        handler.setFormatter(logging.Formatter(LOG_FORMAT))
+        handler.setFormatter(_Formatter(LOG_FORMAT))
         logger.addHandler(handler)
     logger.propagate = False  # otherwise a host program with its own root logger prints every line twice
     return logger
+
+
+class _Formatter(logging.Formatter):
+    """A line may quote what a client sent; on a terminal it stays text."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))
 
 
 def log_level() -> int:

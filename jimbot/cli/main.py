@@ -50,7 +50,7 @@ app = typer.Typer(
 
 def show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"jimbot {jimbot.__version__}")
+        terminal.say(f"jimbot {jimbot.__version__}")
         raise typer.Exit
 
 

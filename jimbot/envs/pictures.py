@@ -30,11 +30,11 @@ def draw(picture: Any, render_mode: str | None, canvas: tuple[int, int]) -> Pict
         from jimbot.envs.raster import raster
 
         return raster(picture, canvas)
-    from rich.console import Console
+    from jimbot.foreign_text import Terminal
 
     if render_mode == "human":
-        Console().print(picture)
+        Terminal().print(picture)
         return None
     text = io.StringIO()
-    Console(file=text, width=WIDTH).print(picture)
+    Terminal(file=text, width=WIDTH).print(picture)
     return text.getvalue()

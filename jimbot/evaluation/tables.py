@@ -9,9 +9,11 @@ import numpy as np
 from rich.columns import Columns
 from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from jimbot.evaluation.figures import LENGTH, RETURN, WIN_RATE
 from jimbot.evaluation.intervals import Interval
+from jimbot.foreign_text import marked
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,11 +46,11 @@ def evaluation_tables(judged: Evaluation) -> RenderableType:
     return Group(*parts, f"{judged.games_per_hour:,.0f} games per hour.")
 
 
-def _title(judged: Evaluation) -> str:
+def _title(judged: Evaluation) -> Text:
     how = "best action" if judged.deterministic else "drawn actions"
     options = "".join(f", {name} {value}" for name, value in judged.options.items())
     games = f"{judged.count:,} games, {judged.bank} seeds, {how}{options}"
-    return f"[bold]{judged.policy}[/] on {judged.games.game}: {games}"
+    return marked("[bold]{}[/] on {}: {}", judged.policy, judged.games.game, games)
 
 
 def _first_figures(judged: Evaluation) -> Table:
@@ -81,15 +83,15 @@ def _reach(judged: Evaluation) -> str:
     return f"half of the games {np.median(values):.0f} or more, the best {values.max():.0f}" if len(values) else ""
 
 
-def _verdict(judged: Evaluation) -> list[str]:
+def _verdict(judged: Evaluation) -> list[Text]:
     """What is compared, what is wrong, and what a surer figure would take."""
-    sentences = [] if judged.claim is None else [f"[bold]{judged.claim}[/]"]
+    sentences = [] if judged.claim is None else [marked("[bold]{}[/]", judged.claim)]
     if judged.illegal_actions:
-        sentences.append(f"[bold red]{judged.illegal_actions:,} illegal actions[/], where there must be none.")
+        sentences.append(_wrong(judged.illegal_actions))
     names = {RETURN: "return", WIN_RATE: "win rate"}
     halves = [f"{count:,} games for the {names[name]}" for name, count in judged.half_interval_games.items()]
     if halves:
-        sentences.append(f"[dim]95 % intervals; half as wide they would take {' and '.join(halves)}.[/]")
+        sentences.append(marked("[dim]95 % intervals; half as wide they would take {}.[/]", " and ".join(halves)))
     return sentences
 
 
@@ -105,8 +107,9 @@ def _figures(judged: Evaluation) -> Table:
         table.add_row("win rate", f"{judged.win_rate.mean:.2%}", _share_span(judged.win_rate))
     for name, value in judged.maxima.items():
         table.add_row(name, f"{value:,.3f}")
-    illegal = "0" if judged.illegal_actions == 0 else f"[bold red]{judged.illegal_actions}[/]"
-    table.add_row("illegal actions", illegal)
+    table.add_row(
+        "illegal actions", Text(f"{judged.illegal_actions:,}", style="bold red" if judged.illegal_actions else "")
+    )
     for name, mask in (("truncated", judged.games.truncated), ("unfinished", judged.games.unfinished)):
         if mask.any():
             table.add_row(name, f"{int(mask.sum()):,}")
@@ -195,10 +198,11 @@ def duel_headline(judged: DuelEvaluation) -> RenderableType:
     for duel in judged.duels:
         rate, games = duel.win_rate, f"of {duel.games:,} games won"
         table.add_row(f"  against {duel.opponent}", f"{rate.mean:.1%}", _share_span(rate), games)
-    claims = [f"[bold]Against {duel.opponent}: {duel.claim}[/]" for duel in judged.duels if duel.claim is not None]
+    claims = [
+        marked("[bold]Against {}: {}[/]", duel.opponent, duel.claim) for duel in judged.duels if duel.claim is not None
+    ]
     illegal = int(judged.matches.illegal.sum())
-    wrong = [f"[bold red]{illegal:,} illegal actions[/], where there must be none."] if illegal else []
-    return Group(_duel_title(judged, f"[bold]{judged.policy}[/]"), table, *claims, *wrong)
+    return Group(_duel_title(judged, judged.policy), table, *claims, *([_wrong(illegal)] if illegal else []))
 
 
 def duel_tables(judged: DuelEvaluation) -> RenderableType:
@@ -230,22 +234,27 @@ def crossplay_tables(judged: CrossPlay) -> RenderableType:
     for one in places:
         cells = ["·" if one == other else f"{judged.duels[one, other].win_rate.mean:.1%}" for other in places]
         crossed.add_row(judged.names[one], *cells)
-    title = _duel_title(judged, f"[bold]{len(names)} players[/]")
+    title = _duel_title(judged, f"{len(names)} players")
     return Group(title, crossed, rated, _duel_sentence(judged))
 
 
-def _duel_title(judged: Judged, who: str) -> str:
+def _duel_title(judged: Judged, who: str) -> Text:
     how = "best action" if judged.deterministic else "drawn actions"
     options = "".join(f", {name} {value}" for name, value in judged.options.items())
-    return f"{who} on {judged.matches.game}: {judged.bank} seeds, each from both sides, {how}{options}"
+    games = f"{judged.bank} seeds, each from both sides, {how}{options}"
+    return marked("[bold]{}[/] on {}: {}", who, judged.matches.game, games)
 
 
-def _duel_sentence(judged: Judged) -> str:
+def _duel_sentence(judged: Judged) -> Text:
     matches = judged.matches
     illegal = int(matches.illegal.sum())
-    wrong = "0 illegal actions" if illegal == 0 else f"[bold red]{illegal:,} illegal actions[/]"
+    wrong = f"{illegal:,} illegal actions" if illegal == 0 else f"[bold red]{illegal:,} illegal actions[/]"
     again = f"; {matches.lost:,} games played again because a process died" if matches.lost else ""
-    return (
+    return Text.from_markup(
         f"{len(matches.scores):,} games in {matches.seconds:.0f} s, {matches.decisions_per_second:,.0f} decisions/s; "
         f"{wrong}; {int(matches.refused.sum()):,} choices refused by hidden trapping{again}."
     )
+
+
+def _wrong(illegal: int) -> Text:
+    return Text.from_markup(f"[bold red]{illegal:,} illegal actions[/], where there must be none.")

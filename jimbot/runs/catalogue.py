@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,9 +19,18 @@ from typing import Any, NamedTuple
 import psutil
 
 from jimbot.errors import CheckpointError, SettingsError, UsageError
-from jimbot.runs.checkpoint import run_names
-from jimbot.runs.directory import RunDirectory
-from jimbot.runs.files import read_json, read_text, remove_directory, storing, sync_directory, write_atomically
+from jimbot.runs.checkpoint import BEST, LATEST, run_names
+from jimbot.runs.directory import RunDirectory, is_plain_name
+from jimbot.runs.files import (
+    ASIDE,
+    TEMPORARY,
+    read_json,
+    read_text,
+    remove_directory,
+    storing,
+    sync_directory,
+    write_atomically,
+)
 from jimbot.runs.locking import read_holder, try_lock
 from jimbot.runs.manifest import parse_manifest
 from jimbot.runs.sinks.jsonl import last_row, read_rows
@@ -88,8 +98,9 @@ class RunDetails:
 
 
 def list_runs(root: str | Path = "runs") -> list[RunSummary]:
-    """All runs, the one that wrote last first."""
-    return sorted((summary(root, name) for name in run_names(root)), key=lambda one: -one.changed)
+    """All runs, the one that wrote last first; a folder with a name no run can have is none."""
+    names = filter(is_plain_name, run_names(root))
+    return sorted((summary(root, name) for name in names), key=lambda one: -one.changed)
 
 
 def summary(root: str | Path, name: str) -> RunSummary:
@@ -98,22 +109,22 @@ def summary(root: str | Path, name: str) -> RunSummary:
     row = last_row(run.metrics_path) or {}
     return RunSummary(
         name=name,
-        game=config.get("game") or manifest.get("game", "?"),
-        learner=manifest.get("learner") or config.get("learner", "?"),
-        algorithm=config.get("algorithm") or manifest.get("algorithm", "?"),
+        game=str(config.get("game") or manifest.get("game", "?")),
+        learner=str(manifest.get("learner") or config.get("learner", "?")),
+        algorithm=str(config.get("algorithm") or manifest.get("algorithm", "?")),
         step=max(row.get("step", 0), manifest.get("step", 0)),
         best=best_figure(run),
         changed=_changed(run),
         size=_size(run.path),
         live=holder(run),
-        tags=tuple(read_json(run.path / TAGS) or ()),
+        tags=_tags(run),
     )
 
 
 def details(root: str | Path, name: str, events: int = 8) -> RunDetails:
     run = find_run(root, name)
     store = run.checkpoints()
-    lines = run.events_path.read_text(encoding="utf-8").splitlines() if run.events_path.exists() else []
+    lines = run.events_path.read_text("utf-8", "replace").splitlines() if run.events_path.exists() else []
     return RunDetails(
         summary(root, name),
         run.path,
@@ -158,7 +169,8 @@ def holder(run: RunDirectory) -> int | None:
 def best_figure(run: RunDirectory) -> Figure | None:
     judged = read_json(run.path / EVALUATION)
     if isinstance(judged, dict):
-        return headline(judged)
+        with suppress(AttributeError, KeyError, TypeError):  # a file of somebody else's
+            return headline(judged)
     returns = [row[RETURN] for row in read_rows(run.metrics_path) if isinstance(row.get(RETURN), float)]
     return Figure("return", max(returns)) if returns else None
 
@@ -193,10 +205,26 @@ def rename_run(root: str | Path, name: str, new_name: str) -> None:
 
 
 def delete_run(root: str | Path, name: str) -> None:
-    with find_run(root, name).open_or_create() as run, storing(run.path):
-        if run.checkpoints_path.is_symlink() and run.checkpoints_path.is_dir():
-            remove_directory(run.checkpoints_path.resolve())  # kept elsewhere, but of this run
+    """Deletes a run with everything in it; of a link to a run only the link goes."""
+    found = find_run(root, name)
+    if found.path.is_symlink():
+        with storing(found.path):
+            found.path.unlink()
+        return
+    with found.open_or_create() as run, storing(run.path):
+        link = run.checkpoints_path
+        if link.is_symlink() and _is_store(link.resolve()):
+            remove_directory(link.resolve())  # kept elsewhere, but of this run
         remove_directory(run.path)
+
+
+def _is_store(path: Path) -> bool:
+    """Whether a folder holds checkpoints and nothing else: a link of a run somebody copied may lead anywhere."""
+    try:
+        names = [entry.name for entry in path.iterdir()]
+    except OSError:
+        return False
+    return all(name.isdigit() or name in (BEST, LATEST) or name.startswith((TEMPORARY, ASIDE)) for name in names)
 
 
 def tag_run(root: str | Path, name: str, add: tuple[str, ...] = (), remove: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -205,9 +233,14 @@ def tag_run(root: str | Path, name: str, add: tuple[str, ...] = (), remove: tupl
         if not _TAG.fullmatch(tag):
             raise UsageError(f"Tag '{tag}' cannot be used; expected letters, digits or . : + - _, at most 40.")
     run = find_run(root, name)
-    tags = [tag for tag in dict.fromkeys([*(read_json(run.path / TAGS) or ()), *add]) if tag not in remove]
+    tags = [tag for tag in dict.fromkeys([*_tags(run), *add]) if tag not in remove]
     write_atomically(run.path / TAGS, json.dumps(tags).encode())
     return tuple(tags)
+
+
+def _tags(run: RunDirectory) -> tuple[str, ...]:
+    stored = read_json(run.path / TAGS)
+    return tuple(tag for tag in stored if isinstance(tag, str)) if isinstance(stored, list) else ()
 
 
 def note_of(run: RunDirectory) -> str:

@@ -113,6 +113,12 @@ class RunDirectory:
             "written. Training stopped and wrote nothing there since; what was saved before is where the run is now."
         )
 
+    def disk_share(self) -> float:
+        """How full the disk of this run is, 0 to 1; asked of the lock that is held, so it never misses."""
+        self.check_held()
+        disk = shutil.disk_usage(self.path if self._lock is None or os.name == "nt" else self._lock)
+        return disk.used / max(1, disk.used + disk.free)
+
     def discard(self) -> None:
         """Undoes `open_or_create` where nothing came of it: a directory it made that holds no work goes, and a run that
         was moved aside for it comes back. To be called after `close`."""

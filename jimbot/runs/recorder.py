@@ -63,6 +63,7 @@ class Recorder:
         self._each(lambda sink: sink.trim(step))
 
     def close(self) -> None:
+        self._guard = lambda: None  # what is open is closed, wherever the run is now
         self._each(lambda sink: sink.close())
         self.sinks = []
 
@@ -71,6 +72,7 @@ class Recorder:
             try:
                 call(sink)
             except Exception as problem:  # whatever a sink's library raises must not end the training
+                self._guard()  # unless the run itself is gone: then no sink is to blame
                 self.failures += 1
                 self.sinks = [other for other in self.sinks if other is not sink]
                 _log.warning(
@@ -89,4 +91,8 @@ def standard_sinks(run: RunDirectory) -> list[Sink]:
     """The sinks every run has: metrics.jsonl, events.log and tensorboard/."""
     from jimbot.runs.sinks import EventLogSink, JsonlSink, TensorBoardSink
 
-    return [JsonlSink(run.metrics_path), EventLogSink(run.events_path), TensorBoardSink(run.tensorboard_path)]
+    return [
+        JsonlSink(run.metrics_path),
+        EventLogSink(run.events_path),
+        TensorBoardSink(run.tensorboard_path, run.check_held),
+    ]

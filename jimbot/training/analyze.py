@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from jimbot.errors import JimbotError
 from jimbot.evaluation.report import analyze
+from jimbot.foreign_text import visible
 from jimbot.knowledge.sorting import ways_of
 from jimbot.policies.players import find_player
 
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ways = ways_of(find_player(given.checkpoint, runs_root=given.runs_dir).game)
         report = analyze(given.checkpoint, games=given.games, output=given.output, runs_root=given.runs_dir, ways=ways)
     except JimbotError as problem:
-        print(problem, file=sys.stderr)
+        print(visible(problem), file=sys.stderr)
         return problem.exit_code
     print(f"The report is {report.path}; open it in a browser.")
     return 0

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jimbot.errors import JimbotError, UnknownNameError, UsageError
+from jimbot.foreign_text import visible
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,7 +89,7 @@ def main(arguments: list[str] | None = None) -> int:
         manifest, data = exported(given.checkpoint, given.output.suffix, given.runs_dir)
         write_atomically(given.output, data)
     except JimbotError as problem:
-        print(problem, file=sys.stderr)
+        print(visible(problem), file=sys.stderr)
         return problem.exit_code
     print(f"Wrote {given.output}: {manifest.game} v{manifest.game_version} at step {manifest.step:,}.")
     return 0

@@ -103,11 +103,12 @@ def _curves(metrics: Mapping[str, Any]) -> dict[str, list[float]]:
 
 def print_comparison_table(results: Mapping[str, Mapping[str, Any]]) -> None:
     """Names side by side, a line for every figure they have."""
-    from rich.console import Console
     from rich.table import Table
+
+    from jimbot.foreign_text import Terminal
 
     table = Table("", *results, box=None, header_style="bold")
     for figure in dict.fromkeys(name for figures in results.values() for name in figures):
         cells = (figures.get(figure, "") for figures in results.values())
         table.add_row(figure, *(f"{cell:,.3g}" if isinstance(cell, float) else str(cell) for cell in cells))
-    Console().print(table)
+    Terminal().print(table)

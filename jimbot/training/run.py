@@ -14,9 +14,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from jimbot.errors import CheckpointError, JimbotError, SettingsError
+from jimbot.foreign_text import Terminal, visible
 from jimbot.logs import setup_logging
 from jimbot.runs.catalogue import store_evaluation
 from jimbot.runs.checkpoint import load_checkpoint, run_names
@@ -149,17 +148,17 @@ def main(arguments: list[str] | None = None) -> int:
             file = file or standard_file(values)
             settings, _, notes = resolve(file, values, chosen, root=root)
         if given.explain_config:
-            Console().print(mapping_table(explain(file, settings)))
+            Terminal().print(mapping_table(explain(file, settings)))
         for note in notes:
-            Console(stderr=True).print(note, style="dim", highlight=False)
+            Terminal(stderr=True).print(note, style="dim")
         if given.explain_config:
             return 0
         outcome = run_training(settings, root, restart=restart_command)
     except JimbotError as problem:
-        print(problem, file=sys.stderr)
+        print(visible(problem), file=sys.stderr)
         return problem.exit_code
     if outcome.evaluation:
-        Console().print(outcome.evaluation)
+        Terminal().print(outcome.evaluation)
     print(f"Run {outcome.run} is at step {outcome.step:,}: {outcome.checkpoint or 'no policy to save'}")
     return 0
 

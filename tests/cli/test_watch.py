@@ -15,7 +15,6 @@ from typing import cast
 
 import numpy as np
 import pytest
-from rich.console import Console
 from rich.text import Text
 
 from jimbot.cli.look import screen
@@ -24,6 +23,7 @@ from jimbot.cli.look.watch import _seeds
 from jimbot.cli.look.watcher import Pace, Watcher
 from jimbot.cli.shared.choice import newest_checkpoint
 from jimbot.errors import CheckpointError
+from jimbot.foreign_text import Terminal
 from jimbot.games import make
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.seeds import bank_of
@@ -293,7 +293,7 @@ def test_a_live_picture_fits_the_terminal_with_actions_value_and_keys(home: Path
         return find_player("perfect", options={"horizon": 8})
 
     watcher = Watcher(load, False, Pace(4.0, False, True), False)
-    watcher.console = Console(width=width, height=height, file=io.StringIO(), record=True, force_terminal=True)
+    watcher.console = Terminal(width=width, height=height, file=io.StringIO(), record=True, force_terminal=True)
     with closing(make("probe", 1)) as game:
         game.reset(np.array([7], np.uint64))
         decision = watcher.choice.policy.act(game.observation, game.legal_mask, True, np.random.default_rng(0))
@@ -309,7 +309,7 @@ def test_a_live_picture_fits_the_terminal_with_actions_value_and_keys(home: Path
 
 def test_the_card_table_is_drawn_small_at_80_by_24() -> None:
     watcher = Watcher(lambda: find_player("balatro"), False, Pace(4.0, False, True), False)
-    watcher.console = Console(width=80, height=24, file=io.StringIO(), record=True, force_terminal=True)
+    watcher.console = Terminal(width=80, height=24, file=io.StringIO(), record=True, force_terminal=True)
     with closing(make("balatro", 1)) as game:
         game.reset(np.array([5], np.uint64))
         for _ in range(40):  # through blinds, hands, shops and packs

@@ -27,9 +27,9 @@ LAYERS = (
     ("games",),
     ("reading",),
 )
-# Version, door, errors, the machine, log lines, notebooks, plug-ins: in no room.
-EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.logs", "jimbot.machine", "jimbot.moved",
-              "jimbot.notebook", "jimbot.plugins")  # fmt: skip
+# Version, door, errors, foreign text, the machine, log lines, notebooks, plug-ins: in no room.
+EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.foreign_text", "jimbot.logs", "jimbot.machine",
+              "jimbot.moved", "jimbot.notebook", "jimbot.plugins")  # fmt: skip
 
 # Inside games/, these are shared by all games; any other module or folder is one game, alone with its own rules.
 GAME_COMMONS = (
@@ -43,6 +43,7 @@ LIBRARIES = (
     ("*", {"numpy"}, set()),
     ("machine.py", set(), {"psutil"}),
     ("notebook.py", set(), {"rich"}),
+    ("foreign_text.py", {"rich"}, set()),
     # reading: a format's library is imported by the reader of that format
     ("reading/yaml_values.py", {"yaml"}, set()),
     ("reading/models.py", set(), {"onnx", "google"}),  # google: the errors of the messages ONNX is made of

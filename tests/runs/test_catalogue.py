@@ -131,3 +131,22 @@ def test_tab_offers_runs_and_games(runs: Path, monkeypatch: pytest.MonkeyPatch) 
     assert complete_run(None, "on") == ["one"]
     assert "balatro" in complete_policy(None, "")
     assert "one" in complete_policy(None, "")
+
+
+def test_of_a_link_to_a_run_only_the_link_is_deleted(runs: Path, tmp_path: Path) -> None:
+    (runs / "link").symlink_to(runs / "one", target_is_directory=True)
+    delete_run(runs, "link")
+    assert sorted(path.name for path in runs.iterdir()) == ["it's two", "one"]
+    assert summary(runs, "one").step == 3000
+
+
+def test_checkpoints_that_lead_to_a_folder_of_somebody_else_stay(runs: Path, tmp_path: Path) -> None:
+    letters = tmp_path / "letters"
+    letters.mkdir()
+    (letters / "dear.txt").write_text("dear")
+    with RunDirectory(runs, "copied").open_or_create() as run:
+        run.checkpoints_path.rmdir()
+        run.checkpoints_path.symlink_to(letters, target_is_directory=True)
+    delete_run(runs, "copied")
+    assert not (runs / "copied").exists()
+    assert [path.name for path in letters.iterdir()] == ["dear.txt"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -83,3 +84,21 @@ def test_ctrl_c_saves_and_the_same_command_continues(tmp_path: Path, capsys: pyt
     assert run(training("probe", tmp_path, f"--total-timesteps={step + 2 * UPDATE}")) == 0
     assert int((tmp_path / "run/checkpoints/latest").read_text()) == step + 2 * UPDATE
     assert "Continuing from" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("how", ["moved", "deleted"])
+def test_a_run_that_goes_away_while_it_learns_is_not_brought_back(how: str, tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    child = subprocess.Popen(
+        command("probe", root, "--total-timesteps=100000000"), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    while not (root / "run" / "metrics.jsonl").exists():
+        time.sleep(0.002)
+    (root / "run").rename(tmp_path / "gone")
+    if how == "deleted":
+        shutil.rmtree(tmp_path / "gone")
+    _, complaints = child.communicate(timeout=120)
+    assert child.returncode == 1, complaints
+    assert complaints.count("moved, deleted or replaced") == 1
+    assert "Traceback" not in complaints
+    assert list(root.iterdir()) == []

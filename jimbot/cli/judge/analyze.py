@@ -64,4 +64,4 @@ def analyze(
     if playing.as_json:
         terminal.print_json({"report": str(report.path), **report.evaluation.to_dict()})
     else:
-        typer.echo(f"The report is {report.path}; open it in a browser.")
+        terminal.say(f"The report is {report.path}; open it in a browser.")

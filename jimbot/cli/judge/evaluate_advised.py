@@ -32,6 +32,6 @@ def evaluate_advised(player: Player, settings: list[str] | None, full: bool, pla
         return
     console = terminal.console()
     console.print(evaluation if full else evaluation.headline())
-    console.print(f"The adviser ({policy.adviser.source.name}): {figures}.", soft_wrap=True, markup=False)
+    console.print(f"The adviser ({policy.adviser.source.name}): {figures}.", soft_wrap=True)
     for difference in compared.all_differences:
-        console.print(difference.sentence, soft_wrap=True, markup=False)
+        console.print(difference.sentence, soft_wrap=True)

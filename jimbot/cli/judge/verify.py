@@ -73,11 +73,11 @@ def verify(
 
 
 def _check(entry: GameEntry, recordings: Path, quiet: bool) -> list[FileReport]:
-    from rich.console import Console
+    from jimbot.foreign_text import Terminal
 
     assert entry.verify is not None
     reports = []
-    with Console(stderr=True, quiet=quiet).status("Reading…") as status:
+    with Terminal(stderr=True, quiet=quiet).status("Reading…") as status:
         for report in entry.verify(recordings):
             reports.append(report)
             status.update(f"{report.file} done (the first check on a machine compiles the game)…")

@@ -12,6 +12,7 @@ from jimbot.cli.shared import terminal
 from jimbot.cli.shared.flags import SET_HELP, with_settings_flags
 from jimbot.cli.shared.options import RUNS, LogLevelOption, RunsDirOption
 from jimbot.cli.shared.settings_help import SettingsCommand
+from jimbot.foreign_text import marked
 from jimbot.training.imitation.settings import CloneSettings
 from jimbot.training.settings.record import parse_assignments
 
@@ -83,7 +84,7 @@ def report(outcome: CloneOutcome, game: str, runs_dir: Path, as_json: bool) -> N
             f"loss {loss:.4f}, lowest {lowest:.4f}; the value explains {explained:.0%} of the returns."
         )
     where = terminal.quoted(outcome.run if runs_dir == Path("runs") else runs_dir / outcome.run)
-    console.print(f"\nRun [bold]{outcome.run}[/] ended: {outcome.reason}. What to type next:")
+    console.print(marked("\nRun [bold]{}[/] ended: {}. What to type next:", outcome.run, outcome.reason))
     learn_on = f"jimbot train {game} --init-from {where} --init-kl 0.1 --value-warmup-updates 10"
     terminal.print_next([
         (f"jimbot evaluate {where} --games 1000", "judge it by playing"),

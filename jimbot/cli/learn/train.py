@@ -15,6 +15,7 @@ from jimbot.cli.shared.flags import GAME, SET_HELP, with_settings_flags
 from jimbot.cli.shared.options import OPTION_HELP, RUNS, LogLevelOption, RunsDirOption
 from jimbot.cli.shared.settings_help import SettingsCommand
 from jimbot.errors import UsageError
+from jimbot.foreign_text import marked
 from jimbot.training.settings.record import TrainSettings, parse_assignments
 
 if TYPE_CHECKING:
@@ -192,16 +193,16 @@ def report(outcome: Outcome, game: str, runs_dir: Path, as_json: bool) -> None:
     if outcome.checkpoint is None:
         mean = outcome.metrics.get("eval/mean_return")
         judged = "" if mean is None else f", mean return {mean:.2f} by its own evaluation"
+        text = "Run [bold]{}[/] is at step {}. Its learner gives no policy that could be saved (portable_network or "
         console.print(
-            f"Run [bold]{outcome.run}[/] is at step {outcome.step:,}{judged}. Its learner gives no policy that could "
-            "be saved (portable_network or policy_onnx), so there is nothing to watch."
+            marked(text + "policy_onnx), so there is nothing to watch.", outcome.run, f"{outcome.step:,}{judged}")
         )
         return
     if outcome.evaluation:
         console.print(outcome.evaluation.headline())
     where = terminal.quoted(outcome.run if runs_dir == RUNS else runs_dir / outcome.run)
     elsewhere = "" if runs_dir == RUNS else f" --runs-dir {terminal.quoted(runs_dir)}"
-    console.print(f"\nRun [bold]{outcome.run}[/] is at step {outcome.step:,}. What to type next:")
+    console.print(marked("\nRun [bold]{}[/] is at step {}. What to type next:", outcome.run, f"{outcome.step:,}"))
     commands = [
         (f"jimbot watch {where}", "see it play"),
         (f"jimbot analyze {where}", "a page about it: curves, what it buys and plays, where it dies"),

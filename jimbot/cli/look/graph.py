@@ -14,6 +14,7 @@ from jimbot.cli.look.graph_options import GraphGameOption, GraphOption, complete
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.options import JsonOption
 from jimbot.errors import UnknownNameError, UsageError
+from jimbot.foreign_text import marked
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -86,18 +87,18 @@ def show(
         _print_chain(part, to, found["chain"])
         return
     console = terminal.console()
-    console.print(f"[bold]{found['name']}[/] ({found['key']})")
+    console.print(marked("[bold]{}[/] ({})", found["name"], found["key"]))
     if found["words"]:
-        console.print(found["words"], markup=False)
+        console.print(found["words"])
     if parts := found.get("parts"):
-        console.print("Uses " + ", ".join(f"{name} ({weight:.0%})" for name, weight in parts.items()), markup=False)
+        console.print("Uses " + ", ".join(f"{name} ({weight:.0%})" for name, weight in parts.items()))
     if seeds := found.get("seeds"):
-        console.print(f"Seeds to look at: {', '.join(seeds)}", markup=False)
+        console.print(f"Seeds to look at: {', '.join(seeds)}")
     if not any(found.get(kind) for kind in HEADINGS):
         terminal.note("Nothing is known about it yet; measure it: jimbot graph build")
     for kind, heading in HEADINGS.items():
         if claims := found.get(kind):
-            console.print(f"\n[bold]{heading}[/]")
+            console.print(marked("\n[bold]{}[/]", heading))
             for claim in claims:
                 for line in _lines(claim, found["key"]):
                     console.print(line, soft_wrap=True)
@@ -158,9 +159,9 @@ def _lines(claim: dict[str, Any], key: str) -> Iterator[Text]:
 def _print_chain(start: str, end: str, chain: list[dict[str, Any]]) -> None:
     console = terminal.console()
     if not chain:
-        console.print(f"No chain of certain synergies joins '{start}' and '{end}'.", markup=False)
+        console.print(f"No chain of certain synergies joins '{start}' and '{end}'.")
     for claim in chain:
-        console.print(f"[bold]{claim['a_name']} and {claim['b_name']}[/]")
+        console.print(marked("[bold]{} and {}[/]", claim["a_name"], claim["b_name"]))
         for line in _lines(claim, claim["a"]):
             console.print(line, soft_wrap=True)
 
@@ -230,7 +231,7 @@ def export(
     else:
         data = graphml_of(held)
     write_atomically(output, gzip.compress(data, mtime=0) if output.suffix == ".gz" else data)
-    typer.echo(f"Wrote {output}: {len(held.nodes):,} nodes, {len(held.edges):,} edges.")
+    terminal.say(f"Wrote {output}: {len(held.nodes):,} nodes, {len(held.edges):,} edges.")
 
 
 def import_graph(
@@ -252,4 +253,4 @@ def import_graph(
             client.store.replace(read)
         else:
             client.store.add(read.nodes, read.edges)
-        typer.echo(f"{client.store.address}: {len(read.nodes):,} nodes and {len(read.edges):,} edges taken in.")
+        terminal.say(f"{client.store.address}: {len(read.nodes):,} nodes and {len(read.edges):,} edges taken in.")

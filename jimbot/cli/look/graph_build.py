@@ -51,9 +51,9 @@ def build(
     for edge in built.edges:
         beside = f" with {', '.join(edge.others)}" if edge.others else ""
         interval = f"{edge.strength:+.3f} [{edge.low:+.3f}, {edge.high:+.3f}]"
-        typer.echo(f"{edge.a} and {edge.b}{beside}, {edge.channel}: {interval}, {edge.samples:,} samples")
+        terminal.say(f"{edge.a} and {edge.b}{beside}, {edge.channel}: {interval}, {edge.samples:,} samples")
     known = f" {built.known:,} pairs were known." if built.known else ""
-    typer.echo(f"{where}: {built.measured:,} claims measured.{known}")
+    terminal.say(f"{where}: {built.measured:,} claims measured.{known}")
     if not built.edges and not built.stopped:
         terminal.print_next(
             [

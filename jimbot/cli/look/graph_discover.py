@@ -92,25 +92,25 @@ def _print(found: dict[str, Any]) -> None:
     if "runs" in found:
         _print_runs(found)
     for one in found["trials"]:
-        typer.echo(f"  {one['name']}: {one['verdict']} ({one['games']:,} games)")
+        terminal.say(f"  {one['name']}: {one['verdict']} ({one['games']:,} games)")
 
 
 def _print_runs(found: dict[str, Any]) -> None:
-    typer.echo(f"{found['runs']:,} runs, {found['won']:,} won; {len(found['strategies'])} strategies.")
+    terminal.say(f"{found['runs']:,} runs, {found['won']:,} won; {len(found['strategies'])} strategies.")
     for one in found["strategies"]:
-        typer.echo(
+        terminal.say(
             f"  {one['name']}: {one['games']:,} runs, {one['share']:.0%} [{one['low']:.0%}, {one['high']:.0%}] won"
         )
     agreed = found["agreement"]
-    typer.echo(f"{len(found['synergies'])} pairs win more or less often together than each by itself would have it.")
+    terminal.say(f"{len(found['synergies'])} pairs win more or less often together than each by itself would have it.")
     if agreed["rank_correlation"] is not None:
-        typer.echo(
+        terminal.say(
             f"Played and measured: rank correlation {agreed['rank_correlation']:+.2f} over {agreed['pairs']:,} pairs; "
             f"of the sure ones {agreed['agree']} agree, {len(agreed['disagree'])} do not."
         )
     if found["network"]:
         network = found["network"]
-        typer.echo(
+        terminal.say(
             f"Network on unseen jokers: R² {network['r2']:.2f}, rank correlation {network['rank_correlation']:+.2f}, "
             f"{network['top_tenth_found']:.0%} of the strongest tenth found."
         )

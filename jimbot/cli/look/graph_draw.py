@@ -42,4 +42,4 @@ def draw(
         name = "" if key is None else client.names.name(key)
     picture = drawing.core(claims, most) if key is None else drawing.neighbourhood(key, name, claims, most)
     write_atomically(output, picture.encode())
-    typer.echo(f"Wrote {output}.")
+    terminal.say(f"Wrote {output}.")

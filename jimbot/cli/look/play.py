@@ -260,8 +260,8 @@ class Table:
         else:
             self.console.print(f"Left after {self.turns} turns with a return of {self.total:+.2f}.")
         if self.file is not None:
-            self.console.print(self.file.write(self.total), style="dim", soft_wrap=True, markup=False)
-        self.console.print(f"Play it again: {self.again}", style="dim", soft_wrap=True, markup=False)
+            self.console.print(self.file.write(self.total), style="dim", soft_wrap=True)
+        self.console.print(f"Play it again: {self.again}", style="dim", soft_wrap=True)
 
 
 class _Lines:

@@ -143,9 +143,9 @@ class _Shown:
         elif not self._quiet:
             share = float(thought.decision.probabilities[0][thought.action])
             by = "" if thought.by.endswith("(shipped)") else f"  ({thought.by})"
-            self._console.print(f"{played.moves + 1:5}  {words}  {share:.0%}{by}", markup=False)
+            self._console.print(f"{played.moves + 1:5}  {words}  {share:.0%}{by}")
         if thought.advice is not None and not self._quiet:
-            self._console.print(f"       {screen.opinion(thought.advice)}", markup=False, soft_wrap=True)
+            self._console.print(f"       {screen.opinion(thought.advice)}", soft_wrap=True)
         return self._confirmed(run, thought) if self._confirm else None
 
     def _confirmed(self, run: LiveRun, thought: Thought) -> int | None:
@@ -171,6 +171,4 @@ class _Shown:
             return
         counts = ", ".join(f"{count} {name}" for name, count in sorted(played.counts.items()) if name != "looks")
         end = "over" if played.finished else f"given up: {played.trouble}"
-        self._console.print(
-            f"Seed {played.seed}: {end} ({played.moves} moves; {counts}).", markup=False, soft_wrap=True
-        )
+        self._console.print(f"Seed {played.seed}: {end} ({played.moves} moves; {counts}).", soft_wrap=True)

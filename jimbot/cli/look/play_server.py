@@ -39,7 +39,7 @@ def play_on_server(
 
     def told(played: PlayedOnline) -> None:
         result = "tied with" if played.tied else "won against" if played.won else "lost to"
-        terminal.console().print(f"{choice.name} {result} {played.rival} after {played.turns} turns.", markup=False)
+        terminal.console().print(f"{choice.name} {result} {played.rival} after {played.turns} turns.")
 
     terminal.note(
         f"{choice.name} is '{visit.name}' on {visit.server} and plays {visit.challenge or 'whoever challenges us'}."

@@ -35,8 +35,7 @@ def replay(
     """
     if not file.exists():
         raise UsageError(f"'{file}' does not exist; expected a transcript.")
-    from rich.console import Console
-
+    from jimbot.foreign_text import Terminal
     from jimbot.games import game_entry
     from jimbot.games.recording import read_recording
 
@@ -45,7 +44,7 @@ def replay(
         raise UsageError(f"--step is {step}; expected 0 to {recorded.count}, the number of moves.")
     keep_compiled(game_entry(recorded.game))
     # Played to its end first: whatever is wrong is told before anything is printed.
-    with Console(stderr=True, quiet=as_json).status("Playing (the first start on a machine compiles the game)…"):
+    with Terminal(stderr=True, quiet=as_json).status("Playing (the first start on a machine compiles the game)…"):
         if as_json:
             document = recorded.document(step)
         else:
@@ -58,7 +57,7 @@ def replay(
         console.print(recorded.title(), style="bold", soft_wrap=True)
     for number, part in enumerate(shown, 1):
         ending = step is None and number == len(shown)
-        console.print(part, soft_wrap=True, markup=False, style="bold" if ending else None)
+        console.print(part, soft_wrap=True, style="bold" if ending else None)
 
 
 def _read(file: Path) -> str:

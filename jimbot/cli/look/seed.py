@@ -211,6 +211,6 @@ def _search(question: str, chosen: dict[str, Any], as_json: bool) -> int:
 
 
 def _status(words: str, quiet: bool) -> Any:
-    from rich.console import Console
+    from jimbot.foreign_text import Terminal
 
-    return Console(stderr=True, quiet=quiet or not sys.stderr.isatty()).status(words)
+    return Terminal(stderr=True, quiet=quiet or not sys.stderr.isatty()).status(words)

@@ -61,7 +61,7 @@ def ui(
     place = _listener(host, port)
     address = f"http://{f'[{host}]' if ':' in host else host}:{place.getsockname()[1]}/"
     page = Page(runs or [RUNS], serve, bus or os.environ.get("JIMBOT_BUS", ""), live)
-    terminal.console().print(f"JimBot is at {address}  (Ctrl+C ends it)", soft_wrap=True, markup=False)
+    terminal.console().print(f"JimBot is at {address}  (Ctrl+C ends it)", soft_wrap=True)
     if browser:
         import webbrowser
 

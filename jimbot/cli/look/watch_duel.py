@@ -85,7 +85,7 @@ class DuelWatcher(Watcher):
     def _tell(self, told: list[str]) -> None:
         self._lines = told if told else self._lines
         if told and not self.pace.on_terminal:
-            self.console.print("\n".join(told), markup=False)
+            self.console.print("\n".join(told))
 
     def _show_both(self, game: BatchGame, decisions: list[Decision | None], seed: int) -> None:
         self._draw(self.duel_picture(game, decisions, seed))
@@ -164,7 +164,6 @@ class DuelWatcher(Watcher):
         self.console.print(
             f"Game {self.episode} (seed {self._named(seed)}): {result} after {turns} turns.{standing}",
             soft_wrap=True,
-            markup=False,
         )
 
 

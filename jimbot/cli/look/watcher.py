@@ -122,7 +122,7 @@ class Watcher:
         with closing(start_game(self.choice.entry, seed, self.choice.options, quiet=True)) as game, ExitStack() as end:
             file = self._file(game, seed)
             if file is not None:  # also of a game that is left
-                end.callback(lambda: self.console.print(file.write(self.total), soft_wrap=True, markup=False))
+                end.callback(lambda: self.console.print(file.write(self.total), soft_wrap=True))
             teller = self._teller(game, seed)
             while True:
                 decision = decide(self.choice.policy, game, game.acting, not self.stochastic, self.luck)

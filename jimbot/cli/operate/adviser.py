@@ -54,7 +54,7 @@ def budget(
     terminal.console().print(_table(books, limits))
     answers = ", ".join(f"{count:,} {outcome}" for outcome, count in books.outcomes.items())
     balanced = "balance" if books.balanced else "do NOT balance; move the file away and begin new ones"
-    terminal.console().print(f"{path}: {answers or 'no calls'}. The books {balanced}.", soft_wrap=True, markup=False)
+    terminal.console().print(f"{path}: {answers or 'no calls'}. The books {balanced}.", soft_wrap=True)
 
 
 @app.command()

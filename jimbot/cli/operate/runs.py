@@ -11,6 +11,7 @@ import typer
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.completion import complete_run
 from jimbot.cli.shared.options import RUNS, JsonOption, RunsDirOption
+from jimbot.foreign_text import visible, visible_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -98,7 +99,7 @@ def rename(
     from jimbot.runs.catalogue import rename_run
 
     rename_run(runs_dir, run, new_name)
-    typer.echo(f"Run '{run}' is now '{new_name}'.")
+    terminal.say(f"Run '{run}' is now '{new_name}'.")
 
 
 def delete(run: RunArgument, yes: YesOption = False, runs_dir: RunsDirOption = RUNS) -> None:
@@ -107,10 +108,10 @@ def delete(run: RunArgument, yes: YesOption = False, runs_dir: RunsDirOption = R
 
     found = summary(runs_dir, run)
     what = f"run '{run}' ({found.game}, step {found.step:,}, {size(found.size)})"
-    if not yes and not typer.confirm(f"Delete {what} for ever?"):
+    if not yes and not typer.confirm(visible(f"Delete {what} for ever?")):
         raise typer.Abort
     delete_run(runs_dir, run)
-    typer.echo(f"Deleted {what}.")
+    terminal.say(f"Deleted {what}.")
 
 
 def tag(
@@ -123,7 +124,7 @@ def tag(
     from jimbot.runs.catalogue import tag_run
 
     left = tag_run(runs_dir, run, tuple(tags or ()), tuple(remove or ()))
-    typer.echo(f"Tags of '{run}': {', '.join(left) or 'none'}.")
+    terminal.say(f"Tags of '{run}': {', '.join(left) or 'none'}.")
 
 
 def note(
@@ -135,7 +136,7 @@ def note(
     from jimbot.runs.catalogue import note_run
 
     note_run(runs_dir, run, text)
-    typer.echo(f"Note of '{run}' {'kept' if text.strip() else 'taken away'}.")
+    terminal.say(f"Note of '{run}' {'kept' if text.strip() else 'taken away'}.")
 
 
 def prune(
@@ -151,7 +152,7 @@ def prune(
     if not yes and not typer.confirm(f"'{run}' has {count} checkpoints. Keep the {keep_last} newest and the best?"):
         raise typer.Abort
     gone, gained = prune_run(runs_dir, run, keep_last)
-    typer.echo(f"Deleted {len(gone)} of {count} checkpoints of '{run}', {size(gained)}.")
+    terminal.say(f"Deleted {len(gone)} of {count} checkpoints of '{run}', {size(gained)}.")
 
 
 # --- pictures ---
@@ -160,6 +161,7 @@ def prune(
 def _table(found: list[RunSummary]) -> RenderableType:
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     table.add_column("run", style="bold", overflow="fold")
@@ -168,8 +170,8 @@ def _table(found: list[RunSummary]) -> RenderableType:
     for name in ("step", "best", "age", "size"):
         table.add_column(name, justify="left" if name == "best" else "right", overflow="fold")
     for one in found:
-        name = one.name + "".join(f" #{tag}" for tag in one.tags)
-        age_text = "[green]live[/]" if one.live is not None else age(time.time() - one.changed)
+        name = visible_line(one.name + "".join(f" #{tag}" for tag in one.tags))
+        age_text = Text("live", "green") if one.live is not None else Text(age(time.time() - one.changed))
         best = str(one.best) if one.best is not None else ""
         learner = f"{one.learner} {one.algorithm}"
         table.add_row(name, one.game, learner, short(one.step), best, age_text, size(one.size))

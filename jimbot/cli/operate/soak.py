@@ -99,5 +99,5 @@ def _soak_stack(
         return
     for name, value in report.items():
         shown = f"{value:,.4g}" if isinstance(value, float) else value or "none"
-        terminal.console().print(f"{name.replace('_', ' '):<26} {shown}", markup=False, soft_wrap=True)
+        terminal.console().print(f"{name.replace('_', ' '):<26} {shown}", soft_wrap=True)
     terminal.note(f"Stored as {directory.path / 'soak.json'}.")

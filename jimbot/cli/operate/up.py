@@ -118,7 +118,7 @@ def _tell_changes(found: list[Status], told: dict[str, Any], as_json: bool) -> d
         if told.get(one.name) == now[one.name]:
             continue
         if as_json:
-            typer.echo(json.dumps(one.to_dict()))
+            terminal.say(json.dumps(one.to_dict()))
         else:
             terminal.note(f"{one.name}: {one.state} ({one.says or one.where})")
     return now
@@ -127,6 +127,7 @@ def _tell_changes(found: list[Status], told: dict[str, Any], as_json: bool) -> d
 def table(found: list[Status]) -> Table:
     """How everything is."""
     from rich.table import Table
+    from rich.text import Text
 
     from jimbot.training.session.dashboard import duration
 
@@ -136,7 +137,7 @@ def table(found: list[Status]) -> Table:
         since = duration(one.seconds) if one.pid is not None else ""
         memory = f"{one.megabytes:,.0f}" if one.megabytes else ""
         shown.add_row(
-            f"[bold]{one.name}[/]", f"[{colour}]{one.state}[/]", one.where, since, str(one.restarts or ""), memory,
+            Text(one.name, "bold"), Text(one.state, colour), one.where, since, str(one.restarts or ""), memory,
             one.says[:200],
         )  # fmt: skip
     return shown

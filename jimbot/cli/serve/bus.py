@@ -12,6 +12,7 @@ import typer
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.options import JsonOption
 from jimbot.errors import UsageError
+from jimbot.foreign_text import visible_line
 
 if TYPE_CHECKING:
     from jimbot.proto.events_pb2 import Event
@@ -184,11 +185,11 @@ def _print(event: Event, as_json: bool) -> None:
 
         about = {name: getattr(event, name) for name in ("topic", "event_id", "sequence", "source", "correlation_id")}
         about["time"] = event.timestamp_ns / 1e9
-        typer.echo(json.dumps({**about, "message": body}))
+        terminal.say(json.dumps({**about, "message": body}))
         return
     text = " ".join(f"{name}={value}" for name, value in body.items())
     clock = time.strftime("%H:%M:%S", time.localtime(event.timestamp_ns / 1e9))
-    typer.echo(f"{clock} {event.sequence or '-':>8} {event.topic}  {text[:300]}")
+    terminal.say(visible_line(f"{clock} {event.sequence or '-':>8} {event.topic}  {text[:300]}"))
 
 
 def _seconds(text: str) -> float:

@@ -57,7 +57,7 @@ def export(
     else:
         size = f"{len(data) / 1e6:.1f} MB" if len(data) >= 1e6 else f"{len(data) / 1e3:.0f} kB"
         where = f"{manifest.game} v{manifest.game_version} at step {manifest.step:,}"
-        typer.echo(f"Wrote {output} ({size}): {where}.")
+        terminal.say(f"Wrote {output} ({size}): {where}.")
 
 
 def _check_output(output: Path, force: bool) -> None:
@@ -82,4 +82,4 @@ def _export_folder(reference: str, output: Path, runs_dir: Path, best: bool, as_
     if as_json:
         terminal.print_json({"output": str(output), "game": manifest.game, "step": manifest.step})
     else:
-        typer.echo(f"Wrote {output}/: {manifest.game} v{manifest.game_version} at step {manifest.step:,}.")
+        terminal.say(f"Wrote {output}/: {manifest.game} v{manifest.game_version} at step {manifest.step:,}.")

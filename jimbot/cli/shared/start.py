@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 def start_game(entry: GameEntry, seed: int, options: Mapping[str, Any], quiet: bool = False) -> BatchGame:
     """One game of `entry` at its first move, ready to answer at once."""
     import numpy as np
-    from rich.console import Console
 
+    from jimbot.foreign_text import Terminal
     from jimbot.games import make
 
     keep_compiled(entry)
     game = make(entry.spec.id, 1, options=options, checked=True)
-    with Console(stderr=True, quiet=quiet).status(
+    with Terminal(stderr=True, quiet=quiet).status(
         f"Preparing {entry.spec.id} (the first start on a machine compiles it)…"
     ):
         game.reset(np.array([seed], np.uint64))

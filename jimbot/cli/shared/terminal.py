@@ -17,9 +17,9 @@ import typer
 
 from jimbot.cli.shared import plain_characters
 from jimbot.errors import SettingsError, UnreadableError, UsageError
+from jimbot.foreign_text import Terminal, visible, visible_json
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.progress import Progress
 
     from jimbot.games.contract import GameEntry
@@ -31,25 +31,27 @@ def complain(sentence: str) -> None:
     """One red sentence on stderr (plain when stderr is not a terminal); what cannot be shown is spelled out."""
     encoding = sys.stderr.encoding or "utf-8"
     errors = sys.stderr.errors if sys.stderr.errors == plain_characters.NAME else "backslashreplace"
-    typer.secho(sentence.encode(encoding, errors).decode(encoding), fg="red", err=True)
+    typer.secho(visible(sentence).encode(encoding, errors).decode(encoding), fg="red", err=True)
 
 
 def note(sentence: str) -> None:
     """A quiet remark on stderr."""
-    typer.secho(sentence, dim=True, err=True)
+    typer.secho(visible(sentence), dim=True, err=True)
 
 
-def console() -> Console:
+def say(text: object) -> None:
+    """One line on stdout."""
+    typer.echo(visible(text))
+
+
+def console() -> Terminal:
     """The console for figures: colours only on a terminal; in a pipe as wide as COLUMNS says, or a page."""
-    from rich.console import Console
-
     fixed = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PAGE
-    return Console(highlight=False, width=fixed)
+    return Terminal(width=fixed)
 
 
 def progress(quiet: bool = False) -> Progress:
     """A progress bar on stderr; shows nothing when `quiet` or when stderr is not a terminal."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     return Progress(
@@ -57,7 +59,7 @@ def progress(quiet: bool = False) -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        console=Console(stderr=True),
+        console=Terminal(stderr=True),
         transient=True,
         disable=quiet or not sys.stderr.isatty(),
     )
@@ -65,9 +67,8 @@ def progress(quiet: bool = False) -> Progress:
 
 def print_json(value: Any) -> None:
     """Strict JSON on stdout: numbers that JSON does not know (NaN, infinity) become null."""
-    typer.echo(
-        json.dumps(plain(value), indent=2, ensure_ascii=not plain_characters.knows_all(sys.stdout), allow_nan=False)
-    )
+    ascii_only = not plain_characters.knows_all(sys.stdout)
+    typer.echo(visible_json(json.dumps(plain(value), indent=2, ensure_ascii=ascii_only, allow_nan=False)))
 
 
 def plain(value: Any) -> Any:

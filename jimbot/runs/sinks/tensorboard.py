@@ -11,7 +11,7 @@ import importlib
 import itertools
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +37,10 @@ class TensorBoardSink(Sink):
 
     name = "TensorBoard"
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, guard: Callable[[], None] = lambda: None) -> None:
+        """`guard` raises where nothing may be written any more; asked once the library is loaded, which takes a second
+        in which a run can be moved."""
+        self.folder, self._guard = folder, guard
         self._writer: Any = None
         self._purge_from: int | None = None
 
@@ -68,7 +70,8 @@ class TensorBoardSink(Sink):
         if self._writer is None:
             from tensorboardX.event_file_writer import EventsWriter
 
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self._guard()
+            self.folder.mkdir(exist_ok=True)
             # Two writers within one second would otherwise share, and overwrite, one file name. Readers sort by it.
             suffix = f".{os.getpid()}.{next(_file_number):06}"
             self._writer = EventsWriter(str(self.folder / "events"), suffix)

@@ -11,9 +11,9 @@ import time
 from typing import Any
 
 import jax
-from rich.console import Console
 
 from jimbot.errors import SettingsError
+from jimbot.foreign_text import Terminal
 from jimbot.games.contract import functional_game, make
 from jimbot.training.environments.given import training_options
 from jimbot.training.jax_ppo.program import HostUpdate, fused_update, initial_state, network_for
@@ -33,7 +33,7 @@ def tune(settings: TrainSettings, candidates: tuple[int, ...] | None = None) -> 
     use_compile_cache()
     device = jax.devices()[0].platform
     candidates = candidates or CANDIDATES.get(device, CANDIDATES["gpu"])
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     console.print(f"Trying {', '.join(map(str, candidates))} games on {device}…", style="dim")
     speeds: dict[int, float] = {}
     tried: dict[int, TrainSettings] = {}
@@ -47,7 +47,6 @@ def tune(settings: TrainSettings, candidates: tuple[int, ...] | None = None) -> 
             f"  {games:>5} games: {speeds[games]:,.0f} steps/s with {trial.ppo.num_minibatches} minibatches, "
             f"{trial.ppo.update_epochs} epochs, lr {trial.ppo.lr:.3g}",
             style="dim",
-            highlight=False,
         )
     best = max(speeds.values())
     chosen = tried[min(games for games, speed in speeds.items() if speed >= GOOD_ENOUGH * best)]

@@ -12,11 +12,12 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from jimbot.foreign_text import Terminal
 from jimbot.training.session.dashboard import Standing, line, picture
 
 LIVE_BEAT, PLAIN_BEAT = 2.0, 30.0  # seconds between two looks at the figures
@@ -27,8 +28,8 @@ LEARNING = "learning"
 class TrainingView:
     """Progress, figures with their curves, the split of time, and how long is left."""
 
-    def __init__(self, console: Console | None = None, quiet: bool = False, title: str = "", about: str = "") -> None:
-        self.console = console or Console(stderr=True)
+    def __init__(self, console: Terminal | None = None, quiet: bool = False, title: str = "", about: str = "") -> None:
+        self.console = console or Terminal(stderr=True)
         self.quiet = quiet
         self.standing = Standing(title=title, about=about)
         self._live: Live | None = None
@@ -136,7 +137,7 @@ class TrainingView:
     def _print(self) -> None:
         self._printed = self.standing.step
         self.standing.seconds = time.monotonic() - self._began
-        self.console.print(line(self.standing), highlight=False, soft_wrap=True)
+        self.console.print(line(self.standing), soft_wrap=True)
 
     def _picture(self) -> RenderableType:
         self.standing.seconds = time.monotonic() - self._began
@@ -149,6 +150,6 @@ class TrainingView:
             nonlocal said
             if time.monotonic() - said >= PLAIN_BEAT:
                 said = time.monotonic()
-                self.console.print(f"{what} {done:,}/{of:,}", highlight=False)
+                self.console.print(f"{what} {done:,}/{of:,}")
 
         return tell

@@ -217,7 +217,7 @@ class Session:
         for phase, spent in {**(seconds or {}), **(self._aside if seconds else {})}.items():
             metrics[f"speed/{phase}_share"] = min(1.0, spent / elapsed)
         metrics["health/rss_mb"] = self._process.memory_info().rss / 2**20
-        metrics["health/disk_share"] = psutil.disk_usage(str(self.run.path)).percent / 100
+        metrics["health/disk_share"] = self.run.disk_share()
         metrics |= self.memory.metrics()
         findings = self._health.look(metrics)
         for name in HEALTH_METRICS:
