@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 from jimbot.errors import UsageError
 from jimbot.games.entry import GameEntry
 
@@ -20,8 +24,10 @@ def seed_number(entry: GameEntry | None, text: str | int) -> int:
     raise UsageError(f"'{word[:40]}' is not a seed; expected a whole number from 0 to {LARGEST_SEED}{own}.")
 
 
-def seed_name(entry: GameEntry, seed: int) -> str:
-    """A seed as the game writes it; `seed_number` reads it back."""
+def seed_name(entry: GameEntry, seed: int, options: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """A seed as the game writes it; `seed_number` reads it back. An option of the game may have fixed another one."""
+    if entry.seed_form is not None and (fixed := options.get(entry.seed_form.option)):
+        return str(fixed).upper()
     own = entry.seed_form.write(seed) if entry.seed_form is not None else ""
     # A text of digits alone would be read as a number, and numbers beyond the form's texts have none of their own.
     return own if own and not own.isdigit() and seed_number(entry, own) == seed else str(seed)

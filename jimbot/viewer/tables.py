@@ -141,7 +141,7 @@ def policy_game(player: Player, seed_text: str, stochastic: bool, rival: Player 
         "game": player.game,
         "policy": player.name,
         "rival": rival.name if rival is not None else "",
-        "seed": seed_name(entry, seed),
+        "seed": seed_name(entry, seed, player.options),
         "options": player.options,
         "thinks": player.manifest is not None,
     }
@@ -254,7 +254,7 @@ class PersonGame(Table):
 
     def __init__(self, entry: GameEntry, seed_text: str, options: Mapping[str, Any]) -> None:
         seed = chosen_seed(entry, seed_text)
-        about = {"kind": "person", "game": entry.spec.id, "policy": "you", "seed": seed_name(entry, seed)}
+        about = {"kind": "person", "game": entry.spec.id, "policy": "you", "seed": seed_name(entry, seed, options)}
         super().__init__(about={**about, "thinks": False})
         self.entry, self._total, self._lock = entry, 0.0, threading.Lock()
         self._game: BatchGame | None = None

@@ -289,3 +289,35 @@ def test_the_same_tools_answer_over_http() -> None:
 def test_other_machines_are_not_served(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["mcp", "--http", "--host", "0.0.0.0"]) == 2
     assert "Use 127.0.0.1" in capsys.readouterr().err
+
+
+def test_a_seed_given_as_an_option_is_the_seed_that_is_said() -> None:
+    async def work(client: Client) -> None:
+        fixed = await call(client, "start_game", game="balatro", options={"seed_text": "abc"})
+        same = await call(client, "start_game", game="balatro", options={"seed_text": "ABC"}, seed="12")
+        assert (fixed["seed"], same["seed"]) == ("ABC", "ABC")
+        assert fixed["words"] == same["words"]
+
+    with_client(work)
+
+
+def test_arguments_are_described_and_wrong_ones_refused_in_a_sentence() -> None:
+    async def work(client: Client) -> None:
+        for tool in (await client.list_tools()).tools:
+            assert tool.input_schema["additionalProperties"] is False, tool.name
+            for name, about in tool.input_schema.get("properties", {}).items():
+                assert about.get("description"), f"{tool.name}.{name}"
+        assert "Did you mean 'seed'" in await refused(client, "start_game", game="probe", sead="3")
+        handle = (await call(client, "start_game", game="probe"))["handle"]
+        for tool, arguments, said in (
+            ("list_legal_moves", {"handle": handle, "limit": 0}, "argument limit of list_legal_moves"),
+            ("list_legal_moves", {}, "argument handle of list_legal_moves"),
+            ("start_game", {"game": "probe", "options": {"horizn": 3}}, "horizon"),
+            ("evaluate_policy", {"game": "probe", "seeds": "mine"}, "held-out"),
+        ):
+            sentence = await refused(client, tool, **arguments)
+            assert said in sentence
+            assert "\n" not in sentence
+            assert "--" not in sentence
+
+    with_client(work)

@@ -148,7 +148,7 @@ class Watcher:
     def _named(self, seed: int) -> str:
         from jimbot.games.seed_names import seed_name
 
-        return seed_name(self.choice.entry, seed)
+        return seed_name(self.choice.entry, seed, self.choice.options)
 
     def _file(self, game: BatchGame, seed: int) -> GameFile | None:
         """Where this game is recorded: the file asked for, and numbered ones beside it for the games that follow."""

@@ -58,9 +58,8 @@ def tell(policy: Policy, chronicle: Chronicle, judged: Evaluation, number: int, 
     """Plays game `number` once more, action by action."""
     entry, actions = chronicle.entry, chronicle.actions_of(number)
     seed = judged.games.seeds[number : number + 1]
-    words = (
-        f"seed {seed_name(entry, int(seed[0]))}, {len(actions)} actions, return {judged.games.returns[number]:.3g}, "
-    )
+    named, gained = seed_name(entry, int(seed[0]), judged.options), judged.games.returns[number]
+    words = f"seed {named}, {len(actions)} actions, return {gained:.3g}, "
     words += _result(judged, dict(zip(judged.spec.episode_stats, judged.games.stats[number].tolist(), strict=True)))
     with closing(make(entry.spec.id, 1, options=judged.options)) as game:
         values, plain = [], []

@@ -237,7 +237,7 @@ LIVE_PLAY = LivePlay(
     *(_live(name) for name in ("dialect_name", "start_call", "PlayedRun", "standing", "seed_of", "simple_move"))
 )
 LIVE = LiveProtocol(("1.x", "dev"), 12346, host, LIVE_PLAY)
-SEED_FORM = SeedForm("7LB2WVPK", _read_seed, seed_text)
+SEED_FORM = SeedForm("7LB2WVPK", _read_seed, seed_text, "seed_text")
 
 
 def _preview_seed(seed: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,8 @@ class SeedForm:
     """A text → the seed that means it here; refuses what is none in a sentence."""
     write: Callable[[int], str]
     """A seed → the game's text of it."""
+    option: str = ""
+    """The option of the game that gives every game one seed, if there is one."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class OpenGame:
         self.entry, self.options = entry, dict(options)
         self.game: BatchGame = make(entry.spec.id, 1, options=options, checked=True)
         self.game.reset(np.full(1, seed, np.uint64))
-        self.seed = seed_name(entry, int(self.game.seeds[0]))
+        self.seed = seed_name(entry, int(self.game.seeds[0]), options)
         self.turn, self.total, self.over = 0, 0.0, False
         self.stats: dict[str, float] = {}
         self.outcome = ""

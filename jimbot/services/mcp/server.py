@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
+from pydantic import ValidationError
+
 import jimbot
-from jimbot.errors import JimbotError, MissingExtraError
+from jimbot.errors import JimbotError, MissingExtraError, UnknownNameError
 from jimbot.services.mcp.tools import Tools
 
 try:
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+    from mcp.server.mcpserver.tools import Tool
     from mcp.types import ToolAnnotations
 except ModuleNotFoundError as problem:
     raise MissingExtraError("The package of the Model Context Protocol", "mcp") from problem
@@ -26,16 +30,20 @@ INSTRUCTIONS = (
 LOOKING = ("list_games", "list_tables", "see_table", "list_legal_moves", "ask_policy", "evaluate_policy", "explain",
            "preview_seed", "search_seeds")  # fmt: skip
 ACTING = ("start_game", "act", "close_game")
+ARGUMENTS = {"option": "options"}
+"""Flags of the command line that have another name here."""
 
 
 def build_server(tools: Tools) -> MCPServer:
     """A server with all tools and resources, ready to run."""
     server: MCPServer = MCPServer(
-        "jimbot", title="JimBot", instructions=INSTRUCTIONS, version=jimbot.__version__, log_level="WARNING"
+        "jimbot",
+        title="JimBot",
+        instructions=INSTRUCTIONS,
+        version=jimbot.__version__,
+        log_level="WARNING",
+        tools=[_tool(tools, name) for name in LOOKING + ACTING],
     )
-    for name in LOOKING + ACTING:
-        about = ToolAnnotations(read_only_hint=name in LOOKING, destructive_hint=False, open_world_hint=False)
-        server.add_tool(_telling(getattr(tools, name), ToolError), name=name, annotations=about)
 
     def resource(uri: str, title: str, kind: str, read: Callable[..., str]) -> None:
         server.resource(uri, name=title, mime_type=kind)(_telling(read, ResourceError))
@@ -63,6 +71,32 @@ def build_server(tools: Tools) -> MCPServer:
     return server
 
 
+class StrictTool(Tool):
+    """A tool that refuses an argument it does not have, and says in one sentence what is wrong with another."""
+
+    async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
+        known = self.fn_metadata.arg_model.model_fields
+        for name in arguments:
+            if name not in known:
+                raise ToolError(str(UnknownNameError(f"argument of {self.name}", name, known)))
+        try:
+            return await super().run(arguments, context, convert_result)
+        except ToolError as problem:
+            if not isinstance(problem.__cause__, ValidationError):
+                raise
+            first = problem.__cause__.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise ToolError(f"The argument {where} of {self.name} cannot be used: {first['msg']}.") from problem
+
+
+def _tool(tools: Tools, name: str) -> StrictTool:
+    about = ToolAnnotations(read_only_hint=name in LOOKING, destructive_hint=False, open_world_hint=False)
+    tool = StrictTool.from_function(_telling(getattr(tools, name), ToolError), name=name, annotations=about)
+    assert isinstance(tool, StrictTool)
+    tool.parameters["additionalProperties"] = False
+    return tool
+
+
 def serve_stdio(tools: Tools) -> None:
     """Answers on standard input and output, until input ends."""
     try:
@@ -87,6 +121,17 @@ def _telling(function: Callable[..., Any], kind: type[Exception]) -> Callable[..
         try:
             return function(*args, **named)
         except JimbotError as problem:
-            raise kind(str(problem)) from problem
+            raise kind(_as_arguments(str(problem))) from problem
 
     return called
+
+
+def _as_arguments(sentence: str) -> str:
+    """A sentence about flags in the words of tools; a whole command stays one.
+
+    >>> _as_arguments("--plan is 0; expected a number above 0."), _as_arguments("Type: jimbot mcp --live URL.")
+    ('plan is 0; expected a number above 0.', 'Type: jimbot mcp --live URL.')
+    """
+    if "jimbot " in sentence:
+        return sentence
+    return re.sub(r"--([a-z][a-z-]*)", lambda flag: ARGUMENTS.get(flag[1], flag[1].replace("-", "_")), sentence)

@@ -61,7 +61,9 @@ class Tools:
     def start_game(
         self,
         game: GameId,
-        seed: Annotated[str, Field(description="A number, or a seed as the game writes it; nothing for luck.")] = "",
+        seed: Annotated[
+            str, Field(description="A number, or a seed as the game writes it; nothing for a random one.")
+        ] = "",
         options: Options = None,
         live: Annotated[bool, Field(description="Play the bought game, if the server knows its address.")] = False,
     ) -> models.TableSeen:
@@ -90,7 +92,7 @@ class Tools:
         self,
         handle: Handle,
         contains: Annotated[str, Field(description="Only moves whose label or words have this in them.")] = "",
-        limit: Annotated[int, Field(ge=1, le=MOST_MOVES)] = 60,
+        limit: Annotated[int, Field(ge=1, le=MOST_MOVES, description="At most so many moves are listed.")] = 60,
     ) -> models.LegalMoves:
         """The moves that can be made now. There may be hundreds: filter with `contains`, or ask for advice."""
         with self.tables.use(handle) as game:
@@ -122,8 +124,10 @@ class Tools:
         self,
         handle: Handle,
         policy: Policy = "",
-        top: Annotated[int, Field(ge=1, le=50)] = 5,
-        plan: Annotated[int, Field(ge=0, le=MOST_TRIES, description="Look ahead with so many tries.")] = 0,
+        top: Annotated[int, Field(ge=1, le=50, description="So many of the likeliest moves.")] = 5,
+        plan: Annotated[
+            int, Field(ge=0, le=MOST_TRIES, description="Look ahead with so many simulations; 0 for none.")
+        ] = 0,
     ) -> models.Advice:
         """What a policy would do now: its likeliest moves, how likely each is, and the return it expects."""
         with self.tables.use(handle) as game:
@@ -148,7 +152,7 @@ class Tools:
         self,
         game: GameId,
         policy: Policy = "",
-        games: Annotated[int, Field(ge=1, le=MOST_GAMES)] = 20,
+        games: Annotated[int, Field(ge=1, le=MOST_GAMES, description="So many games are played.")] = 20,
         seeds: Annotated[str, Field(description="held-out (never trained on), validation or train.")] = "held-out",
         options: Options = None,
     ) -> models.Judged:
@@ -202,8 +206,8 @@ class Tools:
         self,
         question: Annotated[str, Field(description="Conditions; list_games says how they are written.")],
         game: GameId = "",
-        limit: Annotated[int, Field(ge=1, le=100)] = 5,
-        seconds: Annotated[float, Field(gt=0, le=LONGEST_SEARCH)] = 20.0,
+        limit: Annotated[int, Field(ge=1, le=100, description="Stop after so many seeds.")] = 5,
+        seconds: Annotated[float, Field(gt=0, le=LONGEST_SEARCH, description="Stop after so long.")] = 20.0,
         options: Annotated[dict[str, Any] | None, Field(description="For instance antes, deck, start.")] = None,
     ) -> models.SeedsFound:
         """Seeds that hold what a question asks for."""
