@@ -27,6 +27,11 @@ DATA_PREFIX = os.path.join(tempfile.gettempdir(), "jimbot-data-")
 
 with contextlib.suppress(ValueError):  # in a background job Ctrl+C is ignored, and child processes would inherit that
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# Under nohup a lost terminal is ignored. Children inherit what is ignored but not what is caught, so it is caught here.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN or os.environ.get("JIMBOT_TESTS_NOHUP"):
+    with contextlib.suppress(ValueError):
+        signal.signal(signal.SIGHUP, lambda *_: None)
+        os.environ["JIMBOT_TESTS_NOHUP"] = "1"  # for the workers of this run
 
 os.environ["JAX_COMPILATION_CACHE_DIR"] = str(REPOSITORY / ".jimbot-cache" / "tests")
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
@@ -47,6 +52,7 @@ for name in (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_BASE_URL",
     "JIMBOT_GRAPH",
+    "RAY_ADDRESS",
 ):
     os.environ.pop(name, None)  # no test may speak to a server
 os.environ["NETRC"] = os.devnull

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import secrets
 import shutil
 import socket
 from collections.abc import Callable
@@ -56,6 +57,7 @@ class Cluster:
         check_runners(settings, psutil.cpu_count() or 1)
         spill.mkdir(parents=True, exist_ok=True)
         listen_on_loopback()
+        keep_token_private()
         try:
             ray.init(
                 address="local",  # a new one, whatever else runs here or left its file behind
@@ -98,6 +100,22 @@ def listen_on_loopback() -> None:
 
     os.environ[ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR] = "0"
     ray_constants.ENABLE_RAY_CLUSTER = False
+
+
+def keep_token_private() -> None:
+    """Ray writes the token of a new cluster as the umask has it, mostly readable by everybody; whoever has it runs code
+    as this user. So the file is made before Ray makes it, and one that is open to others is closed."""
+    if {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys():
+        return  # the user's own
+    path = Path.home() / ".ray" / "auth_token"
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        path.chmod(0o600)
+        return
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_hex(32))
 
 
 def object_store(settings: TrainSettings) -> int:

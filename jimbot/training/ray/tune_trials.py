@@ -82,13 +82,15 @@ def local_ray(settings: TrainSettings) -> Generator[None]:
 
 
 def _start(settings: TrainSettings) -> None:
-    store = OBJECT_STORE_BYTES
-    if learner_name(settings) == "ray":  # which hands over whole rollouts
-        from jimbot.training.ray.cluster import object_store
+    from jimbot.training.ray.cluster import LOOPBACK, keep_token_private, listen_on_loopback, object_store
 
-        store = object_store(settings)
+    whole_rollouts = learner_name(settings) == "ray"
+    store = object_store(settings) if whole_rollouts else OBJECT_STORE_BYTES
+    listen_on_loopback()
+    keep_token_private()
     try:
         ray.init(
+            _node_ip_address=LOOPBACK,
             num_cpus=int(sum(bundle["CPU"] for bundle in processors(settings))),
             object_store_memory=store,
             include_dashboard=False,

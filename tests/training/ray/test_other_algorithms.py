@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +33,6 @@ SMALL: dict[str, Any] = {
     "log_interval": 1,
     "total_timesteps": 24 * 512,
 }
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    ray.init(num_cpus=2, object_store_memory=150 * 2**20, include_dashboard=False, log_to_driver=False)
-    yield
-    ray.shutdown()
 
 
 def trained(game: str, root: Path, **settings: Any) -> tuple[RayTrainer, list[dict[str, float]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -488,3 +489,22 @@ def test_without_an_address_a_cluster_of_our_own_starts_on_loopback(
     assert asked["address"] == "local"
     assert asked["_node_ip_address"] == "127.0.0.1"
     assert asked["include_dashboard"] is False
+
+
+def test_the_token_of_a_new_cluster_is_for_its_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    token = tmp_path / ".ray" / "auth_token"
+    before = os.umask(0)
+    try:
+        cluster.keep_token_private()
+    finally:
+        os.umask(before)
+    made = token.read_text()
+    assert (token.stat().st_mode & 0o777, token.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert len(made) >= 32
+    token.chmod(0o644)  # as Ray itself writes it
+    cluster.keep_token_private()
+    assert token.stat().st_mode & 0o777 == 0o600
+    assert token.read_text() == made

@@ -21,7 +21,6 @@ from jimbot.games.contract import make
 from jimbot.policies.portable import load_policy
 from jimbot.runs.checkpoint import load_checkpoint
 from jimbot.training.framework import create_trainer
-from jimbot.training.ray import ray
 from jimbot.training.ray.callbacks import JIMBOT, BalatroCallbacks
 from jimbot.training.ray.games import ENVIRONMENT
 from jimbot.training.ray.modules import module_spec
@@ -53,13 +52,6 @@ DQN = {
     **dict.fromkeys(("prioritized_replay", "double_q", "duelling"), True),
     "gamma": 0.5,
 }
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    ray.init(num_cpus=2, object_store_memory=150 * 2**20, include_dashboard=False, log_to_driver=False)
-    yield
-    ray.shutdown()
 
 
 @pytest.fixture
