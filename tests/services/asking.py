@@ -20,6 +20,8 @@ GAME = "hackmatrix"
 SPEC = game_entry(GAME).spec
 OBSERVATION, LEGAL = golden_states(SPEC, 64)
 PROBE = game_entry("probe").spec
+PATIENT_MS = 9000
+"""What a test waits for an answer unless deadlines are its subject: a busy machine is no fault of the service."""
 
 
 def observation(rows: Any = 1, spec: Any = SPEC, values: np.ndarray = OBSERVATION, legal: np.ndarray = LEGAL) -> Any:
@@ -29,7 +31,8 @@ def observation(rows: Any = 1, spec: Any = SPEC, values: np.ndarray = OBSERVATIO
 
 
 def request(row: int = 1, **rest: Any) -> LearningDecisionRequest:
-    return LearningDecisionRequest(game=GAME, game_state=GameState(observation=observation(row)), **rest)
+    state = GameState(observation=observation(row))
+    return LearningDecisionRequest(game=GAME, game_state=state, **{"time_limit_ms": PATIENT_MS, **rest})
 
 
 def batch(rows: slice = slice(0, 64), **rest: Any) -> DecisionBatch:
@@ -46,7 +49,7 @@ def probe_request(number: int = 0, **rest: Any) -> LearningDecisionRequest:
     values[0, 0] = number
     legal[0, 4:8] = True
     state = GameState(observation=observation(0, PROBE, values, legal))
-    return LearningDecisionRequest(game="probe", game_state=state, **rest)
+    return LearningDecisionRequest(game="probe", game_state=state, **{"time_limit_ms": PATIENT_MS, **rest})
 
 
 class Scripted:
