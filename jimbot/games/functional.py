@@ -6,7 +6,9 @@ program and `FunctionalBatchGame` calls it from Python, so both see the very sam
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -114,6 +116,33 @@ def from_named_leaves(like: Any, leaves: Mapping[str, np.ndarray], what: str) ->
     return jax.tree_util.tree_map_with_path(take, like)
 
 
+def _jax_runs() -> bool:
+    """Whether JAX has started its threads in this process; asking JAX itself would start them."""
+    return bool(getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None))
+
+
+_forked = False
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = _jax_runs()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+def _check_not_forked(game: str) -> None:
+    """JAX waits for ever in a child that was forked while it ran: its threads stayed behind."""
+    if _forked:
+        raise UsageError(
+            f"This process was forked from one in which JAX runs, where '{game}' would wait for ever. Start it anew "
+            'instead: gymnasium.make_vec(..., vectorization_mode="async", vector_kwargs={"context": "spawn"}), or '
+            'multiprocessing.get_context("spawn").'
+        )
+
+
 class FunctionalBatchGame(BatchGame):
     """A FunctionalGame stepped from Python: jit + vmap behind the BatchGame contract."""
 
@@ -122,11 +151,12 @@ class FunctionalBatchGame(BatchGame):
         self.game = game
         self.options = game.options
         self.rows: Rows | None = None
-        self._streams = jnp.asarray(row_streams(seed, num_envs))
+        self._streams = row_streams(seed, num_envs)  # NumPy: until games begin, this process may still be forked
         programs = _compiled(game)
         self._start, self._start_from, self._advance, self._keep_held, self._look, self._observe = programs
 
     def reset(self, seeds: np.ndarray | None = None) -> None:
+        _check_not_forked(self.spec.id)
         # A second reset goes on in the streams, so that it too deals games never seen before.
         episode = jnp.zeros(self.num_envs, jnp.uint32) if self.rows is None else self.rows.episode
         if seeds is None:
