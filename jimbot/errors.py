@@ -8,14 +8,60 @@ failed. The whole table is in docs/operations/runbook.md.
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import sys
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 
 MOST_LISTED = 40
 """Names an unknown one is answered with; nobody reads a list of 150 jokers."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a person who typed `name` meant, or None: a wrong proposal is worse than none.
+
+    A slip of the finger (a letter in four, and two neighbours swapped count as one), or words of one longer name only.
+
+    >>> names = ["lr", "learning_starts", "hidden_dim", "graph_embeddings", "eval_interval", "save_interval"]
+    >>> [nearest(name, names) for name in ("hiden-dim", "graph", "Learning_Strats")]
+    ['hidden_dim', 'graph_embeddings', 'learning_starts']
+    >>> [nearest(name, names) for name in ("learning_rate", "interval", "x")]
+    [None, None, None]
+    """
+    typed = _plain(name)
+    plain = {candidate: _plain(candidate) for candidate in known}
+    slips = {candidate: (_slips(typed, meant), not meant.startswith(typed)) for candidate, meant in plain.items()}
+    best = min(slips, key=lambda candidate: (slips[candidate], candidate), default=None)
+    if best is not None and slips[best][0] <= max(len(typed) > 2, len(typed) // 4):
+        return best
+    parts = [part for part in typed.split("_") if part]
+    holding = [candidate for candidate, meant in plain.items() if len(typed) > 2 and _holds(meant, parts)]
+    return holding[0] if len(holding) == 1 else None
+
+
+def _plain(name: str) -> str:
+    return "_".join(re.split(r"[^a-z0-9]+", name.casefold()))
+
+
+def _holds(candidate: str, parts: list[str]) -> bool:
+    words = candidate.split("_")
+    return bool(parts) and all(any(word.startswith(part) for word in words) for part in parts)
+
+
+def _slips(typed: str, meant: str) -> int:
+    """Letters to insert, leave out, change or swap with their neighbour."""
+    if abs(len(typed) - len(meant)) > max(1, len(typed) // 4):
+        return len(meant) + len(typed)  # too far to be worth counting
+    before, row = [], list(range(len(meant) + 1))
+    for i, letter in enumerate(typed, 1):
+        older, before, row = before, row, [i]
+        for j, other in enumerate(meant, 1):
+            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == meant[j - 2] and typed[i - 2] == other:
+                best = min(best, older[j - 2] + 1)
+            row.append(best)
+    return row[-1]
 
 
 class JimbotError(Exception):
@@ -35,8 +81,8 @@ class UnknownNameError(UsageError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         known = sorted(known)
-        close = get_close_matches(str(name), known, n=1, cutoff=0.4)
-        guess = f" Did you mean '{close[0]}'?" if close else ""
+        close = nearest(str(name), known)
+        guess = f" Did you mean '{close}'?" if close else ""
         listed = f"Known: {', '.join(known)}." if len(known) <= MOST_LISTED else f"{len(known)} names are known."
         super().__init__(f"Unknown {kind} '{name}'.{guess} {listed}{' ' + hint if hint else ''}")
 

@@ -19,13 +19,12 @@ import logging
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from jimbot.errors import CheckpointError
+from jimbot.errors import CheckpointError, nearest
 from jimbot.runs.arrays import read_npz, write_npz
 from jimbot.runs.files import (
     ASIDE,
@@ -384,8 +383,7 @@ def _store_at(folder: Path) -> CheckpointStore | None:
 
 def _not_found(reference: str, runs_root: Path) -> str:
     names = run_names(runs_root)
-    close = get_close_matches(Path(reference).name, names, n=1, cutoff=0.4)
-    if close:
-        return f"There is no checkpoint or run '{reference}'. Did you mean the run '{close[0]}'?"
+    if close := nearest(Path(reference).name, names):
+        return f"There is no checkpoint or run '{reference}'. Did you mean the run '{close}'?"
     known = f"the runs under {runs_root} are: {', '.join(names)}" if names else f"there are no runs under {runs_root}"
     return f"There is no checkpoint or run '{reference}'; {known}. Give a checkpoint directory or a run name."

@@ -1,4 +1,4 @@
-"""Gymnasium's own asynchronous vector environment, in processes of its own: every game, and a sentence where it cannot."""
+"""Gymnasium's own asynchronous vector environment: every game in processes of its own, or a sentence."""
 
 from __future__ import annotations
 

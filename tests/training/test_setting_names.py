@@ -9,13 +9,17 @@ import pytest
 import yaml
 
 from jimbot.cli.main import run
-from jimbot.errors import SettingsError, UnknownNameError
+from jimbot.errors import SettingsError, UnknownNameError, UsageError, nearest
 from jimbot.policies.networks import DEFAULT_WIDTH, KINDS
 from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
 from jimbot.training.imitation.settings import CloneSettings
 from jimbot.training.settings.groups import NetworkSettings
+from jimbot.training.settings.layers import resolve, resolve_settings
 from jimbot.training.settings.names import FLAT, group_of, paths
+from jimbot.training.settings.other_names import BATCH, DERIVED, RENAMED, UNKNOWN_HERE
 from jimbot.training.settings.record import RunSettings, TrainSettings, load_settings, parse_assignments
+from jimbot.training.settings.rllib_names import RLLIB_NAMES
+from jimbot.training.settings.trainer_config import HyperparameterConfig, TrainerConfig
 
 FLAT_RUN = Path(__file__).parent / "fixtures" / "flat-run"
 """A run of the time when all settings lay side by side: its config.yaml and its checkpoint."""
@@ -65,7 +69,7 @@ def test_later_layers_win_whatever_the_spelling() -> None:
     ("values", "words"),
     [
         ({"ppo.lrr": 1}, r"'ppo.lrr'. Did you mean 'ppo.lr'"),
-        ({"ppo": {"clip": 1}}, r"'ppo.clip'. Did you mean 'ppo.clip_eps'"),
+        ({"ppo": {"clip_ep": 1}}, r"'ppo.clip_ep'. Did you mean 'ppo.clip_eps'"),
         ({"pop.lr": 1}, r"group of settings 'pop'. Did you mean"),
         ({"hiden_dim": 1}, r"'hiden_dim'. Did you mean 'hidden_dim'"),
         ({"ppo": 3}, r"'ppo' is a group of settings \(lr, "),
@@ -123,3 +127,80 @@ def test_the_help_of_networks_names_every_kind_and_width() -> None:
     widths = NetworkSettings.model_fields["hidden_dim"].description or ""
     assert all(kind in kinds for kind in KINDS)
     assert all(str(width) in widths and kind in widths for kind, width in DEFAULT_WIDTH.items())
+
+
+SAME = {  # one way to learn in the words of four libraries
+    "ours": {"lr": 1e-3, "num_envs": 16, "num_steps": 64, "num_minibatches": 8, "update_epochs": 3, "clip_eps": 0.1},
+    "sb3": {"learning_rate": 1e-3, "n_envs": 16, "n_steps": 64, "batch_size": 128, "n_epochs": 3, "clip_range": 0.1},
+    "cleanrl": {
+        **{"learning_rate": "1e-3", "num_envs": 16, "num_steps": 64, "minibatch_size": 128, "update_epochs": 3},
+        "clip_coef": 0.1,
+    },
+    "rllib": {
+        **{"lr": 1e-3, "num_workers": 2, "num_envs_per_worker": 8, "train_batch_size": 1024, "num_sgd_iter": 3},
+        **{"sgd_minibatch_size": 128, "clip_param": 0.1},
+    },
+}
+
+
+def learned(settings: TrainSettings) -> tuple:
+    return settings.ppo.model_dump(), settings.num_envs, settings.num_steps, settings.minibatch_size
+
+
+@pytest.mark.parametrize("words", SAME)
+def test_names_of_other_libraries_mean_the_same_everywhere(words: str, tmp_path: Path) -> None:
+    values, wanted = SAME[words], learned(resolve({"game": "probe"}, SAME["ours"]).settings)
+    assert learned(resolve({"game": "probe"}, values).settings) == wanted
+    assigned = parse_assignments([f"{name}={value}" for name, value in values.items()])
+    assert learned(resolve(assigned, {"game": "probe"}).settings) == wanted
+    file = tmp_path / "settings.yaml"
+    file.write_text(yaml.safe_dump(values))
+    assert learned(resolve_settings(file, {"game": "probe"})) == wanted
+
+
+def test_a_batch_size_is_shared_out_to_the_games_that_a_later_layer_names() -> None:
+    settings = resolve({"game": "probe", "batch_size": 64, "n_steps": 32}, {"num_envs": 8}).settings
+    assert (settings.batch_size, settings.minibatch_size) == (256, 64)
+    settings = resolve({"game": "probe", "batch_size": 64}, {"algorithm": "DQN"}).settings
+    assert settings.dqn.batch_size == 64
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"learning_rate": 1e-3, "lr": 1e-4}, "learning_rate and lr are one setting"),
+        ({"net_arch": [64]}, "policy_layers"),
+        ({"tau": 0.9}, "target_update_interval"),
+        ({"norm_adv": True}, "always normalised"),
+        ({"value_function_coefficient": "much"}, "value_function_coefficient is 'much'; expected a number"),
+        ({"learning_rte": 1e-3}, "Did you mean 'learning_rate'"),
+    ],
+)
+def test_other_names_without_a_counterpart_are_answered(values: dict, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        resolve({"game": "probe", **values})
+
+
+def test_groups_records_and_clones_know_them_too() -> None:
+    assert TrainSettings(**{"learning_rate": 1e-3}).ppo.lr == TrainSettings(ppo={"learning_rate": 1e-3}).ppo.lr == 1e-3
+    assert CloneSettings(**{"learning_rate": 1e-3, "batch_size": 7}).lr == 1e-3
+    assert load_settings({"value_function_coefficient": 0.5, "clip_vloss": True, "clip_coef": 0.3}).ppo.vf_coef == 1
+    with pytest.raises(UnknownNameError, match=r"It is hyperparams\.entropy_coefficient"):
+        TrainerConfig().ent_coef = 0.1
+    with pytest.raises(UnknownNameError, match=r"an entry of algorithm_specific"):
+        HyperparameterConfig().n_steps = 5
+
+
+def test_every_name_of_the_tables_leads_to_a_setting_and_is_none_itself() -> None:
+    ours = paths(TrainSettings)
+    assert {*RENAMED.values(), *BATCH.values(), *(name for name, _ in DERIVED.values())} <= {*ours, *RLLIB_NAMES}
+    assert not {*RENAMED, *DERIVED, *UNKNOWN_HERE} & ours.keys()
+
+
+def test_no_name_of_ours_is_proposed_for_another_one() -> None:
+    """A setting that is left out of the list is not mistaken for one with other words in it."""
+    words = {"learning_rate": "learning_starts", "eval_games": "eval_interval", "num_steps": "num_envs"}
+    for typed, wrong in words.items():
+        assert nearest(typed, [wrong]) is None, typed
+    for slip, meant in {"num_env": "num_envs", "ent-coef": "ent_coef", "gamm": "gamma", "hidden": "hidden_dim"}.items():
+        assert nearest(slip, paths(TrainSettings)) == meant, slip

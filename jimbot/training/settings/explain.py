@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from jimbot.training.settings.names import flat_values
+from jimbot.training.settings.other_names import BATCH, DERIVED
 from jimbot.training.settings.record import TrainSettings
 from jimbot.training.settings.rllib_names import RLLIB_NAMES, left_out
 
@@ -41,6 +42,9 @@ def explain(layer: Mapping[str, Any], settings: TrainSettings) -> list[Mapped]:
 
 def _lines(name: str, value: Any, settings: TrainSettings) -> list[Mapped]:
     """What one name became; some become several settings."""
+    if name == "batch_size" or name in DERIVED:
+        ours, why = (DERIVED[name][0], "in our measure") if name in DERIVED else _batch(settings)
+        return [Mapped(name, value, ours, settings[ours], why)]
     if name not in RLLIB_NAMES:
         own = flat_values(TrainSettings, {name: value})
         return [Mapped(name, given, ours, settings[ours], "") for ours, given in own.items()]
@@ -53,6 +57,12 @@ def _lines(name: str, value: Any, settings: TrainSettings) -> list[Mapped]:
         if part in inside:
             lines.append(Mapped(part, inside[part], ours, settings[ours], why))
     return lines
+
+
+def _batch(settings: TrainSettings) -> tuple[str, str]:
+    """What `batch_size` is called here, and why."""
+    ours = BATCH.get(settings.algorithm)
+    return (ours, "the same thing") if ours else ("num_minibatches", "batch ÷ minibatch, made to divide")
 
 
 def mapping_table(lines: list[Mapped]) -> Table:

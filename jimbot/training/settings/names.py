@@ -4,6 +4,7 @@ Flat, dotted and nested spellings mean the same everywhere:
 
     lr: 1e-3          ppo.lr: 1e-3          ppo: {lr: 1e-3}
 
+Other libraries' names for the same thing (`learning_rate`) are understood as well (`other_names`).
 `paths` derives the flat names from the records; `FLAT` holds the few that are not simply the field's own name. Flat is
 what run directories, checkpoints, searches and populations keep, so groups can change without a new format.
 """
@@ -18,6 +19,7 @@ from pydantic import BaseModel
 
 from jimbot.errors import SettingsError, UnknownNameError
 from jimbot.training.settings.groups import Group
+from jimbot.training.settings.other_names import RENAMED
 
 FLAT = {
     "network.kind": "network",
@@ -127,13 +129,17 @@ def _of_group(record: type[BaseModel], name: str, value: Any) -> dict[str, Any]:
         groups = [field for field in record.model_fields if group_of(record, field)]
         raise UnknownNameError("group of settings", name, groups)
     fields = value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else value
-    for field in fields:
-        if field not in group.model_fields:
+    found = {}
+    for field, inside in fields.items():
+        own = field if field in group.model_fields else RENAMED.get(field, field)
+        if own not in group.model_fields:
             raise UnknownNameError("setting", f"{name}.{field}", [f"{name}.{known}" for known in group.model_fields])
-    return {flat_name(record, (name, field)): inside for field, inside in fields.items()}
+        found[flat_name(record, (name, own))] = inside
+    return found
 
 
 def _known(record: type[BaseModel], name: Any) -> str:
+    name = name if name in paths(record) else RENAMED.get(name, name)
     if name in paths(record):
         return name
     group = group_of(record, name)
@@ -142,4 +148,5 @@ def _known(record: type[BaseModel], name: Any) -> str:
             f"'{name}' is a group of settings ({', '.join(group.model_fields)}); give it as `{name}: {{name: value}}`, "
             f"or one of them as {name}.{next(iter(group.model_fields))}."
         )
-    raise UnknownNameError("setting", str(name), [*paths(record), *map(".".join, paths(record).values())])
+    known = [*paths(record), *map(".".join, paths(record).values()), *RENAMED]
+    raise UnknownNameError("setting", str(name), known)

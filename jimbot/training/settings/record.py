@@ -9,7 +9,7 @@ read. Its groups are in `groups`, how a setting may be spelled is in `names`, wh
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -191,8 +191,15 @@ def load_settings(*layers: Mapping[str, Any]) -> TrainSettings:
 def merged(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
     """The layers as one, under flat names. `below` is what lies under them: batch sizes in RLlib's way of giving them
     are shared out to games that may be named there."""
+    first = _merged(layers, dict(below), {})
+    return _merged(layers, dict(below), first)
+
+
+def _merged(layers: Sequence[Mapping[str, Any]], below: dict[str, Any], outcome: dict[str, Any]) -> dict[str, Any]:
+    """`outcome` is what all of them come to, where that is known: a batch size is shared out to the games that are
+    played, whichever layer says how many."""
     values: dict[str, Any] = {}
-    known = ChainMap(values, dict(below), DEFAULTS)
+    known = ChainMap(outcome, values, below, DEFAULTS)
     for layer in layers:
         plain = flat_values(TrainSettings, from_rllib(layer, known.__getitem__))
         options = plain.get("game_options")

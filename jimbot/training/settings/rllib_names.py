@@ -1,6 +1,8 @@
-"""RLlib-style names in settings files, and what each becomes here; one table, which `--explain-config` prints.
+"""Other libraries' names of settings and what each becomes here; RLlib's are one table that `--explain-config` prints.
 
-A layer that says `env` is a file in that format: what it leaves out takes the format's documented defaults.
+Those of Stable-Baselines3, CleanRL, the training framework and the VGC trainer (`other_names`) are understood wherever
+settings are given, beside ours. A layer that says `env` is a file in RLlib's format: what it leaves out takes the
+format's documented defaults.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from typing import Any, NamedTuple
 
 from jimbot.errors import SettingsError
 from jimbot.training.settings.batch import nearest_divisor
+from jimbot.training.settings.other_names import BATCH, DERIVED, RENAMED, UNKNOWN_HERE
 
 SAME = "the same thing"
 
@@ -103,7 +106,9 @@ def from_rllib(layer: Mapping[str, Any], default: Callable[[str], Any]) -> dict[
     for name in layer:
         if name in REMOVED:
             raise SettingsError(f"'{name}' is a name RLlib gave up or that means nothing here. Use {REMOVED[name]}.")
-    layer = {**left_out(layer), **layer}
+        if name in UNKNOWN_HERE:
+            raise SettingsError(f"'{name}' of other libraries is no setting here. Use {UNKNOWN_HERE[name]}.")
+    layer = _renamed({**left_out(layer), **layer}, default)
     values = {name: value for name, value in layer.items() if name not in RLLIB_NAMES}
     if len(values) == len(layer):
         return values
@@ -136,6 +141,26 @@ def from_rllib(layer: Mapping[str, Any], default: Callable[[str], Any]) -> dict[
         return values | _batch(layer, values, default)
     except (TypeError, ValueError) as problem:
         raise SettingsError(f"A number of the RLlib-style settings cannot be read: {problem}.") from problem
+
+
+def _renamed(layer: Mapping[str, Any], default: Callable[[str], Any]) -> dict[str, Any]:
+    """The layer with the names of other libraries than RLlib in ours; two names for one setting are told."""
+    algorithm = str(layer.get("algorithm", default("algorithm"))).upper()
+    values: dict[str, Any] = {}
+    meant: dict[str, str] = {}  # setting → the name it was given by
+    for name, value in layer.items():
+        ours = BATCH.get(algorithm, "minibatch_size") if name == "batch_size" else RENAMED.get(name, name)
+        if ours in meant and values[ours] != value:
+            raise SettingsError(f"{meant[ours]} and {name} are one setting ({ours}); give it once.")
+        meant[ours] = name
+        values[ours] = value
+    try:
+        for name, (ours, meaning) in DERIVED.items():
+            if name in values:
+                values[ours] = meaning(values.pop(name), lambda ours: values.get(ours, default(ours)))
+    except (TypeError, ValueError) as problem:
+        raise SettingsError(f"{name} is {layer[name]!r}; expected a number.") from problem
+    return values
 
 
 def left_out(layer: Mapping[str, Any]) -> dict[str, Any]:

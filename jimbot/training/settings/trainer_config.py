@@ -28,8 +28,19 @@ class _Named:
     def __setattr__(self, name: str, value: Any) -> None:
         known = [entry.name for entry in dataclasses.fields(self)]  # ty: ignore[invalid-argument-type]
         if name not in known:
-            raise UnknownNameError(f"field of {type(self).__name__}", name, known)
+            raise UnknownNameError(f"field of {type(self).__name__}", name, known, _elsewhere(type(self), name))
         object.__setattr__(self, name, value)
+
+
+def _elsewhere(record: type, name: str) -> str:
+    """Where a name belongs that another record has."""
+    place = "" if record is HyperparameterConfig else "hyperparams."
+    general = GENERAL.get(name, name)
+    if general in {entry.name for entry in dataclasses.fields(HyperparameterConfig)}:
+        return f"It is {place}{general}."
+    if any(name in specific for specific in SPECIFIC.values()):
+        return f"It is an entry of {place}algorithm_specific."
+    return ""
 
 
 @dataclass
