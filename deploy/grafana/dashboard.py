@@ -31,9 +31,9 @@ ROWS: dict[str, list[tuple[str, str, dict[str, str]]]] = {
             {"{{game}} {{code}}": "sum by (game, code) (rate(jimbot_serve_requests_total[1m]))"},
         ),
         (
-            "Milliseconds, p95",
-            "ms",
-            {name: P95.format(name) for name in ("total_ms", "queue_ms", "inference_ms")},
+            "Time to answer, p95",
+            "s",
+            {name: P95.format(name) for name in ("total_seconds", "queue_seconds", "inference_seconds")},
         ),
         (
             "Refused, expired, fallbacks",

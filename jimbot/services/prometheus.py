@@ -28,11 +28,12 @@ COUNTERS = {
     "hints": ("hints", ("game", "outcome"), "Questions to the knowledge graph; all but answered went without a hint"),
     "shadow_answers": ("shadows", ("game", "result"), "What shadows said: the same, another, nothing"),
 }
+# name: (attribute of Figures, how much of the base unit one of its own is, meaning)
 HISTOGRAMS = {
-    "queue_ms": ("queue_ms", "Milliseconds in the queue"),
-    "inference_ms": ("inference_ms", "Milliseconds of inference"),
-    "total_ms": ("total_ms", "Milliseconds in the service"),
-    "batch_rows": ("batch_rows", "Rows per inference"),
+    "queue_seconds": ("queue_ms", 0.001, "Seconds in the queue"),
+    "inference_seconds": ("inference_ms", 0.001, "Seconds of inference"),
+    "total_seconds": ("total_ms", 0.001, "Seconds in the service"),
+    "batch_rows": ("batch_rows", 1.0, "Rows per inference"),
 }
 PREFIX = "jimbot_serve_"
 ADVISER_PREFIX = "jimbot_adviser_"
@@ -73,7 +74,7 @@ class Collector:
             family = CounterMetricFamily(PREFIX + name, meaning, labels=labels)
             for key, value in dict(getattr(figures, attribute)).items():
                 family.add_metric(key if isinstance(key, tuple) else (key,), value)
-            if attribute in ("illegal", "shed"):  # alerts look at them, so 0 is a statement here, not a gap
+            if labels == ("game",):  # alerts and panels look at them, so 0 is a statement here, not a gap
                 games = {about.identity.game for about in self._service.policies().policies}
                 for game in games - set(getattr(figures, attribute)):
                     family.add_metric((game,), 0)
@@ -104,9 +105,9 @@ class Collector:
     def _histograms(self, figures: Figures) -> Iterator[Any]:
         from prometheus_client.core import HistogramMetricFamily
 
-        for name, (attribute, meaning) in HISTOGRAMS.items():
+        for name, (attribute, unit, meaning) in HISTOGRAMS.items():
             family = HistogramMetricFamily(PREFIX + name, meaning)
-            family.add_metric((), *_buckets(getattr(figures, attribute)))
+            family.add_metric((), *_buckets(getattr(figures, attribute), unit))
             yield family
 
 
@@ -146,12 +147,12 @@ def bus_families(figures: BusFigures) -> Iterator[Any]:
     yield lag
 
 
-def _buckets(histogram: Histogram) -> tuple[list[tuple[str, float]], float]:
+def _buckets(histogram: Histogram, unit: float) -> tuple[list[tuple[str, float]], float]:
     running, found = 0, []
     for bound, count in zip((*histogram.bounds, float("inf")), histogram.counts, strict=True):
         running += count
-        found.append(("+Inf" if bound == float("inf") else str(float(bound)), float(running)))
-    return found, histogram.total
+        found.append(("+Inf" if bound == float("inf") else f"{bound * unit:g}", float(running)))
+    return found, histogram.total * unit
 
 
 def open_metrics(

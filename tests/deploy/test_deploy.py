@@ -7,18 +7,22 @@ import re
 import runpy
 import shutil
 import subprocess
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from prometheus_client.parser import text_string_to_metric_families
 
-from jimbot.runs.sinks.prometheus import RUN_FIGURES, prometheus_name
-from jimbot.services.prometheus import BUS_COUNTERS, BUS_PREFIX, COUNTERS, HISTOGRAMS, PREFIX
+from jimbot.clients.bus_contract import BusFigures
+from jimbot.runs.sinks.prometheus import RUN_FIGURES, PrometheusSink, prometheus_name
+from jimbot.services.prometheus import BUS_COUNTERS, BUS_PREFIX, COUNTERS, HISTOGRAMS, PREFIX, open_metrics
 from tests.docs.commands import Line
 from tests.docs.names import command_line, is_figure
 from tests.docs.pages import REPOSITORY
 from tests.docs.test_commands import complaint
+from tests.services.asking import Scripted, probe_request, serve, service_of
 
 DEPLOY = REPOSITORY / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
@@ -46,6 +50,13 @@ SERVED = (
     | {prometheus_name(name) for name in RUN_FIGURES}
 )
 """What services and runs show under names that do not depend on a game."""
+
+
+RUN_ROW = (
+    "train/mean_episode_return", "train/entropy", "speed/steps_per_second", "health/memory_share", "health/disk_share",
+    "health/illegal_actions",
+)  # fmt: skip
+"""Metrics of a log row that every learner writes."""
 
 
 def services() -> dict[str, dict[str, Any]]:
@@ -155,6 +166,46 @@ def test_the_dashboard_is_the_table_and_every_figure_in_it_exists() -> None:
     fixed = ("jimbot_serve_", "jimbot_bus_", "jimbot_run_")
     assert not {name for name in named if name.startswith(fixed)} - SERVED
     assert not [name for name in named if not name.startswith(fixed) and not is_figure(name)]
+
+
+def exported() -> str:
+    """What a service with a bus and a run with every metric of the table show to Prometheus."""
+    service = service_of(serve(Scripted()))
+    service.decide(probe_request(1))
+    bus = BusFigures()
+    for counter in bus.counters().values():
+        counter["game.result"] += 1
+    bus.lag["reader"] = 1
+    pages = []
+    port, stop = open_metrics(service, "127.0.0.1", 0, bus)
+    run = PrometheusSink(0, "mine", "probe")
+    run.record(1, 1.0, {**dict.fromkeys(RUN_ROW, 1.0), "health/rss_mb": 2.0})
+    run.checkpoint(1, Path("x"), True)
+    for place in (port, run.port):
+        with urllib.request.urlopen(f"http://127.0.0.1:{place}/metrics", timeout=60) as page:
+            pages.append(page.read().decode())
+    stop()
+    run.close()
+    return "".join(pages)
+
+
+def test_every_query_finds_something_that_is_exported_in_base_units() -> None:
+    families = {family.name: family for family in text_string_to_metric_families(exported())}
+    shown = {sample.name for family in families.values() for sample in family.samples}
+    shown |= {f"{name}_total" for name, family in families.items() if family.type == "counter"}  # by reasons that came
+    asked = {name for text in expressions() for name in re.findall(r"jimbot_\w+", text)}
+    assert asked <= shown
+    assert families["jimbot_health_rss_bytes"].samples[0].value == 2 * 2**20
+    assert not [name for name in families if re.search(r"_(ms|us|mb|gb|kb|minutes|milliseconds|megabytes)(_|$)", name)]
+    assert not [name for name, family in families.items() if not family.documentation]
+
+
+@pytest.mark.long
+def test_promtool_finds_nothing_to_say_about_what_is_exported() -> None:
+    promtool = shutil.which("promtool")
+    assert promtool, "promtool is missing; install it: apt-get install prometheus"
+    done = subprocess.run([promtool, "check", "metrics"], input=exported(), capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 def test_grafana_is_told_of_the_source_its_panels_ask() -> None:

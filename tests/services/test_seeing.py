@@ -79,7 +79,7 @@ def test_prometheus_reads_every_figure() -> None:
         'jimbot_serve_requests_total{code="NOT_FOUND",game="other"} 1.0',
         'jimbot_serve_cache_hits_total{game="probe"} 1.0',
         'jimbot_serve_illegal_actions_total{game="probe"} 0.0',
-        "jimbot_serve_inference_ms_count 1.0",
+        "jimbot_serve_inference_seconds_count 1.0",
         "jimbot_serve_batch_rows_count 1.0",
         'jimbot_serve_queue_depth{game="probe",policy="scripted"} 0.0',
     ):

@@ -1,8 +1,8 @@
 """Prometheus: the newest row of a run on `/metrics` of a port, for as long as the run is open.
 
-A figure keeps its name with `jimbot_` before it and underscores for what Prometheus does not allow: `train/entropy`
-is `jimbot_train_entropy{run=…, game=…}`. A value that is not a number any more is shown as it is; what a row no longer
-has is not shown.
+A metric keeps its name with `jimbot_` before it and underscores for what Prometheus does not allow: `train/entropy`
+is `jimbot_train_entropy{run=…, game=…}`; megabytes become bytes, as Prometheus wants base units. A value that is not a
+number any more is shown as it is; what a row no longer has is not shown.
 """
 
 from __future__ import annotations
@@ -27,15 +27,18 @@ RUN_FIGURES = {
     "run/checkpoints_total": (True, "Checkpoints saved by this process"),
 }
 ROW_TIME = "run/row_time"
+BASE_UNITS = {"health/rss_mb": ("health/rss_bytes", 2**20), "health/memory_mb": ("health/memory_bytes", 1e6)}
+"""Metrics of a row that are shown in a base unit: their name there, and how much of it one is."""
 
 
 def prometheus_name(metric: str) -> str:
-    """A figure's name there.
+    """A metric's name there.
 
-    >>> prometheus_name("train/entropy"), prometheus_name("stats/tag-won %")
-    ('jimbot_train_entropy', 'jimbot_stats_tag_won__')
+    >>> prometheus_name("train/entropy"), prometheus_name("stats/tag-won %"), prometheus_name("health/rss_mb")
+    ('jimbot_train_entropy', 'jimbot_stats_tag_won__', 'jimbot_health_rss_bytes')
     """
-    return PREFIX + re.sub(r"\W", "_", metric, flags=re.ASCII)
+    name, _ = BASE_UNITS.get(metric, (metric, 1))
+    return PREFIX + re.sub(r"\W", "_", name, flags=re.ASCII)
 
 
 class PrometheusSink(Sink):
@@ -76,7 +79,8 @@ class PrometheusSink(Sink):
         for name, value in self._row.items():
             if (shown := prometheus_name(name)) not in seen:  # two names may become one
                 seen.add(shown)
-                yield _one(GaugeMetricFamily(shown, f"{name} of the newest row", labels=LABELS), self._labels, value)
+                family = GaugeMetricFamily(shown, f"{name} of the newest row", labels=LABELS)
+                yield _one(family, self._labels, value * BASE_UNITS.get(name, (name, 1))[1])
 
     def _count(self, name: str) -> None:
         self._figures = {**self._figures, name: self._figures[name] + 1}
