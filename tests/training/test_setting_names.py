@@ -182,8 +182,10 @@ def test_other_names_without_a_counterpart_are_answered(values: dict, words: str
 
 
 def test_groups_records_and_clones_know_them_too() -> None:
-    assert TrainSettings(**{"learning_rate": 1e-3}).ppo.lr == TrainSettings(ppo={"learning_rate": 1e-3}).ppo.lr == 1e-3
-    assert CloneSettings(**{"learning_rate": 1e-3, "batch_size": 7}).lr == 1e-3
+    known: dict = {"learning_rate": 1e-3}
+    grouped: dict = {"ppo": known}
+    assert TrainSettings(**known).ppo.lr == TrainSettings(**grouped).ppo.lr == 1e-3
+    assert CloneSettings(**known, batch_size=7).lr == 1e-3
     assert load_settings({"value_function_coefficient": 0.5, "clip_vloss": True, "clip_coef": 0.3}).ppo.vf_coef == 1
     with pytest.raises(UnknownNameError, match=r"It is hyperparams\.entropy_coefficient"):
         TrainerConfig().ent_coef = 0.1
