@@ -21,6 +21,7 @@ OUTSIDE = {
     "README.md": "readme.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "reporting.md",
     "examples/README.md": "examples.md",
     "tests/golden/balatro/README.md": "golden-balatro.md",
 }

@@ -35,9 +35,12 @@ def magnified(canvas: tuple[int, int]) -> int:
 
 
 def png(picture: Any, canvas: tuple[int, int] = CANVAS) -> bytes:
-    """The picture as a PNG file."""
-    file = io.BytesIO()
-    _image(picture, canvas).save(file, "PNG")
+    """The picture as a PNG file, which says who drew it."""
+    from PIL.PngImagePlugin import PngInfo
+
+    about, file = PngInfo(), io.BytesIO()
+    about.add_text("Software", "JimBot")
+    _image(picture, canvas).save(file, "PNG", pnginfo=about)
     return file.getvalue()
 
 

@@ -69,7 +69,7 @@ def gunzipped(data: bytes, most: int = LARGEST_TEXT) -> bytes:
     return b"".join(parts)
 
 
-def json_value(text: str | bytes, constants: bool = False) -> Any:
+def json_value(text: str | bytes, constants: bool = False, deepest: int = DEEPEST) -> Any:
     """The value in a JSON text. `constants` allows NaN and Infinity, which our own logs of figures may hold."""
     text = as_text(text) if isinstance(text, bytes) else text
     try:
@@ -78,16 +78,16 @@ def json_value(text: str | bytes, constants: bool = False) -> Any:
         raise UnreadableError(f"line {problem.lineno}, column {problem.colno}: {problem.msg}") from problem
     except RecursionError as problem:
         raise UnreadableError("it is nested too deeply") from problem
-    if text.count("[") + text.count("{") > DEEPEST or _SUSPECT.search(text):
-        check_value(value)
+    if text.count("[") + text.count("{") > deepest or _SUSPECT.search(text):
+        check_value(value, deepest)
     return value
 
 
-def check_value(value: Any) -> None:
+def check_value(value: Any, deepest: int = DEEPEST) -> None:
     """Refuses what is nested too deeply for any program to walk, and texts that no name, screen or log can show."""
     level, depth = [value], 0
     while level:
-        if depth > DEEPEST:
+        if depth > deepest:
             raise UnreadableError("it is nested too deeply")
         below: list[Any] = []
         for item in level:
@@ -99,6 +99,15 @@ def check_value(value: Any) -> None:
             elif isinstance(item, list | tuple | set):
                 below += item
         level, depth = below, depth + 1
+
+
+def is_count(text: str) -> bool:
+    """Whether a text is a whole number from 0 on, as people type one: ² is a digit for Python, and none of these.
+
+    >>> is_count("12"), is_count("²"), is_count("-1"), is_count("9" * 400)
+    (True, False, False, False)
+    """
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 def _check_text(text: str) -> None:

@@ -1,56 +1,44 @@
 """The door of the knowledge graph: `POST /graphql` for programs, `GET /graphql` for its schema, `GET /health`.
 
-Pages of a browser elsewhere are refused, as are bodies larger than any honest query, and more requests at once than
-there are threads for.
+Who may come in is the guard's business (`jimbot.doors`); more requests at once than there are threads for are refused.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from jimbot.errors import JimbotError, KnowledgeError, MissingExtraError, UnreadableError
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from jimbot.doors.access import LOOK, Bearers, Tokens
+from jimbot.doors.guard import Door, Limits
+from jimbot.doors.listening import guarded_server
+from jimbot.errors import JimbotError, KnowledgeError, UnreadableError
 from jimbot.knowledge import KnowledgeGraphClient
 from jimbot.reading.plain import json_value
-from jimbot.services.access import LOOK, Tokens, check_exposure, is_loopback
-
-try:
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import JSONResponse, PlainTextResponse, Response
-    from starlette.routing import Route
-except ModuleNotFoundError as problem:
-    raise MissingExtraError("The door of the graph", "graph") from problem
 
 LARGEST_BODY = 2**16
 AT_ONCE = 8
 _log = logging.getLogger("jimbot.services.graph")
 
 
-def graph_app(client: KnowledgeGraphClient, tokens: Tokens | None = None) -> Starlette:
+def graph_app(client: KnowledgeGraphClient) -> Starlette:
     """Everything that is answered."""
     from jimbot.knowledge.graphql_schema import answer, schema_text
 
     free = asyncio.Semaphore(AT_ONCE)
 
-    def refusal(request: Request) -> Response | None:
-        origin = request.headers.get("origin")
-        if origin is not None and not is_loopback(urlsplit(origin).hostname or ""):
-            return _error(403, "Pages from elsewhere may not ask; use a program of this machine.")
-        given = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if tokens is not None and not tokens.allows(given, LOOK):
-            return _error(401, "The token is missing or not good; send Authorization: Bearer TOKEN.")
-        return None
-
     async def ask(request: Request) -> Response:
-        if (refused := refusal(request)) is not None:
-            return refused
         try:
-            query, variables = _read(await _body(request))
+            query, variables = _read(await request.body())
         except KnowledgeError as problem:
             return _error(400, str(problem))
         if free.locked():
@@ -65,7 +53,7 @@ def graph_app(client: KnowledgeGraphClient, tokens: Tokens | None = None) -> Sta
                 return _error(500, "The graph could not answer; see the server's log.")
 
     async def show_schema(request: Request) -> Response:
-        return refusal(request) or PlainTextResponse(schema_text())
+        return PlainTextResponse(schema_text())
 
     async def health(request: Request) -> Response:
         try:
@@ -83,21 +71,20 @@ def graph_app(client: KnowledgeGraphClient, tokens: Tokens | None = None) -> Sta
     )
 
 
-def graph_server(client: KnowledgeGraphClient, host: str, port: int, token_file: Path | None = None) -> uvicorn.Server:
+def graph_server(
+    client: KnowledgeGraphClient,
+    host: str,
+    port: int,
+    token_file: Path | None = None,
+    limits: Limits = Limits(connections=64),
+) -> uvicorn.Server:
     """The server, ready to `run`; it ends in order on SIGTERM and Ctrl+C."""
-    check_exposure(host, token_file is not None, False)
-    app = graph_app(client, Tokens(token_file) if token_file else None)
-    settings: dict[str, Any] = {"log_level": "warning", "timeout_graceful_shutdown": 3, "limit_concurrency": 64}
-    return uvicorn.Server(uvicorn.Config(app, host=host, port=port, **settings))
-
-
-async def _body(request: Request) -> bytes:
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > LARGEST_BODY:
-            raise KnowledgeError(f"The body is larger than {LARGEST_BODY:,} bytes.")
-    return bytes(body)
+    access = Bearers(Tokens(token_file)) if token_file is not None else None
+    door = Door(
+        access, largest_body=LARGEST_BODY, changing=LOOK, is_open=lambda path: path == "/health", refusal=_refusal,
+        limits=limits,
+    )  # fmt: skip
+    return guarded_server(graph_app(client), door, host, port)
 
 
 def _read(body: bytes) -> tuple[str, dict[str, Any]]:
@@ -114,3 +101,7 @@ def _read(body: bytes) -> tuple[str, dict[str, Any]]:
 
 def _error(status: int, sentence: str, headers: dict[str, str] | None = None) -> JSONResponse:
     return JSONResponse({"data": None, "errors": [{"message": sentence}]}, status, headers)
+
+
+def _refusal(scope: Mapping[str, Any], status: int, sentence: str) -> tuple[int, bytes]:
+    return status, json.dumps({"data": None, "errors": [{"message": sentence}]}).encode()

@@ -23,9 +23,9 @@ try:
 except ModuleNotFoundError as problem:
     raise MissingExtraError("gRPC", "serve") from problem
 
+from jimbot.doors.access import DECIDE, LOOK, Tokens, check_exposure
 from jimbot.proto import decisions_pb2 as wire
 from jimbot.proto import decisions_pb2_grpc, events_pb2
-from jimbot.services.access import DECIDE, LOOK, Tokens, check_exposure
 from jimbot.services.decision.refusal import Code, RefusedError, refusal_message
 from jimbot.services.decision.service import DecisionService
 from jimbot.services.limits import ClientLimits
@@ -74,7 +74,8 @@ class ServerSettings:
             raise SettingsError(f"The port is {self.port}; expected 0 (any) to 65535.")
         if not 0 <= self.calls_per_second < float("inf"):
             raise SettingsError(f"calls_per_second is {self.calls_per_second}; expected 0 (no limit) or more.")
-        check_exposure(self.host, self.token_file is not None, self.tls_cert is not None)
+        given = self.token_file is not None, self.tls_cert is not None
+        check_exposure(self.host, *given, tls_flags="--tls-cert and --tls-key")
 
 
 class RayDecisionService(DecisionServicer):

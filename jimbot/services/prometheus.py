@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from jimbot.advisor.figures import AdviceFigures
@@ -156,7 +157,7 @@ def _buckets(histogram: Histogram, unit: float) -> tuple[list[tuple[str, float]]
 
 
 def open_metrics(
-    service: DecisionService, host: str, port: int, bus: BusFigures | None = None
+    service: DecisionService, host: str, port: int, bus: BusFigures | None = None, token_file: Path | None = None
 ) -> tuple[int, Callable[[], None]]:
     """Serves `/metrics`; (the port, how to stop)."""
-    return show_figures(Collector(service, bus), host, port)
+    return show_figures(Collector(service, bus), host, port, token_file)

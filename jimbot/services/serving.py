@@ -197,7 +197,7 @@ async def serve(
         figures = worker.event_bus.figures if worker is not None else None
         closing.insert(0, ServiceAlerts(service.figures, figures, publisher, webhook).close)
         if offer.metrics_port is not None:
-            port, close = open_metrics(service, door.host, offer.metrics_port, figures)
+            port, close = open_metrics(service, door.host, offer.metrics_port, figures, door.token_file)
             closing.append(close)
             told(f"Figures: http://{door.host}:{port}/metrics")
         closing.append(_settle_down())

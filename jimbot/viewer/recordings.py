@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jimbot.errors import CheckpointError, UsageError
+from jimbot.reading.plain import is_count
 from jimbot.runs.directory import is_plain_name
 
 FOLDER = "recordings"
@@ -39,7 +40,7 @@ class Recordings:
     def text(self, key: str) -> str:
         """One of them."""
         number, _, name = key.partition("/")
-        if not number.isdigit() or int(number) >= len(self._folders) or not is_plain_name(name):
+        if not is_count(number) or int(number) >= len(self._folders) or not is_plain_name(name):
             raise UsageError(
                 f"'{key[:80]}' is no recording; expected the number of a folder of runs, a slash and a file."
             )

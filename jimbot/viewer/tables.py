@@ -29,6 +29,7 @@ from jimbot.games.seeds import HELD_OUT, bank_seeds
 from jimbot.planning import OwnSearch, Planner
 from jimbot.policies.contract import Decision, decide, decide_rows
 from jimbot.policies.players import Player
+from jimbot.reading.plain import is_count
 from jimbot.training.session.compile_cache import use_compile_cache
 
 MOST_TABLES = 24
@@ -392,7 +393,7 @@ class Tables:
 def policy_reference(name: str, checkpoint: str, roots: tuple[Path, ...]) -> tuple[str, Path]:
     """(what `find_player` is asked for, where it looks for runs): runs go by their key, everything else by name."""
     root, _, run = name.partition("/")
-    if root.isdigit() and run and int(root) < len(roots):
+    if is_count(root) and run and int(root) < len(roots):
         folder = roots[int(root)]
         return (str(folder / run / "checkpoints" / checkpoint) if checkpoint else run), folder
     return name, roots[0]

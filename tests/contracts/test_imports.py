@@ -24,7 +24,7 @@ LAYERS = (
     ("cli",),
     ("services", "viewer", "advisor", "knowledge", "evaluation", "training", "planning"),
     ("runs", "policies", "envs", "proto", "clients"),
-    ("games",),
+    ("games", "doors"),
     ("reading",),
 )
 # Version, door, errors, foreign text, the machine, log lines, notebooks, plug-ins: in no room.
@@ -99,6 +99,7 @@ LIBRARIES = (
     ("knowledge/bolt_store.py", set(), {"neo4j"}),
     ("knowledge/graphql_schema.py", {"strawberry", "graphql"}, set()),
     ("services/graph_server.py", {"starlette", "uvicorn"}, set()),
+    ("doors/listening.py", {"uvicorn", "h11"}, set()),  # h11 is uvicorn's own reader of requests
     # proto, clients, services: what other programs talk to; messages are protobuf, everything else is an extra
     ("proto/*_pb2.py", {"google"}, set()),
     ("proto/*_pb2_grpc.py", {"grpc"}, set()),
@@ -107,7 +108,7 @@ LIBRARIES = (
     ("services/*", {"google", "psutil"}, {"grpc", "nats", "prometheus_client", "opentelemetry"}),
     ("services/grpc*", {"grpc", "grpc_health", "grpc_reflection"}, set()),
     ("services/mcp/*", {"pydantic"}, set()),  # answers are typed records
-    ("services/mcp/server.py", {"mcp"}, set()),
+    ("services/mcp/server.py", {"mcp", "uvicorn"}, set()),
     ("services/events_in/server.py", {"starlette", "uvicorn"}, set()),
     # viewer: what is shown is gathered without a server; only http/ knows of one
     ("viewer/http/*", {"fastapi", "pydantic", "sse_starlette", "uvicorn"}, set()),

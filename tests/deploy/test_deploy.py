@@ -147,6 +147,10 @@ def test_prometheus_looks_where_figures_are_shown() -> None:
     targets = [one for job in config["scrape_configs"] for place in job["static_configs"] for one in place["targets"]]
     shown = {f"{name}:{port}" for name, words in ours().items() if (port := option(words, "--metrics-port"))}
     assert set(targets) == shown
+    secrets = {job["authorization"]["credentials_file"] for job in config["scrape_configs"]}
+    words = ours()
+    asked = option(words["serve"], "--token-file"), option(words["train"], "--metrics-token-file")
+    assert secrets == set(asked), "who shows figures to other machines asks for a token"
     assert [(DEPLOY / "prometheus" / name).exists() for name in config["rule_files"]] == [True]
 
 
@@ -225,7 +229,11 @@ def test_promtool_takes_the_configuration_and_every_panel(tmp_path: Path) -> Non
     assert promtool, "promtool is missing; install it: apt-get install prometheus"
     rules = [{"record": f"panel:{number}", "expr": text} for number, text in enumerate(expressions())]
     (tmp_path / "panels.yaml").write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
-    for words in (["config", DEPLOY / "prometheus/prometheus.yaml"], ["rules", tmp_path / "panels.yaml"]):
+    config = (DEPLOY / "prometheus/prometheus.yaml").read_text()
+    (tmp_path / "tokens").write_text("a-token-of-many-letters")
+    (tmp_path / "rules.yaml").write_text((DEPLOY / "prometheus/rules.yaml").read_text())
+    (tmp_path / "prometheus.yaml").write_text(config.replace("/run/secrets/tokens", str(tmp_path / "tokens")))
+    for words in (["config", tmp_path / "prometheus.yaml"], ["rules", tmp_path / "panels.yaml"]):
         done = subprocess.run([promtool, "check", *words], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
 

@@ -11,6 +11,7 @@ DOCS = REPOSITORY / "docs"
 PAGES = [
     REPOSITORY / "README.md",
     REPOSITORY / "CONTRIBUTING.md",
+    REPOSITORY / "SECURITY.md",
     REPOSITORY / "examples" / "README.md",
     *sorted(DOCS.glob("**/*.md")),
 ]

@@ -25,6 +25,7 @@ from jimbot.services.graph_server import LARGEST_BODY, graph_server
 from tests.knowledge.samples import GAME, sample_file
 
 TOKEN = "a-token-of-the-tests"
+TYPED = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
 PATIENT = Patience(deadline=20.0, cap=20.0)
 
 
@@ -152,7 +153,7 @@ def test_the_client_says_who_did_not_answer(address: str, monkeypatch: pytest.Mo
 
 
 def posted(address: str, body: bytes | None, **headers: str) -> tuple[int, str]:
-    request = urllib.request.Request(f"{address}/graphql", body, {"Authorization": f"Bearer {TOKEN}", **headers})
+    request = urllib.request.Request(f"{address}/graphql", body, {**TYPED, **headers})
     try:
         with urllib.request.urlopen(request, timeout=30) as found:
             return found.status, found.read().decode()
@@ -173,7 +174,7 @@ def test_the_door_keeps_out_whom_it_should(address: str) -> None:
     assert posted(address, query)[0] == 200
     assert posted(address, query, Origin="http://elsewhere.example")[0] == 403
     assert posted(address, query, Authorization="Bearer wrong")[0] == 401
-    assert posted(address, b" " * (LARGEST_BODY + 1))[0] == 400
+    assert posted(address, b" " * (LARGEST_BODY + 1))[0] == 413
     status, text = posted(address, None)
     assert (status, text) == (200, schema_text())
 

@@ -22,10 +22,10 @@ grpc = pytest.importorskip("grpc")
 
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: E402
 
+from jimbot.doors.access import Tokens  # noqa: E402
 from jimbot.errors import JimbotError, SettingsError  # noqa: E402
 from jimbot.proto import decisions_pb2 as wire  # noqa: E402
 from jimbot.proto.decisions_pb2_grpc import DecisionServiceStub  # noqa: E402
-from jimbot.services.access import Tokens  # noqa: E402
 from jimbot.services.decision import Code, RefusedError  # noqa: E402
 from jimbot.services.grpc_server import SERVICE, ServerSettings  # noqa: E402
 from jimbot.services.limits import ClientLimits  # noqa: E402

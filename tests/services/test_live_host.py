@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -15,24 +16,25 @@ import pytest
 from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry
 from jimbot.games.hooks import HostedGame
-from jimbot.services.live_host import DiskFiles, LiveHost, read_request
+from jimbot.services.live_files import FolderFiles
+from jimbot.services.live_host import LiveHost
 
 START = {"deck": "RED", "stake": "WHITE", "seed": "TEST123"}
 Open = Callable[..., LiveHost]
 
 
-def hosted(*traps: str, dialect: str = "1.x") -> HostedGame:
+def hosted(*traps: str, dialect: str = "1.x", folder: Path | None = None) -> HostedGame:
     live = game_entry("balatro").live
     assert live is not None
-    return live.host(dialect, True, traps, DiskFiles())
+    return live.host(dialect, True, traps, FolderFiles([folder] if folder is not None else ()))
 
 
 @pytest.fixture
 def opened() -> Iterator[Open]:
     hosts: list[LiveHost] = []
 
-    def start(*traps: str, games: int = 1, speed: str = "instant") -> LiveHost:
-        hosts.append(LiveHost([hosted(*traps) for _ in range(games)], speed=speed).start())
+    def start(*traps: str, games: int = 1, speed: str = "instant", folder: Path | None = None) -> LiveHost:
+        hosts.append(LiveHost([hosted(*traps, folder=folder) for _ in range(games)], speed=speed).start())
         return hosts[-1]
 
     yield start
@@ -115,26 +117,48 @@ def test_the_largest_body_is_taken(opened: Open) -> None:
     assert post(opened().ports[0], body)[2]["result"] == {"status": "ok"}
 
 
-def test_requests_in_pieces_are_put_together() -> None:
-    whole = b"POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody and more"
-    assert [read_request(whole[:end]) for end in (0, 10, 35, 39)] == [None] * 4
-    request = read_request(whole)
-    assert request is not None
-    assert request.body == b"body"
-    assert read_request(b"nonsense\r\n\r\n") == (b"", 400, "Invalid request line")
-
-
-def test_a_second_client_waits_for_the_first(opened: Open) -> None:
+def test_requests_in_pieces_are_put_together_and_noise_is_answered(opened: Open) -> None:
     (port,) = opened().ports
-    first = socket.create_connection(("127.0.0.1", port))
+    body = b'{"jsonrpc":"2.0","method":"health","id":7}'
+    whole = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        for start in range(0, len(whole), 20):
+            client.sendall(whole[start : start + 20])
+        assert client.makefile("rb").read().endswith(b'"id":7}')
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(b"nonsense\r\n\r\n")
+        assert b'"name": "BAD_REQUEST"' in client.makefile("rb").read()
+
+
+def test_clients_wait_for_a_call_and_not_for_one_that_says_nothing(opened: Open) -> None:
+    (port,) = opened("hang=1").ports
+    silent = socket.create_connection(("127.0.0.1", port))
+    assert ask(port, "health")["result"] == {"status": "ok"}
+    held = http.client.HTTPConnection("127.0.0.1", port)
+    held.request("POST", "/", json.dumps({"jsonrpc": "2.0", "method": "start", "params": START, "id": 2}))
     answers: list[Any] = []
     waiting = threading.Thread(target=lambda: answers.append(ask(port, "health")))
+    while ask_quickly(port):  # until the call that is never answered has its turn
+        pass
     waiting.start()
     waiting.join(timeout=0.3)
     assert answers == []
-    first.close()
+    held.close()
     waiting.join(timeout=10)
     assert answers[0]["result"] == {"status": "ok"}
+    silent.close()
+
+
+def ask_quickly(port: int) -> bool:
+    """Whether the host answers at once."""
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=0.3)
+    client.request("POST", "/", b'{"jsonrpc":"2.0","method":"health","id":1}')
+    try:
+        return client.getresponse().status == 200
+    except TimeoutError:
+        return False
+    finally:
+        client.close()
 
 
 def test_a_call_that_hangs_is_done_and_the_next_client_is_served(opened: Open) -> None:
@@ -191,7 +215,7 @@ def test_frames_are_waited_for_when_asked(opened: Open) -> None:
 
 
 def test_files_are_written_where_the_client_says(opened: Open, tmp_path: Path) -> None:
-    (port,) = opened().ports
+    (port,) = opened(folder=tmp_path).ports
     ask(port, "start", START)
     save, picture = tmp_path / "run.jkr", tmp_path / "table.png"
     assert ask(port, "save", {"path": str(save)})["result"] == {"success": True, "path": str(save)}
@@ -201,6 +225,54 @@ def test_files_are_written_where_the_client_says(opened: Open, tmp_path: Path) -
     assert ask(port, "load", {"path": str(save)})["result"]["path"] == str(save)
     assert ask(port, "gamestate")["result"]["seed"] == "TEST123"
     assert ask(port, "save", {"path": str(tmp_path / "no" / "where")})["error"]["data"]["name"] == "INTERNAL_ERROR"
+
+
+def test_a_bare_name_is_a_file_of_the_folder_and_a_save_may_be_saved_again(opened: Open, tmp_path: Path) -> None:
+    (port,) = opened(folder=tmp_path).ports
+    ask(port, "start", START)
+    for name in ("run.jkr", "run.jkr", "table.png", "table.png"):
+        method = "save" if name.endswith("jkr") else "screenshot"
+        assert ask(port, method, {"path": name})["result"] == {"success": True, "path": name}
+    assert {path.name for path in tmp_path.iterdir()} == {"run.jkr", "table.png"}
+    assert ask(port, "load", {"path": "run.jkr"})["result"]["success"] is True
+
+
+@pytest.fixture
+def furnished(tmp_path: Path) -> Path:
+    """A folder for clients with everything in it that is no save of ours, inside one that is nobody's business."""
+    folder = tmp_path / "open"
+    (folder / "folder").mkdir(parents=True)
+    (tmp_path / "private").write_bytes(b"mine")
+    (folder / "notes.txt").write_bytes(b"mine")
+    (folder / "photo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(200))
+    (folder / "out").symlink_to(tmp_path / "private")
+    (folder / "away").symlink_to(tmp_path)
+    os.mkfifo(folder / "pipe")
+    return folder
+
+
+@pytest.mark.parametrize("method", ["save", "load", "screenshot"])
+@pytest.mark.parametrize(
+    "path",
+    ["../private", "{outside}/private", "{outside}/new", "out", "away/private", "away/new", "notes.txt", "photo.png",
+     "pipe", "folder", "", ".", "x\0y", "\ud800", "/dev/null", "/dev/zero"],
+)  # fmt: skip
+def test_nothing_but_saves_of_our_own_is_touched(opened: Open, furnished: Path, method: str, path: str) -> None:
+    (port,) = opened(folder=furnished).ports
+    outside = furnished.parent
+    ask(port, "start", START)
+    refused = ask(port, method, {"path": path.format(outside=outside)})
+    assert refused["error"]["data"]["name"] == "INTERNAL_ERROR"
+    assert {one.name for one in outside.iterdir()} == {"open", "private"}
+    assert {one.read_bytes() for one in (outside / "private", furnished / "notes.txt")} == {b"mine"}
+    assert (furnished / "photo.png").read_bytes().endswith(bytes(200))
+    assert ask(port, "health")["result"] == {"status": "ok"}
+
+
+def test_without_a_folder_files_go_to_one_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    FolderFiles().write("run.jkr", b"jimbot-balatro-save\n")
+    assert (tmp_path / "jimbot" / "hosted" / "run.jkr").is_file()
 
 
 def test_discover_tells_the_dialects_apart() -> None:

@@ -22,7 +22,8 @@ from jimbot.games.contract import game_entry
 from jimbot.games.hooks import LiveCall, Standing
 from jimbot.policies.players import find_player
 from jimbot.services.decision import DecisionService, ServedPolicy
-from jimbot.services.live_host import DiskFiles, LiveHost
+from jimbot.services.live_files import FolderFiles
+from jimbot.services.live_host import LiveHost
 from jimbot.services.live_play.client import (
     LARGEST_ANSWER,
     AwayError,
@@ -50,14 +51,14 @@ TRAPS = ("hang=20", "drop=10", "stale-id=15", "slow-reroll", "slow-deal", "tag-p
 @pytest.fixture(scope="module", autouse=True)
 def _compiled() -> None:
     """The rules are compiled before anybody's deadline runs."""
-    LIVE.host("1.x", True, (), DiskFiles()).answer(
+    LIVE.host("1.x", True, (), FolderFiles()).answer(
         b'{"jsonrpc":"2.0","id":1,"method":"start","params":{"deck":"RED","stake":"WHITE","seed":"ABCDEFGH"}}'
     )
 
 
 @contextmanager
 def hosted(*traps: str, dialect: str = "1.x", fair: bool = True, patience: Patience = QUICK) -> Generator[LiveDriver]:
-    host = LiveHost([LIVE.host(dialect, fair, traps, DiskFiles())]).start()
+    host = LiveHost([LIVE.host(dialect, fair, traps, FolderFiles())]).start()
     driver = LiveDriver(LiveClient(f"http://127.0.0.1:{host.ports[0]}", patience.deadline), PLAY, patience)
     try:
         driver.connect()
@@ -323,7 +324,7 @@ class Modded:
 
     def __init__(self, change: Any) -> None:
         self.seconds = 0.0
-        self._game, self._change = LIVE.host("1.x", True, (), DiskFiles()), change
+        self._game, self._change = LIVE.host("1.x", True, (), FolderFiles()), change
 
     def answer(self, body: bytes) -> Any:
         told = self._game.answer(body)
@@ -390,7 +391,7 @@ def test_unknown_keys_of_a_mod_change_nothing() -> None:
 
 
 def test_the_command_plays_shows_and_sums_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    host = LiveHost([LIVE.host("dev", True, (), DiskFiles())]).start()
+    host = LiveHost([LIVE.host("dev", True, (), FolderFiles())]).start()
     address, file = f"http://127.0.0.1:{host.ports[0]}", tmp_path / "game.jsonl"
     try:
         words = ["play", "balatro", "--live", address, "--stake", "gold", "--seed", SHORT[0]]
@@ -415,7 +416,7 @@ def test_a_service_answers_for_live_states_and_its_policy_plays_the_live_game(
     player = find_player("balatro", "balatro")
     service = DecisionService()
     service.add(ServedPolicy.make(player.entry, player.policy, player.manifest))
-    host = LiveHost([LIVE.host("1.x", True, (), DiskFiles())]).start()
+    host = LiveHost([LIVE.host("1.x", True, (), FolderFiles())]).start()
     live, record, asked = f"http://127.0.0.1:{host.ports[0]}", tmp_path / "game.jsonl", tmp_path / "asked.json"
     try:
         with running(service) as server:
@@ -444,7 +445,7 @@ def test_a_person_confirms_changes_and_leaves(
 ) -> None:
     import io
 
-    host = LiveHost([LIVE.host("1.x", True, (), DiskFiles())]).start()
+    host = LiveHost([LIVE.host("1.x", True, (), FolderFiles())]).start()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO("\nfly\nplay 1\nq\n"))
     try:
@@ -475,7 +476,7 @@ def test_the_command_asks_an_adviser_where_the_policy_is_not_sure(
 ) -> None:
     from tests.advisor.messages_api import chosen, playing_the_api, table_of
 
-    host = LiveHost([LIVE.host("dev", True, (), DiskFiles())]).start()
+    host = LiveHost([LIVE.host("dev", True, (), FolderFiles())]).start()
     address, file = f"http://127.0.0.1:{host.ports[0]}", tmp_path / "game.jsonl"
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
     monkeypatch.setenv("JIMBOT_ADVISER_LEDGER", str(tmp_path / "books.sqlite"))

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
@@ -20,7 +19,7 @@ from jimbot.games import available_games
 from jimbot.runs.directory import RunDirectory
 from jimbot.services.mcp.models import Acted, Advice, Games, Judged, LegalMoves, SeedsFound, TableSeen
 from jimbot.services.mcp.open_games import MOST_OPEN
-from jimbot.services.mcp.server import build_server
+from jimbot.services.mcp.server import build_server, http_server
 from jimbot.services.mcp.tools import Tools
 from tests.cli.making import save_perfect
 
@@ -81,11 +80,12 @@ def test_a_whole_game_is_played_through_tools_alone() -> None:
 
 def test_a_live_game_is_played_through_the_same_tools() -> None:
     from jimbot.games import game_entry
-    from jimbot.services.live_host import DiskFiles, LiveHost
+    from jimbot.services.live_files import FolderFiles
+    from jimbot.services.live_host import LiveHost
 
     live = game_entry("balatro").live
     assert live is not None
-    host = LiveHost([live.host("1.x", True, (), DiskFiles())]).start()
+    host = LiveHost([live.host("1.x", True, (), FolderFiles())]).start()
     tools = Tools(live=f"http://127.0.0.1:{host.ports[0]}")
     try:
         table = tools.start_game("balatro", "111116DK", {"stake": "gold"}, live=True)
@@ -266,8 +266,7 @@ def test_the_command_answers_over_standard_input_and_output(tmp_path: Path) -> N
 
 def test_the_same_tools_answer_over_http() -> None:
     tools = Tools()
-    app = build_server(tools).streamable_http_app()
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning"))
+    server = http_server(tools, "127.0.0.1", 0)
     thread = threading.Thread(target=server.run)
     thread.start()
 
@@ -288,7 +287,7 @@ def test_the_same_tools_answer_over_http() -> None:
 
 def test_other_machines_are_not_served(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["mcp", "--http", "--host", "0.0.0.0"]) == 2
-    assert "Use 127.0.0.1" in capsys.readouterr().err
+    assert "listen on 127.0.0.1" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_seed_given_as_an_option_is_the_seed_that_is_said() -> None:

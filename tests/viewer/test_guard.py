@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jimbot.cli import main
-from jimbot.services.access import Tokens
+from jimbot.doors.access import Tokens
 from tests.viewer.conftest import Served, serving
 from tests.viewer.making import make_run
 
@@ -123,7 +123,7 @@ def test_the_command_refuses_what_cannot_be_served(
 ) -> None:
     (tmp_path / "short").write_text("abc\n")
     for words, sentence in (
-        (["--port", str(open_page.port)], "choose another --port"),
+        (["--port", str(open_page.port)], "Choose another port"),
         (["--port", "99999"], "expected 0 (any free one) to 65535"),
         (["--host", "0.0.0.0"], "add --token-file"),
         (["--host", "0.0.0.0", "--token-file", str(tmp_path / "short")], "shorter than 16"),

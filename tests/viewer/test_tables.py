@@ -17,7 +17,8 @@ from jimbot.planning import Planner, planning
 from jimbot.policies.players import find_player
 from jimbot.services.decision import DecisionService
 from jimbot.services.decision.served import ServedPolicy
-from jimbot.services.live_host import DiskFiles, LiveHost
+from jimbot.services.live_files import FolderFiles
+from jimbot.services.live_host import LiveHost
 from jimbot.services.mcp.live_games import LiveGame
 from jimbot.viewer import tables as viewer_tables
 from jimbot.viewer.live_tables import followed_game, live_game
@@ -177,7 +178,7 @@ def test_a_live_game_that_nobody_runs_is_a_sentence() -> None:
 def test_a_policy_plays_the_game_of_another_program() -> None:
     live = game_entry("balatro").live
     assert live is not None
-    host = LiveHost([live.host("1.x", True, (), DiskFiles())]).start()
+    host = LiveHost([live.host("1.x", True, (), FolderFiles())]).start()
     try:
         table = finished(live_game(find_player("random", "balatro"), f"http://127.0.0.1:{host.ports[0]}", "7LB2WVPK"))
     finally:
@@ -192,7 +193,7 @@ def test_the_game_of_another_program_is_followed_while_it_is_played(monkeypatch:
     """The page looks on, says what a policy would do, and stops asking when nobody looks any more."""
     entry = game_entry("balatro")
     assert entry.live is not None
-    host = LiveHost([entry.live.host("1.x", True, (), DiskFiles())]).start()
+    host = LiveHost([entry.live.host("1.x", True, (), FolderFiles())]).start()
     address = f"http://127.0.0.1:{host.ports[0]}"
     try:
         playing = LiveGame(entry, {}, "7LB2WVPK", address)

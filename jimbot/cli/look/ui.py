@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from pathlib import Path
 from typing import Annotated
 
@@ -50,15 +49,15 @@ def ui(
     Everything is live: runs that train, policies that play. Files are only read, unless somebody renames, deletes, tags
     or notes a run on the page.
     """
-    from jimbot.services.access import Tokens, is_loopback
+    from jimbot.doors.access import Tokens, check_exposure
+    from jimbot.doors.listening import listener
     from jimbot.viewer.http.server import Page, page_server
 
     if not 0 <= port < 2**16:
         raise UsageError(f"--port is {port}; expected 0 (any free one) to 65535.")
-    if token_file is None and not is_loopback(host):
-        raise UsageError(f"--host {host} can be reached by other machines; add --token-file, or use 127.0.0.1.")
+    check_exposure(host, token_file is not None)
     tokens = Tokens(token_file) if token_file is not None else None
-    place = _listener(host, port)
+    place = listener(host, port)
     address = f"http://{f'[{host}]' if ':' in host else host}:{place.getsockname()[1]}/"
     page = Page(runs or [RUNS], serve, bus or os.environ.get("JIMBOT_BUS", ""), live)
     terminal.console().print(f"JimBot is at {address}  (Ctrl+C ends it)", soft_wrap=True)
@@ -67,18 +66,3 @@ def ui(
 
         webbrowser.open(address)
     until_stopped(page_server(page, host, port, tokens).run, sockets=[place])
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    """An open door; a sentence where it is taken."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        place = socket.socket(found[0], socket.SOCK_STREAM)
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        place.bind(found[4])
-    except OSError as problem:
-        raise UsageError(
-            f"Nobody can listen at {host}:{port}: {problem.strerror or problem}. Another page may be there already; "
-            "choose another --port (0: any free one)."
-        ) from problem
-    return place

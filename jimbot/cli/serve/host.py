@@ -4,6 +4,7 @@ mods that push what happens in it (`host_events`)."""
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from typer.core import TyperGroup
 
 from jimbot.cli.serve.host_events import events
 from jimbot.cli.shared import terminal
+from jimbot.cli.shared.options import TokenFileOption
 from jimbot.errors import UnknownNameError
 
 EPILOG = """Examples:
@@ -20,6 +22,8 @@ jimbot host balatro
 jimbot host balatro --instances 8 --port 12346   (ports 12346 to 12353)
 
 jimbot host balatro --dialect dev --speed frame --trap hang=50 --trap slow-reroll
+
+jimbot host balatro --files saves   (clients may save, load and take screenshots in that folder)
 
 jimbot host events   (mods push what happens; see jimbot host events --help)
 
@@ -53,7 +57,9 @@ def register(app: typer.Typer) -> None:
 def host(
     game: Annotated[str, typer.Argument(help="The game, for instance balatro.")],
     port: Annotated[int | None, typer.Option(help="First port; by default the one the bought game's mod has.")] = None,
-    address: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    address: Annotated[
+        str, typer.Option("--host", help="Address to listen on; others than this machine's need a token.")
+    ] = "127.0.0.1",
     instances: Annotated[int, typer.Option(help="Games at once, each on its own port.")] = 1,
     dialect: Annotated[str | None, typer.Option(help="Version of the protocol; by default the released one.")] = None,
     speed: Annotated[
@@ -63,6 +69,14 @@ def host(
         bool, typer.Option("--leaks", help="Show what the mod shows too much: the deck's order, face-down cards.")
     ] = False,
     trap: Annotated[list[str] | None, typer.Option(metavar="TRAP", help="A fault of the mod; repeatable.")] = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where save, load and screenshot may go, instead of a folder of JimBot's own; repeatable.",
+        ),
+    ] = None,
+    token_file: TokenFileOption = None,
 ) -> None:
     """Serve a simulator in the protocol that programs drive the bought game with.
 
@@ -70,17 +84,19 @@ def host(
     """
     terminal.require_positive(instances=instances)
     from jimbot.games.contract import available_games, game_entry, games_with
-    from jimbot.services.live_host import LiveHost, files_for
+    from jimbot.services.live_files import FolderFiles
+    from jimbot.services.live_host import LiveHost
 
     if game not in available_games() or game_entry(game).live is None:
         raise UnknownNameError("game to host", game, games_with("live"))
     live = game_entry(game).live
     assert live is not None
-    files = files_for(address)
-    games = [live.host(dialect or live.dialects[0], not leaks, trap or (), files) for _ in range(instances)]
-    served = LiveHost(games, address, live.port if port is None else port, speed).start()
+    kept = FolderFiles(files or ())
+    games = [live.host(dialect or live.dialects[0], not leaks, trap or (), kept) for _ in range(instances)]
+    served = LiveHost(games, address, live.port if port is None else port, speed, token_file).start()
     places = ", ".join(f"http://{address}:{number}" for number in served.ports)
     terminal.console().print(f"{game} ({dialect or live.dialects[0]}) at {places}; Ctrl+C ends it.", soft_wrap=True)
+    terminal.note(f"Files of clients: only inside {', '.join(map(str, kept.folders))}.")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         served.wait()

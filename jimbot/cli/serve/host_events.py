@@ -7,14 +7,15 @@ from typing import Annotated
 import typer
 
 from jimbot.cli.shared import terminal
-from jimbot.cli.shared.options import JsonOption
+from jimbot.cli.shared.options import JsonOption, TokenFileOption
 from jimbot.cli.shared.stopping import until_stopped
-from jimbot.errors import UsageError
 
 
 def events(
     port: Annotated[int, typer.Option(help="WebSocket and HTTP; 0: any free one.")] = 8765,
-    address: Annotated[str, typer.Option("--host", help="Address to listen on; this machine only.")] = "127.0.0.1",
+    address: Annotated[
+        str, typer.Option("--host", help="Address to listen on; others than this machine's need a token.")
+    ] = "127.0.0.1",
     bus: Annotated[
         str,
         typer.Option("--bus", metavar="ADDRESS", help="Where events go: embedded, embedded:FILE or nats://HOST:PORT."),
@@ -22,6 +23,7 @@ def events(
     queue_size: Annotated[
         int, typer.Option(help="Events that may wait for the bus; more are dropped and counted.")
     ] = 10_000,
+    token_file: TokenFileOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Take events that mods push: {type, timestamp, game_id, data}, one or many per message.
@@ -30,19 +32,21 @@ def events(
     published as live.event (jimbot bus tail live.event shows them). /health has the figures.
     """
     terminal.require_positive(queue_size=queue_size)
-    from jimbot.services.access import is_loopback
+    from jimbot.doors.access import check_exposure
+    from jimbot.doors.listening import listener
     from jimbot.services.bus.publisher import BackgroundPublisher, check_bus
     from jimbot.services.events_in.intake import Intake
     from jimbot.services.events_in.server import event_server
 
-    if not is_loopback(address):
-        raise UsageError(f"--host {address} can be reached by other machines, and anybody could push. Use 127.0.0.1.")
+    check_exposure(address, token_file is not None)
     check_bus(bus)
+    place = listener(address, port)
     publisher = BackgroundPublisher(bus, queue_size)
     intake = Intake(publisher)
+    server, port = event_server(intake, address, port, token_file), place.getsockname()[1]
     terminal.note(f"Events go from ws://{address}:{port}/events to the bus {bus}; Ctrl+C ends it.")
     try:
-        until_stopped(event_server(intake, address, port).run)
+        until_stopped(server.run, sockets=[place])
     finally:
         publisher.close()
         figures = intake.figures()

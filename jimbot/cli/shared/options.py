@@ -76,6 +76,10 @@ BusOption = Annotated[
     typer.Option("--bus", metavar="ADDRESS", help="Publish what happens: embedded, embedded:FILE or nats://HOST:PORT."),
 ]
 RunsDirOption = Annotated[Path, typer.Option("--runs-dir", help="Where runs live.")]
+TokenFileOption = Annotated[
+    Path | None,
+    typer.Option("--token-file", help="Good tokens, one per line; read anew when it changes."),
+]
 
 
 def show_log(level: str | None) -> None:

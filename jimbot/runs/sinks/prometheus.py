@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jimbot.errors import MissingExtraError, SettingsError
+from jimbot.doors.access import Bearers, Tokens, check_exposure
+from jimbot.doors.guard import Door, Limits
+from jimbot.errors import MissingExtraError
 from jimbot.runs.sinks.contract import Sink
 
 PREFIX = "jimbot_"
@@ -46,12 +48,14 @@ class PrometheusSink(Sink):
 
     name = "Prometheus"
 
-    def __init__(self, port: int, run: str, game: str, host: str = "127.0.0.1") -> None:
+    def __init__(
+        self, port: int, run: str, game: str, host: str = "127.0.0.1", token_file: Path | None = None
+    ) -> None:  # fmt: skip
         self._labels = (run, game)
         self._row: dict[str, float] = {}
         self._figures: dict[str, float] = {name: 0.0 for name, (counted, _) in RUN_FIGURES.items() if counted}
         self._figures[ROW_TIME] = clock.time()
-        self.port, self._stop = show_figures(self, host, port)
+        self.port, self._stop = show_figures(self, host, port, token_file, "--metrics-token-file")
 
     def record(self, step: int, time: float, metrics: Mapping[str, float]) -> None:
         self._figures = {**self._figures, "run/step": float(step), ROW_TIME: time}
@@ -91,23 +95,27 @@ def _one(family: Any, labels: tuple[str, str], value: float) -> Any:
     return family
 
 
-def show_figures(collector: Any, host: str, port: int) -> tuple[int, Callable[[], None]]:
-    """Serves what a collector tells on `/metrics`; (the port, how to stop)."""
+def show_figures(
+    collector: Any,
+    host: str,
+    port: int,
+    token_file: Path | None = None,
+    flag: str = "--token-file",
+    limits: Limits = Limits(),
+) -> tuple[int, Callable[[], None]]:
+    """Serves what a collector tells on `/metrics`, to whom the door lets in; (the port, how to stop)."""
     try:
-        from prometheus_client import CollectorRegistry, start_http_server
+        from prometheus_client import CollectorRegistry, make_asgi_app
     except ModuleNotFoundError as problem:
         raise MissingExtraError("The Prometheus client", "serve") from problem
+    from jimbot.doors.listening import Background, guarded_server, listener
+
+    check_exposure(host, token_file is not None, flag=flag)
     registry = CollectorRegistry()
     registry.register(collector)
-    try:
-        server, thread = start_http_server(port, host, registry)
-    except (OSError, OverflowError) as problem:
-        reason = getattr(problem, "strerror", None) or problem
-        raise SettingsError(f"Cannot show metrics on {host}:{port}: {reason}. Choose another port.") from problem
-
-    def stop() -> None:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
-
-    return server.server_port, stop
+    door = Door(Bearers(Tokens(token_file)) if token_file is not None else None, methods=("GET", "HEAD"), limits=limits)
+    server = guarded_server(make_asgi_app(registry), door, host, port, lifespan="off")
+    place = listener(host, port)
+    shown = Background(server, [place])
+    shown.start()
+    return place.getsockname()[1], shown.stop

@@ -27,6 +27,7 @@ TYPES = frozenset((*PUSHED_BY_SOCKET, *PUSHED_BY_HTTP))
 LARGEST_MESSAGE = 2**20  # bytes
 LARGEST_EVENT = 2**16
 MOST_EVENTS = 1000  # of one message
+DEEPEST = 32  # lists and objects inside each other; what goes on from here holds no more
 LONGEST_NAME = 200  # characters of an id
 
 
@@ -55,7 +56,7 @@ def read_message(body: str | bytes) -> Message:
     if size > LARGEST_MESSAGE:
         raise UsageError(f"The message has {size:,} bytes; {LARGEST_MESSAGE:,} are the most. Send fewer events.")
     try:
-        value = json_value(as_text(body) if isinstance(body, bytes) else body)
+        value = json_value(as_text(body) if isinstance(body, bytes) else body, deepest=DEEPEST)
     except UnreadableError as problem:
         raise UsageError(f"The message is not JSON: {problem}. Send an event as a JSON object.") from problem
     batch_id = ""

@@ -1,28 +1,28 @@
 """The door: a WebSocket at / and /events, and the same by `POST /api/v1/events` and `/api/v1/events/batch`.
 
-Every message is answered with an acknowledgement. Pages in a browser are refused: any page may open a WebSocket to
-this machine, so a connection that names an origin elsewhere is not a mod.
+Every message is answered with an acknowledgement. Who may come in is the guard's business (`jimbot.doors`): any page in
+a browser may open a WebSocket to this machine, and none of them is a mod.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from jimbot.errors import MissingExtraError
-from jimbot.services.access import is_loopback
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from jimbot.doors.access import Bearers, Tokens
+from jimbot.doors.guard import Door, Limits
+from jimbot.doors.listening import guarded_server
 from jimbot.services.events_in.events import LARGEST_MESSAGE
 from jimbot.services.events_in.intake import Acknowledgement, Intake
-
-try:
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import JSONResponse
-    from starlette.routing import Route, WebSocketRoute
-    from starlette.websockets import WebSocket, WebSocketDisconnect
-except ModuleNotFoundError as problem:
-    raise MissingExtraError("The door for events", "events") from problem
 
 PING_SECONDS, PONG_SECONDS = 30.0, 10.0
 RETRY_SECONDS = "1"
@@ -32,9 +32,6 @@ def event_app(intake: Intake) -> Starlette:
     """Everything that is answered."""
 
     async def socket(connection: WebSocket) -> None:
-        if not _from_here(connection.headers.get("origin")):
-            await connection.close(1008, "Only programs of this machine may push events.")
-            return
         await connection.accept()
         try:
             while True:
@@ -46,14 +43,7 @@ def event_app(intake: Intake) -> Starlette:
             return
 
     async def post(request: Request) -> JSONResponse:
-        if not _from_here(request.headers.get("origin")):
-            return _refusal(403, "Only programs of this machine may push events.")
-        body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > LARGEST_MESSAGE:
-                return _refusal(413, f"The body is larger than {LARGEST_MESSAGE:,} bytes; send fewer events at once.")
-        return _answer(intake.take(bytes(body)))
+        return _answer(intake.take(await request.body()))
 
     async def health(request: Request) -> JSONResponse:
         return JSONResponse(intake.figures())
@@ -69,13 +59,18 @@ def event_app(intake: Intake) -> Starlette:
     )
 
 
-def event_server(intake: Intake, host: str, port: int) -> uvicorn.Server:
+def event_server(
+    intake: Intake, host: str, port: int, token_file: Path | None = None, limits: Limits = Limits()
+) -> uvicorn.Server:
     """The server, ready to `run`; it ends in order on SIGTERM and Ctrl+C."""
-    settings: dict[str, Any] = {
-        "ws": "websockets-sansio", "ws_max_size": LARGEST_MESSAGE, "ws_ping_interval": PING_SECONDS,
-        "ws_ping_timeout": PONG_SECONDS, "log_level": "warning", "timeout_graceful_shutdown": 3,
-    }  # fmt: skip
-    return uvicorn.Server(uvicorn.Config(event_app(intake), host=host, port=port, **settings))
+    access = Bearers(Tokens(token_file)) if token_file is not None else None
+    door = Door(
+        access, largest_body=LARGEST_MESSAGE, untyped=True, reads_json=False, refusal=_refusal, limits=limits
+    )  # fmt: skip
+    return guarded_server(
+        event_app(intake), door, host, port, ws="websockets-sansio", ws_max_size=LARGEST_MESSAGE,
+        ws_ping_interval=PING_SECONDS, ws_ping_timeout=PONG_SECONDS,
+    )  # fmt: skip
 
 
 def _answer(done: Acknowledgement) -> JSONResponse:
@@ -85,9 +80,5 @@ def _answer(done: Acknowledgement) -> JSONResponse:
     return JSONResponse(done.to_dict(), 400 if done.refused and not done.accepted else 200)
 
 
-def _refusal(status: int, sentence: str) -> JSONResponse:
-    return JSONResponse(Acknowledgement(0, 0, {0: sentence}).to_dict(), status)
-
-
-def _from_here(origin: str | None) -> bool:
-    return origin is None or is_loopback(urlsplit(origin).hostname or "")
+def _refusal(scope: Mapping[str, Any], status: int, sentence: str) -> tuple[int, bytes]:
+    return status, json.dumps(Acknowledgement(0, 0, {0: sentence}).to_dict()).encode()

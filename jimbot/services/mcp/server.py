@@ -6,11 +6,16 @@ import functools
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import uvicorn
 from pydantic import ValidationError
 
 import jimbot
+from jimbot.doors.access import Bearers, Tokens
+from jimbot.doors.guard import Door, Limits
+from jimbot.doors.listening import guarded_server
 from jimbot.errors import JimbotError, MissingExtraError, UnknownNameError
 from jimbot.services.mcp.tools import Tools
 
@@ -18,6 +23,7 @@ try:
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ResourceError, ToolError
     from mcp.server.mcpserver.tools import Tool
+    from mcp.server.transport_security import TransportSecuritySettings
     from mcp.types import ToolAnnotations
 except ModuleNotFoundError as problem:
     raise MissingExtraError("The package of the Model Context Protocol", "mcp") from problem
@@ -27,6 +33,7 @@ INSTRUCTIONS = (
     "list_legal_moves, ask_policy and act, until the table is over. explain, preview_seed and search_seeds look things "
     "up without playing; evaluate_policy judges a policy. Runs and their reports are resources: jimbot://runs."
 )
+LARGEST_BODY = 2**20
 LOOKING = ("list_games", "list_tables", "see_table", "list_legal_moves", "ask_policy", "evaluate_policy", "explain",
            "preview_seed", "search_seeds")  # fmt: skip
 ACTING = ("start_game", "act", "close_game")
@@ -105,12 +112,15 @@ def serve_stdio(tools: Tools) -> None:
         tools.close()
 
 
-def serve_http(tools: Tools, host: str, port: int) -> None:
-    """Answers at http://host:port/mcp, until it is interrupted."""
-    try:
-        build_server(tools).run("streamable-http", host=host, port=port)
-    finally:
-        tools.close()
+def http_server(
+    tools: Tools, host: str, port: int, token_file: Path | None = None, limits: Limits = Limits()
+) -> uvicorn.Server:
+    """A server that answers at /mcp, ready to `run`."""
+    access = Bearers(Tokens(token_file)) if token_file is not None else None
+    door = Door(access, methods=("GET", "POST", "DELETE"), largest_body=LARGEST_BODY, limits=limits)
+    ours = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard has looked at names already
+    app = build_server(tools).streamable_http_app(transport_security=ours, max_request_body_size=LARGEST_BODY)
+    return guarded_server(app, door, host, port)
 
 
 def _telling(function: Callable[..., Any], kind: type[Exception]) -> Callable[..., Any]:

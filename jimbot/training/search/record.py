@@ -22,8 +22,8 @@ SEARCH, BEST, TRIALS = "search.json", "best.yaml", "trials"
 TURNS = 9  # comparisons in a full trial
 NOT_LEARNING = (
     "run_name", "run_suffix", "resume", "rewind", "checkpoint_dir", "minutes", "no_wandb", "project", "entity",
-    "no_artifact", "bus", "questdb", "metrics_port", "metrics_host", "alert_webhook", "init_from", "mutations",
-    "population", "population_interval", "population_games", "population_quantile",
+    "no_artifact", "bus", "questdb", "metrics_port", "metrics_host", "metrics_token_file", "alert_webhook", "init_from",
+    "mutations", "population", "population_interval", "population_games", "population_quantile",
 )  # fmt: skip
 """Settings that say where and how long, not how to learn: not part of best.yaml."""
 

@@ -376,7 +376,9 @@ def _sinks(run: RunDirectory, settings: RunSettings) -> list[Sink]:
     if not settings.tracking.no_wandb and (settings.tracking.project or set_up):
         sinks.append(_wandb(run, settings))
     if operators.metrics_port is not None:  # the last one: a port that was opened for nothing would stay open
-        sinks.append(PrometheusSink(operators.metrics_port, run.name, settings.game, operators.metrics_host))
+        shown = operators.metrics_port, run.name, settings.game, operators.metrics_host
+        tokens = operators.metrics_token_file
+        sinks.append(PrometheusSink(*shown, Path(tokens) if tokens is not None else None))
     return sinks
 
 

@@ -242,6 +242,9 @@ class OperatorSettings(Group):
     questdb: str | None = Field(None, description="Send figures and events to QuestDB at http://HOST:9000.")
     metrics_port: int | None = Field(None, ge=0, le=65_535, description="Show Prometheus figures on this port.")
     metrics_host: str = Field("127.0.0.1", description="Address that port is opened on.")
+    metrics_token_file: str | None = Field(
+        None, description="Good tokens for that port, one per line; other machines need one."
+    )
     alert_webhook: str | None = Field(
         None, description="POST alerts as JSON to this address; default: JIMBOT_ALERT_WEBHOOK, which no file keeps."
     )

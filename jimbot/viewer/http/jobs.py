@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry, game_title, games_with
 from jimbot.games.hooks import SeedPages
+from jimbot.reading.plain import is_count
 from jimbot.viewer.comparing import check_wish, compared, stored_evaluation
 from jimbot.viewer.jobs import Job
 
@@ -68,7 +69,7 @@ def routes(page: Page) -> APIRouter:
         found = []
         for key in run:
             root, _, name = key.partition("/")
-            stored = stored_evaluation(index.run(int(root) if root.isdigit() else -1, name))
+            stored = stored_evaluation(index.run(int(root) if is_count(root) else -1, name))
             found.append({"key": key, "name": name, "evaluation": stored})
         return {"evaluations": found}
 
@@ -108,4 +109,4 @@ def _about(game: str) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    return int(text) if text.isdigit() else text
+    return int(text) if is_count(text) else text

@@ -14,20 +14,24 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 import jimbot
+from jimbot.doors.access import LOOK, Tokens
+from jimbot.doors.guard import Door, Limits
+from jimbot.doors.listening import guarded_server
 from jimbot.errors import CheckpointError, JimbotError, NotWritableError
-from jimbot.services.access import LOOK, Tokens
 from jimbot.viewer.curves import MetricLogs
-from jimbot.viewer.guard import COOKIE, LOGIN, Guard, Sessions
+from jimbot.viewer.guard import COOKIE, HEADERS, LOGIN, Sessions, is_open
 from jimbot.viewer.http import around, games, jobs, runs
 from jimbot.viewer.jobs import Jobs
 from jimbot.viewer.known import Known
-from jimbot.viewer.recordings import Recordings
+from jimbot.viewer.recordings import LARGEST, Recordings
 from jimbot.viewer.run_index import RunIndex
 from jimbot.viewer.services_state import Services
 from jimbot.viewer.tables import Tables
 
 STATIC = Path(__file__).resolve().parents[1] / "static"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+LARGEST_BODY = 2 * LARGEST + 2**16
+"""A recording as JSON writes it, and a little beside it."""
 PAGES = ("", "run", "watch", "seeds", "compare", "services", "knowledge")
 """First words of the addresses at which the page itself is served; its script shows the right part."""
 
@@ -57,8 +61,8 @@ class Page:
         self.jobs.close()
 
 
-def page_app(page: Page, tokens: Tokens | None = None) -> Any:
-    """Everything that is answered, behind its guard."""
+def page_app(page: Page, sessions: Sessions | None = None) -> FastAPI:
+    """Everything that is answered; `sessions` where a token is asked for."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
@@ -67,20 +71,22 @@ def page_app(page: Page, tokens: Tokens | None = None) -> Any:
         page.close()
 
     app = FastAPI(title="JimBot", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
-    sessions = Sessions(tokens)
     _static(app)
     _hello(app, sessions)
     for part in (runs, games, jobs, around):
         app.include_router(part.routes(page), prefix="/api")
     app.add_exception_handler(JimbotError, _sentence)
     app.add_exception_handler(RequestValidationError, _wrong_request)
-    return Guard(app, sessions)
+    return app
 
 
-def page_server(page: Page, host: str, port: int, tokens: Tokens | None = None) -> uvicorn.Server:
+def page_server(
+    page: Page, host: str, port: int, tokens: Tokens | None = None, limits: Limits = Limits()
+) -> uvicorn.Server:
     """The server, ready to `run`; it ends in order on SIGTERM and Ctrl+C, streams included."""
-    settings: dict[str, Any] = {"log_level": "warning", "timeout_graceful_shutdown": 3, "server_header": False}
-    server = uvicorn.Server(uvicorn.Config(page_app(page, tokens), host=host, port=port, **settings))
+    sessions = Sessions(tokens) if tokens is not None else None
+    door = Door(sessions, largest_body=LARGEST_BODY, is_open=is_open, headers=HEADERS, limits=limits)
+    server = guarded_server(page_app(page, sessions), door, host, port)
     page.stopping = lambda: server.should_exit
     return server
 
@@ -108,15 +114,15 @@ def _static(app: FastAPI) -> None:
     app.add_api_route("/run/{rest:path}", shown, methods=["GET"])
 
 
-def _hello(app: FastAPI, sessions: Sessions) -> None:
+def _hello(app: FastAPI, sessions: Sessions | None) -> None:
     @app.get("/api/hello")
     def hello(request: Request) -> dict[str, Any]:
-        known = sessions.allows(dict(request.headers), LOOK)
-        return {"version": jimbot.__version__, "token_needed": not known, "with_token": sessions.tokens is not None}
+        known = sessions is None or sessions.allows(request.headers, LOOK)
+        return {"version": jimbot.__version__, "token_needed": not known, "with_token": sessions is not None}
 
     @app.post(LOGIN)
     def login(token: dict[str, str], request: Request) -> Response:
-        name = sessions.open(token.get("token", ""))
+        name = sessions.open(token.get("token", "")) if sessions is not None else None
         if name is None:
             return JSONResponse({"error": "This token is not known; it must be one line of the token file."}, 401)
         answer = JSONResponse({"ok": True})
