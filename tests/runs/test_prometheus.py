@@ -51,5 +51,5 @@ def test_a_port_that_is_taken_is_one_sentence() -> None:
 
 def test_without_its_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
-    with pytest.raises(MissingExtraError, match=r"jimbot\[serve\]"):
+    with pytest.raises(MissingExtraError, match=r"\[serve\]"):
         PrometheusSink(0, "r", "probe")
