@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import runpy
 import shutil
 import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
@@ -28,11 +31,6 @@ DEPLOY = REPOSITORY / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 CLUSTER = list(yaml.safe_load_all((DEPLOY / "kubernetes/ray-training.yaml").read_text()))
-KEYS = {
-    "image", "build", "command", "ports", "expose", "volumes", "secrets", "depends_on", "environment", "restart",
-    "profiles", "mem_limit", "stop_grace_period",
-}  # fmt: skip
-"""Of Compose's specification, those that are used here."""
 DIRECTIVES = {
     "Unit": {"Description", "After"},
     "Service": {
@@ -88,11 +86,25 @@ def exec_starts(unit: Path) -> list[str]:
 # --- compose ---
 
 
-def test_compose_has_everything_and_only_what_its_schema_knows() -> None:
+SCHEMAS = {
+    "vendor.compose-spec": [DEPLOY / "compose.yaml"],
+    "vendor.github-workflows": sorted((REPOSITORY / ".github/workflows").glob("*.yml")),
+    "vendor.dependabot": sorted((REPOSITORY / ".github").glob("dependabot.yml")),
+}
+"""Files of other programs, by the schema their authors publish (check-jsonschema brings them along)."""
+
+
+@pytest.mark.parametrize(("schema", "path"), [(name, path) for name, paths in SCHEMAS.items() for path in paths])
+def test_files_of_other_programs_keep_to_their_schema(schema: str, path: Path) -> None:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_compose_has_everything_and_all_it_names_is_there() -> None:
     wanted = {"serve", "ui", "nats", "memgraph", "questdb", "prometheus", "grafana"}
     assert wanted <= services().keys()
-    for name, about in services().items():
-        assert about.keys() <= KEYS, name
+    for about in services().values():
         assert set(about.get("depends_on", ())) <= services().keys()
         assert set(about.get("secrets", ())) <= COMPOSE["secrets"].keys()
         for volume in about.get("volumes", ()):
@@ -260,6 +272,17 @@ def test_units_start_commands_of_ours_and_may_write_where_they_work(unit: Path) 
 
 
 # --- Kubernetes ---
+
+
+def test_the_job_on_a_cluster_keeps_to_the_schema_of_rays_operator() -> None:
+    schema = yaml.safe_load((Path(__file__).parent / "rayjob.schema.yaml").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    _, job = CLUSTER
+    jsonschema.validate(job, schema)
+    job = copy.deepcopy(job)
+    job["spec"]["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]["containers"][0]["portz"] = []
+    with pytest.raises(jsonschema.ValidationError, match="portz"):
+        jsonschema.validate(job, schema)
 
 
 def test_the_job_on_a_cluster_is_one_of_rays_operator_and_a_command_of_ours() -> None:
