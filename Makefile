@@ -93,7 +93,7 @@ lint: $(EVERYTHING)
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
 	@$(RUN) ty check jimbot tests examples
-	@if [ -x $(VENV)/bin/oxlint ]; then $(VENV)/bin/oxlint --deny-warnings jimbot tests web; \
+	@if [ -x $(VENV)/bin/oxlint ]; then $(VENV)/bin/oxlint --deny-warnings jimbot tests web examples; \
 	  else echo "oxlint has no build for this kind of machine: JavaScript and TypeScript were not checked."; fi
 
 # Messages and stubs from the schemas; committed, so that nobody needs the generator to use them.
