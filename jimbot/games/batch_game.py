@@ -123,5 +123,10 @@ class BatchGame(ABC):
             )
         self.illegal_actions += int(wrong.sum())
 
+    def final_board(self, row: int) -> BatchGame | None:
+        """Right after a step that ended the game of a row: a game whose row stands where that one ended, to be drawn
+        and described only; None from games that do not keep it."""
+        return None
+
     def close(self) -> None:  # noqa: B027 - most games hold nothing that needs closing
         """Releases processes and files, if any."""

@@ -77,6 +77,9 @@ class GameEntry:
     """A batch of one game at its first move → how a person plays it, where labels of actions will not do."""
     diary: Callable[[BatchGame], Diary] | None = None
     """game → what is worth counting while it is played."""
+    ending: Callable[[BatchGame, int, Mapping[str, float], bool], str] | None = None
+    """(the board after the last move, row, statistics, whether it was cut off) → how the game ended, in a sentence
+    without its full stop."""
     narrate: Callable[[BatchGame, Sequence[int]], list[Line]] | None = None
     """(a batch of one game at its first move, the actions) → the game in words."""
     recording: RecordingForm | None = None

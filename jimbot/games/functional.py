@@ -6,6 +6,7 @@ program and `FunctionalBatchGame` calls it from Python, so both see the very sam
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import sys
@@ -151,6 +152,7 @@ class FunctionalBatchGame(BatchGame):
         self.game = game
         self.options = game.options
         self.rows: Rows | None = None
+        self._final_state: Any = None
         self._streams = row_streams(seed, num_envs)  # NumPy: until games begin, this process may still be forked
         programs = _compiled(game)
         self._start, self._start_from, self._advance, self._keep_held, self._look, self._observe = programs
@@ -188,6 +190,7 @@ class FunctionalBatchGame(BatchGame):
         self.final_stats[:] = transition.stats
         if np.asarray(ended).any():
             self.final_observation[:] = self._observe(final_state)
+            self._final_state = final_state
         self._refresh()
 
     def snapshot(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
@@ -226,9 +229,17 @@ class FunctionalBatchGame(BatchGame):
         live, ending = self.live_rows(), np.zeros(self.num_rows, bool)
         ending[rows] = True
         self.final_observation[ending] = self.observation[ending]
+        self._final_state = live.state
         self.truncated |= ending  # final_stats are those of the step: every game's as they stood after it
         self.rows = select_rows(jnp.asarray(ending), self._start(self._streams, live.episode), live)
         self._refresh()
+
+    def final_board(self, row: int) -> BatchGame | None:
+        if self._final_state is None:
+            return None
+        shown = copy.copy(self)
+        shown.rows = self.live_rows()._replace(state=self._final_state)
+        return shown
 
     def describe(self, row: int) -> str:
         return self.game.describe(self.row_state(row))

@@ -16,6 +16,7 @@ import numpy as np
 
 from jimbot.errors import TranscriptError, UnreadableError
 from jimbot.games.contract import BatchGame, available_games, game_entry, make
+from jimbot.games.endings import ended_in_words
 from jimbot.games.hooks import Moment, RecordedGame, Recorder
 from jimbot.reading.plain import json_value
 
@@ -122,12 +123,12 @@ class Recording:
         return f"{self.game}, seed {self.seed}, {self.count} moves"
 
     def lines(self) -> Iterator[str]:
-        over = False
+        ended = ""
         for move in self._moves():
             gained = ", ".join(f"{name} {amount:+.2f}" for name, amount in move["reward"].items())
             yield f"{move['number']:4}  {move['words']}{': ' + gained if gained else ''}"
-            over = move["over"]
-        yield f"The game is {'over' if over else 'not over'}, with a return of {self.total_return:+.2f}."
+            ended = move.get("ended", "")
+        yield f"{ended or 'The game is not over'} (return {self.total_return:+.2f})."
 
     def picture(self, step: int) -> Iterator[Any]:
         draw = game_entry(self.game).render
@@ -135,7 +136,8 @@ class Recording:
         for number, (game, action) in enumerate(self.replay()):
             if number == step:
                 over = bool(number) and bool(game.terminated[0] or game.truncated[0])
-                shown = [] if over else [draw(game, 0) if draw is not None else game.describe(0)]
+                board = game.final_board(0) if over else game
+                shown = [] if board is None else [draw(board, 0) if draw is not None else board.describe(0)]
                 shown.append(
                     "the end of the recording" if action is None else f"next: {game.describe_action(0, action)}"
                 )
@@ -148,7 +150,12 @@ class Recording:
             if number:
                 terms = zip(game.spec.reward_terms, map(float, game.reward_terms[0]), strict=True)
                 gained = tuple(f"{name} {amount:+.2f}" for name, amount in terms if amount)
-            yield Moment(game, None if action is None else game.describe_action(0, action), gained, over)
+            if over:
+                board = game.final_board(0)
+                ended = ended_in_words(game_entry(self.game), game)
+                yield Moment(board or game, None, gained, board is None, ended)
+            else:
+                yield Moment(game, None if action is None else game.describe_action(0, action), gained)
 
     def document(self, step: int | None) -> dict[str, Any]:
         moves = self._moves()
@@ -162,6 +169,8 @@ class Recording:
                 terms = zip(game.spec.reward_terms, map(float, game.reward_terms[0]), strict=True)
                 moves[-1]["reward"] = {name: amount for name, amount in terms if amount}
                 moves[-1]["over"] = bool(game.terminated[0] or game.truncated[0])
+                if moves[-1]["over"]:
+                    moves[-1]["ended"] = ended_in_words(game_entry(self.game), game)
             if action is not None:
                 words = game.describe_action(0, action)
                 moves.append({"number": number, "action": self.actions[number - 1], "words": words})

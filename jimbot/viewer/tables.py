@@ -23,12 +23,14 @@ import numpy as np
 
 from jimbot.errors import JimbotError, UsageError
 from jimbot.games.contract import BatchGame, GameEntry, game_entry, make
+from jimbot.games.endings import ended_in_words
 from jimbot.games.hooks import Offer, RecordedGame, Sitting
 from jimbot.games.seed_names import seed_name, seed_number
 from jimbot.games.seeds import HELD_OUT, bank_seeds
 from jimbot.planning import OwnSearch, Planner
 from jimbot.policies.contract import Decision, decide, decide_rows
 from jimbot.policies.players import Player
+from jimbot.policies.win_chances import WinChances, win_chances
 from jimbot.reading.plain import is_count
 from jimbot.training.session.compile_cache import use_compile_cache
 
@@ -42,8 +44,8 @@ _log = logging.getLogger("jimbot.viewer")
 Frame = dict[str, Any]
 
 
-def think(game: BatchGame, decision: Decision, row: int = 0) -> dict[str, Any]:
-    """What a policy thought of a row: its likeliest moves and what it expects."""
+def think(game: BatchGame, decision: Decision, row: int = 0, table: WinChances | None = None) -> dict[str, Any]:
+    """What a policy thought of a row: its likeliest moves, what it expects, and how often it wins from there."""
     shares = decision.probabilities[0]
     chosen = int(decision.actions[0])
     best = [int(action) for action in np.argsort(-shares, kind="stable")[:MOST_MOVES] if shares[action] > 0]
@@ -53,7 +55,9 @@ def think(game: BatchGame, decision: Decision, row: int = 0) -> dict[str, Any]:
         {"words": game.describe_action(row, action), "share": short(shares[action]), "chosen": action == chosen}
         for action in best
     ]
-    return {"moves": moves, "value": short(decision.values[0]), "legal": int(game.legal_mask[row].sum())}
+    value = short(decision.values[0])
+    chance = None if table is None else round(table.of(game.observation[row], value), 3)
+    return {"moves": moves, "value": value, "chance": chance, "legal": int(game.legal_mask[row].sum())}
 
 
 def scene_of(entry: GameEntry, game: BatchGame, row: int = 0) -> Any:
@@ -163,6 +167,7 @@ def _against(player: Player, rival: Player | None) -> Player:
 
 def _policy_frames(player: Player, rival: Player | None, seed: int, stochastic: bool) -> Iterator[Frame]:
     game, luck, total = begin(player.entry, seed, player.options), np.random.default_rng(0), 0.0
+    table = None if stochastic or rival is not None else win_chances(player)
     try:
         while True:
             decision = decide(player.policy, game, game.acting, not stochastic, luck) if rival is None else None
@@ -170,7 +175,7 @@ def _policy_frames(player: Player, rival: Player | None, seed: int, stochastic: 
             mine = decisions[0]
             frame: Frame = {"scene": scene_of(player.entry, game), "total": short(total)}
             if mine is not None:
-                frame |= think(game, mine)
+                frame |= think(game, mine, table=table)
                 frame["move"] = game.describe_action(0, int(mine.actions[0]))
             else:
                 frame |= {"moves": [], "value": None, "legal": 0, "move": "waits for the other side"}
@@ -181,7 +186,7 @@ def _policy_frames(player: Player, rival: Player | None, seed: int, stochastic: 
             over = bool(game.terminated[0] or game.truncated[0])
             yield {**frame, **_after(game), "over": False}
             if over:
-                yield {**_ending(game, total), "scene": frame["scene"]}
+                yield {"scene": frame["scene"], **_ending(player.entry, game, total)}
                 return
     finally:
         _give_back(player)
@@ -210,11 +215,13 @@ def _after(game: BatchGame) -> Frame:
     return {"reward": short(game.reward[0]), "terms": {name: short(value) for name, value in terms if value}}
 
 
-def _ending(game: BatchGame, total: float) -> Frame:
+def _ending(entry: GameEntry, game: BatchGame, total: float) -> Frame:
+    """The table after the last move, where the game keeps it, and how the game ended."""
     stats = dict(zip(game.spec.episode_stats, map(short, game.final_stats[0].tolist()), strict=True))
-    how = "won" if stats.get("won") else "cut off by its step limit" if game.truncated[0] else "over"
-    ended = {"over": True, "outcome": f"The game is {how}.", "stats": stats, "total": short(total)}
-    return {**ended, "moves": [], "value": None, "move": None, "legal": 0}
+    ended = {"over": True, "outcome": f"{ended_in_words(entry, game)}.", "stats": stats, "total": short(total)}
+    board = game.final_board(0)
+    scene = {} if board is None else {"scene": scene_of(entry, board)}
+    return {**ended, **scene, "moves": [], "value": None, "move": None, "legal": 0}
 
 
 # --- recordings ---
@@ -241,9 +248,11 @@ def _recorded_frames(recorded: RecordedGame, adviser: Player | None) -> Iterator
         if not moment.over:
             scene = scene_of(entry, moment.game)
         if adviser is not None and moment.move is not None:
-            frame |= think(moment.game, decide(adviser.policy, moment.game, moment.game.acting))
+            decision = decide(adviser.policy, moment.game, moment.game.acting)
+            frame |= think(moment.game, decision, table=win_chances(adviser))
         if moment.move is None:
-            frame |= {"over": True, "outcome": "The recording ends here.", "stats": {}}
+            outcome = f"{moment.ended}." if moment.ended else "The recording ends here."
+            frame |= {"over": True, "outcome": outcome, "stats": {}}
         yield {**frame, "scene": scene, "move": moment.move, "total": None}
 
 
@@ -296,7 +305,8 @@ class PersonGame(Table):
             self.frames[-1] |= {"move": words, **_after(game), "reward": short(self._total - total)}
             told = self._sitting.told(self.done) if self._sitting is not None else []
             if self.done:
-                ending = {**_ending(game, self._total), "scene": self.frames[-1]["scene"], "told": told, "offers": []}
+                ending = {"scene": self.frames[-1]["scene"], **_ending(self.entry, game, self._total)}
+                ending |= {"told": told, "offers": []}
                 self.frames.append({"n": len(self.frames), **ending})
             else:
                 self._look(game, told)
@@ -308,7 +318,8 @@ class PersonGame(Table):
         with self._lock:
             game = self._going()
             try:
-                thought = {**think(game, decide(player.policy, game, game.acting)), "policy": player.name}
+                decision = decide(player.policy, game, game.acting)
+                thought = {**think(game, decision, table=win_chances(player)), "policy": player.name}
             finally:
                 _give_back(player)
             self.frames[-1] |= thought

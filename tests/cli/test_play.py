@@ -34,7 +34,7 @@ def paying_actions(seed: int) -> list[str]:
 def test_a_whole_game_is_played_by_names(run_jimbot) -> None:
     done = run_jimbot("play", "probe", "--seed", 5, stdin="\n".join(paying_actions(5)) + "\n")
     assert done.returncode == 0, done.stderr
-    assert "over after 8 turns: return +8.00, matches 8" in done.stdout
+    assert "Over, matches 8 (8 moves, return +8.00)." in done.stdout
     assert "jimbot play probe --seed 5" in done.stdout
     assert "\x1b" not in done.stdout, "no control codes in a pipe"
 

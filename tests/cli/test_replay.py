@@ -91,7 +91,7 @@ def test_a_game_that_was_played_is_recorded_and_plays_again(jimbot, run_jimbot, 
     lines = out.splitlines()
     assert lines[0] == "probe, seed 5, 8 moves"
     assert lines[1].endswith(": match +1.00")
-    assert lines[-1] == "The game is over, with a return of +8.00."
+    assert lines[-1] == "Over, matches 8 (return +8.00)."
     assert json.loads(jimbot("replay", file, "--json")[1])["moves"][7]["over"]
     assert "next: " in jimbot("replay", file, "--step", 3)[1]
     assert jimbot("replay", file, "--step", 9)[0] == 2
@@ -132,7 +132,7 @@ def test_a_watched_game_of_balatro_is_recorded_as_moves(jimbot, tmp_path: Path) 
     code, out, _ = jimbot("replay", file)
     assert code == 0
     assert out.startswith("Balatro, seed ")
-    assert "game over" in out.splitlines()[-1]
+    assert "Lost to the Small Blind in ante 1, " in out.splitlines()[-1]
 
 
 def test_a_place_that_cannot_be_written_is_told_before_the_game(jimbot, tmp_path: Path) -> None:

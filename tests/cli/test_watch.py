@@ -43,7 +43,7 @@ def test_frames_show_board_chances_value_and_rewards(jimbot) -> None:
     assert "100.0%" in out
     assert "match +1.00" in out
     assert "▶ door" in out
-    assert "over after 8 turns: return +8.00, matches 8" in out
+    assert "Over, matches 8 (8 moves, return +8.00)." in out
 
 
 def test_the_same_seed_shows_the_same_game(jimbot) -> None:
@@ -54,7 +54,7 @@ def test_the_same_seed_shows_the_same_game(jimbot) -> None:
 def test_several_episodes_end_with_their_mean(jimbot) -> None:
     code, out, _ = jimbot("watch", "perfect", "--episodes", 3, "--seed", 7)
     assert code == 0
-    assert [f"(seed {seed}) was over" in out for seed in (7, 8, 9)] == [True] * 3
+    assert [f"(seed {seed}): Over, matches 8" in out for seed in (7, 8, 9)] == [True] * 3
     assert "3 games, mean return +8.00" in out
 
 
@@ -83,12 +83,12 @@ def test_the_card_table_is_watched_without_training(jimbot) -> None:
     assert "Blue, White" in out
     assert "▶ " in out
     assert "legal actions" in out
-    assert "Game 1 (seed 111111ID) was over after" in out
+    assert "Game 1 (seed 111111ID): Lost to the Small Blind in ante 1, 72 of 300 points; 0 blinds beaten" in out
 
 
 def test_options_of_the_game_can_be_changed(jimbot) -> None:
     _, out, _ = jimbot("watch", "perfect", "--seed", 7, "--option", "horizon=3")
-    assert "over after 3 turns: return +3.00" in out
+    assert "(3 moves, return +3.00)" in out
 
 
 def test_latest_takes_the_run_saved_last(home: Path, jimbot) -> None:

@@ -33,9 +33,9 @@ EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.foreign_text
 
 # Inside games/, these are shared by all games; any other module or folder is one game, alone with its own rules.
 GAME_COMMONS = (
-    "__init__", "batch_game", "checker", "contract", "entry", "functional", "functional_benchmark", "hook_checks",
-    "hooks", "pure_game", "recording", "scenes", "scripted", "seeds", "spec", "telling", "threads", "variety",
-    "verification",
+    "__init__", "batch_game", "checker", "contract", "endings", "entry", "functional", "functional_benchmark",
+    "hook_checks", "hooks", "pure_game", "recording", "scenes", "scripted", "seeds", "spec", "telling", "threads",
+    "variety", "verification",
 )  # fmt: skip
 
 # (files, libraries they may import at the top, libraries they may import only inside a function). Rows add up.

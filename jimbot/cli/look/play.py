@@ -252,11 +252,11 @@ class Table:
 
     def end(self, ended: bool) -> None:
         if ended:
-            stats = self.game.final_stats[0]
-            cut = bool(self.game.truncated[0])
+            rows = self.console.height - 4 if self.interactive else None
+            self.console.print(screen.final_board(self.console, self.entry, self.game, rows))
             self.console.print(self.message)
-            result = screen.outcome(self.entry.spec, stats, self.total, self.turns, cut)
-            self.console.print(f"The game is {result}.", soft_wrap=True)
+            result = screen.outcome(self.entry, self.game, self.total, self.turns)
+            self.console.print(f"The game is over. {result}", soft_wrap=True, markup=False)
         else:
             self.console.print(f"Left after {self.turns} turns with a return of {self.total:+.2f}.")
         if self.file is not None:

@@ -93,6 +93,7 @@ def chances(
     top: int = 6,
     row: int = 0,
     bars: bool = True,
+    chance: float | None = None,
 ) -> RenderableType:
     """The likeliest actions of a row as bars, the chosen one marked, and what the policy expects.
 
@@ -122,8 +123,9 @@ def chances(
     for _ in range(top + 1 - len(shown) if steady else 0):
         table.add_row("", "", "", "")
     legal = int(game.legal_mask[row].sum())
-    words = f"{legal} legal action{'s' if legal != 1 else ''}"
-    return Group(table, Text(f"  {words}" + (f", value {value:+.2f}" if value is not None else ""), style="dim"))
+    words = f"{legal} legal action{'s' if legal != 1 else ''}" + (f", value {value:+.2f}" if value is not None else "")
+    told = [Text(f"  wins from here: {chance:.0%}", style="bold")] if chance is not None else []
+    return Group(table, Text(f"  {words}", style="dim"), *told)
 
 
 def opinion(advice: Advice) -> str:
@@ -168,8 +170,17 @@ def rewards(spec: GameSpec, terms: np.ndarray) -> Any:
     return text if text else Text("no reward", style="dim")
 
 
-def outcome(spec: GameSpec, stats: np.ndarray, total: float, turns: int, truncated: bool) -> str:
-    """How an ended game went, in one line."""
-    measured = ", ".join(f"{name} {value:g}" for name, value in zip(spec.episode_stats, stats.tolist(), strict=True))
-    cut = " (cut off by the step limit)" if truncated else ""
-    return f"over after {turns} turns{cut}: return {total:+.2f}{', ' + measured if measured else ''}"
+def outcome(entry: GameEntry, game: BatchGame, total: float, turns: int) -> str:
+    """How the game that just ended went, in one line."""
+    from jimbot.games.endings import ended_in_words
+
+    return f"{ended_in_words(entry, game)} ({turns} moves, return {total:+.2f})."
+
+
+def final_board(console: Console, entry: GameEntry, game: BatchGame, rows: int | None) -> RenderableType:
+    """The table after the last move of the game that just ended, in so many rows if that matters; nothing where the
+    game does not keep it."""
+    shown = game.final_board(0)
+    if shown is None:
+        return ""
+    return board(entry, shown) if rows is None else fitting(console, entry, shown, rows)

@@ -155,6 +155,8 @@ class DuelWatcher(Watcher):
         return Panel(Group(body), title=title, expand=False)
 
     def _end(self, game: BatchGame, seed: int) -> None:
+        rows = self.console.height - 4 if self.pace.on_terminal else None
+        self._draw(screen.final_board(self.console, self.choice.entry, game, rows))
         won = [bool(game.final_stats[row, game.spec.episode_stats.index("won")]) for row in range(len(SIDES))]
         turns = int(game.final_stats[0, game.spec.episode_stats.index("turns")])
         self.wins = [wins + one for wins, one in zip(self.wins, won, strict=True)]

@@ -141,9 +141,14 @@ class Watcher:
                 if game.terminated[0] or game.truncated[0]:
                     break
             self.returns.append(self.total)
-            spec, stats = self.choice.entry.spec, game.final_stats[0]
-            result = screen.outcome(spec, stats, self.total, self.turns, bool(game.truncated[0]))
-            self.console.print(f"Game {self.episode} (seed {self._named(seed)}) was {result}.", soft_wrap=True)
+            self._show_end(game, seed)
+
+    def _show_end(self, game: BatchGame, seed: int) -> None:
+        """The table after the last move, and how the game ended."""
+        rows = self.console.height - 4 if self.pace.on_terminal else None
+        self._draw(screen.final_board(self.console, self.choice.entry, game, rows))
+        result = screen.outcome(self.choice.entry, game, self.total, self.turns)
+        self.console.print(f"Game {self.episode} (seed {self._named(seed)}): {result}", soft_wrap=True, markup=False)
 
     def _named(self, seed: int) -> str:
         from jimbot.games.seed_names import seed_name
@@ -213,6 +218,13 @@ class Watcher:
                 break
         return Group(above, chances)
 
+    def _win_chance(self, game: BatchGame, decision: Decision) -> float | None:
+        """How often the policy wins from here, where that was measured for the way it plays now."""
+        from jimbot.policies.win_chances import win_chances
+
+        table = None if self.stochastic else win_chances(self.choice)
+        return None if table is None else table.of(game.observation[0], float(decision.values[0]))
+
     def _chances_of(self, game: BatchGame, decision: Decision, top: int = MOST_CHANCES) -> RenderableType:
         has_value = self.choice.manifest is not None  # scripted policies have no opinion
         chances = screen.chances(
@@ -223,6 +235,7 @@ class Watcher:
             steady=self.pace.on_terminal and top >= FEW_CHANCES,
             top=top,
             bars=self.console.width >= screen.NARROW,
+            chance=self._win_chance(game, decision),
         )
         if self.adviser is None:
             return chances

@@ -6,6 +6,7 @@ One character becomes one character, because tables were measured before they ar
 from __future__ import annotations
 
 import codecs
+import io
 import sys
 import unicodedata
 from typing import TextIO, cast
@@ -24,7 +25,7 @@ def use_plain_characters() -> None:
     """Lets stdout and stderr write what their encoding lacks, where Python would end with an error."""
     codecs.register_error(NAME, _alike)
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None and hasattr(stream, "reconfigure") and not knows_all(stream):
+        if isinstance(stream, io.TextIOWrapper) and not knows_all(stream):
             stream.reconfigure(errors=NAME)
 
 

@@ -61,6 +61,13 @@ def render(game: BatchGame, row: int) -> Any:
     return render(game, row)
 
 
+def ending(board: BatchGame, row: int, stats: Mapping[str, float], cut: bool) -> str:
+    """How a run ended, with the blind that ended it and how far its score was from enough."""
+    from jimbot.games.balatro.view.describe import ending
+
+    return ending(cast(BalatroGame, board).games[row], cut)
+
+
 def render_small(game: BatchGame, row: int) -> Any:
     from jimbot.games.balatro.view.small import render
 
@@ -415,6 +422,7 @@ GAME = GameEntry(
     about=ABOUT,
     sitting=sitting,
     diary=diary,
+    ending=ending,
     narrate=narrate,
     recording=RECORDING,
     seed_form=SEED_FORM,

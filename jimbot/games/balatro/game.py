@@ -12,9 +12,9 @@ from jimbot.games.balatro.compiling.kernels import announce_compilation
 from jimbot.games.balatro.encoding import action_table, batch_kernel, rewards
 from jimbot.games.balatro.encoding.fields import OBSERVATION, WITH_INSIGHT
 from jimbot.games.balatro.options import Options
-from jimbot.games.balatro.rules import integrity
+from jimbot.games.balatro.rules import decisions, integrity
 from jimbot.games.balatro.rules.chance.streams import seed_bytes
-from jimbot.games.balatro.rules.scratch import SCRATCH_DTYPE
+from jimbot.games.balatro.rules.scratch import SCRATCH_DTYPE, new_scratch
 from jimbot.games.balatro.rules.state import GAME_DTYPE, new_games
 from jimbot.games.balatro.version import VERSION
 from jimbot.games.balatro.view import describe
@@ -53,6 +53,7 @@ class BalatroGame(BatchGame):
         self.workers = max(1, min(thread_count(), num_envs // _ROWS_WORTH_A_THREAD))
         self._threads = Threads(self.workers, _ROWS_WORTH_A_THREAD)
         self._started = False
+        self._before: np.ndarray | None = None
         text, length = seed_bytes(str(options.seed_text)) if options.seed_text else (np.zeros(8, np.uint8), 0)
         values = {
             "deck": options.deck_id,
@@ -115,9 +116,21 @@ class BalatroGame(BatchGame):
     def step(self, actions: np.ndarray, hold: np.ndarray | None = None) -> None:
         self._require_started()
         self.check_actions(actions, hold)
+        if self.num_envs == 1:  # somebody may look: the last table is gone after the step that ends a game
+            self._before = self.arrays.games.copy()
         self.arrays.actions[:] = actions
         self.arrays.hold[:] = False if hold is None else hold
         self._work(batch_kernel.STEP)
+
+    def final_board(self, row: int) -> BatchGame | None:
+        if self._before is None:
+            return None
+        shown = BalatroGame(1, options=self.options)
+        shown.games[:] = self._before
+        kind, index, targets = action_table.engine_move(shown.games[0], int(self.arrays.actions[0]))
+        if kind != action_table.NO_MOVE:  # otherwise it was cut off while choosing cards
+            decisions.apply(shown.games[0], new_scratch()[0], int(kind), int(index), np.uint64(targets))
+        return shown
 
     def redraw_hidden(self, rows: np.ndarray, seeds: np.ndarray) -> None:
         self._require_started()

@@ -33,6 +33,7 @@ GAME = GameEntry(
     render_small=render_small,
     scene=scene,
     diary=HackMatrixDiary,
+    ending=hooks.ending,
     canvas=(40, 26),
     about=hooks.ABOUT,
     milestones=hooks.MILESTONES,

@@ -24,6 +24,24 @@ ABOUT = (
 )
 
 
+def ending(board: BatchGame, row: int, stats: Mapping[str, float], cut: bool) -> str:
+    """How a break-in ended: how far it came, and what stood around the player at the end."""
+    facts = to_dict(cast(FunctionalBatchGame, board).row_state(row))
+    score, turns = f"score {int(stats['score'])}", f"{facts['turn']} turns in its last stage"
+    if stats["won"]:
+        return f"Won: all {STAGES} stages, {score}"
+    if cut:
+        return f"Cut off by the step limit in stage {int(stats['stage'])} of {STAGES}; {score}"
+    player = facts["player"]
+    near = [
+        enemy["type"]
+        for enemy in facts["enemies"]
+        if abs(enemy["row"] - player["row"]) + abs(enemy["col"] - player["col"]) <= 1
+    ]
+    whom = f" beside a {near[0]}" if len(near) == 1 else f" among {len(near)} enemies" if near else ""
+    return f"Lost in stage {int(stats['stage'])} of {STAGES}{whom}, no HP left; {score}, {turns}"
+
+
 def _all_alike(observation: np.ndarray, legal_mask: np.ndarray) -> np.ndarray:
     return np.zeros(len(observation), np.int64)
 

@@ -20,6 +20,8 @@ class Moment(NamedTuple):
     """What the move before it did."""
     over: bool = False
     """The move before it ended the game, so `game` shows something else."""
+    ended: str = ""
+    """How the game ended, in words, if it is over."""
 
 
 class RecordedGame(Protocol):

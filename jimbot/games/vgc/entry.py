@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,13 @@ def render(game: BatchGame, row: int) -> Any:
     from jimbot.games.vgc.render import render
 
     return render(game, row)
+
+
+def ending(board: BatchGame, row: int, stats: Mapping[str, float], cut: bool) -> str:
+    """How a battle ended for the side of this row."""
+    how = "Won" if stats["won"] else "Tied" if stats["tied"] else "Cut off" if cut else "Lost"
+    fainted = f"{int(stats['knock_outs'])} of theirs and {int(stats['fainted'])} of ours fainted"
+    return f"{how} after {int(stats['turns'])} turns; {fainted}"
 
 
 def render_small(game: BatchGame, row: int) -> Any:
@@ -146,6 +153,7 @@ GAME = GameEntry(
     render=render,
     legal_masks=legal_masks,
     render_small=render_small,
+    ending=ending,
     scene=scene,
     canvas=(120, 22),
     about=ABOUT,

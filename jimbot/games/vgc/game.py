@@ -10,6 +10,7 @@ what it knows now, and `refused` marks it, so that learners can put the new deci
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -205,6 +206,11 @@ class VgcGame(BatchGame):
     def features(self, row: int) -> np.ndarray:
         """(D,) the whole numbers a row's observation was made of."""
         return np.rint(self.observation[row] / self._scales).astype(np.int64)
+
+    def final_board(self, row: int) -> BatchGame | None:
+        shown = copy.copy(self)
+        shown.observation = self.final_observation
+        return shown
 
     def log_lines(self, battle: int, start: int = 0, ended: bool = False) -> list[str]:
         """The battle's public protocol lines from a place on, as a spectator sees them; with `ended` those of the last

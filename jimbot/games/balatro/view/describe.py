@@ -368,3 +368,18 @@ def describe_action(g: Any, action: int) -> str:
     if name in _ONE and not 0 <= index < g[_ONE[name][1]]:
         return action_table.ACTIONS.label(action)
     return describe_move(g, move, index, targets)
+
+
+def ending(g: Any, cut: bool = False) -> str:
+    """How a run ended, from its record after the last move."""
+    beaten = f"{int(g.rounds) - int(g.phase == GAME_OVER)} blinds beaten"
+    if g.won:
+        after = f" and went on to ante {int(g.ante)}" if g.phase == GAME_OVER else ""
+        return f"Won: beat ante {int(g.win_ante)}{after}; {beaten}, best hand {number(float(g.best_hand))} points"
+    if g.phase == GAME_OVER:
+        blind = blind_name(g, int(g.on_deck))
+        score = f"{number(float(g.score))} of {number(float(g.requirement))} points"
+        return (
+            f"Lost to {blind if blind.startswith('The ') else f'the {blind}'} in ante {int(g.ante)}, {score}; {beaten}"
+        )
+    return f"{'Cut off by the step limit' if cut else 'Left'} in ante {int(g.ante)}; {beaten}"

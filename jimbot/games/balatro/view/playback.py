@@ -10,7 +10,7 @@ from rich.text import Text
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.balatro.rules.state import GAME_OVER, WON
 from jimbot.games.balatro.transcript import GameRecorder, Transcript, header
-from jimbot.games.balatro.view.describe import describe_move
+from jimbot.games.balatro.view.describe import describe_move, ending
 from jimbot.games.balatro.view.move_text import read_move
 from jimbot.games.balatro.view.table import picture
 from jimbot.games.batch_game import BatchGame
@@ -39,8 +39,11 @@ class RecordedRun:
         run = self.transcript.play()
         yield from map(str, run.steps)
         end = run.transcript().end
-        phase = end["phase"].replace("_", " ")
-        yield f"Ends in ante {end['ante']}, round {end['round']}, with ${end['money']}: {phase}."
+        if _over(run.g):
+            yield f"{ending(run.g)}, ${end['money']} left."
+        else:
+            phase = end["phase"].replace("_", " ")
+            yield f"Ends in ante {end['ante']}, round {end['round']}, with ${end['money']}: {phase}."
 
     def picture(self, step: int) -> Iterator[Any]:
         shown: list[Any] = []
@@ -56,11 +59,12 @@ class RecordedRun:
         game = BalatroGame(1)
         for run, move, last in self.transcript.replay():
             game.games[0] = run.g
-            over = int(run.g.phase) in (GAME_OVER, WON)
+            over = _over(run.g)
             if not over:
                 game.look()
             following = describe_move(run.g, *read_move(move)) if move else None
-            yield Moment(game, following, tuple(last.effects) if last is not None else ())
+            effects = tuple(last.effects) if last is not None else ()
+            yield Moment(game, following, effects, ended=ending(run.g) if over else "")
 
     def document(self, step: int | None) -> dict[str, Any]:
         steps = []
@@ -70,6 +74,10 @@ class RecordedRun:
                 steps.append({"step": number, **done, "state": run.state()})
         told = ("seed", "deck", "stake", "challenge", "endless", "game_version", "end")
         return {**{name: getattr(self.transcript, name) for name in told}, "steps": steps}
+
+
+def _over(g: Any) -> bool:
+    return int(g.phase) in (GAME_OVER, WON)
 
 
 class RunRecorder:

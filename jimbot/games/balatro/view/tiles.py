@@ -72,13 +72,19 @@ def rows(tiles: Sequence[Tile], per_row: int) -> RenderableType:
 
 
 def folded(name: str, width: int, lines: int) -> list[str]:
-    """A name on a fixed number of lines, broken between words."""
+    """A name on a fixed number of lines, broken between words, and inside words that are wider than a line.
+
+    >>> folded("Constellation", 11, 2), folded("To the Moon", 11, 2), folded("Merry Andy", 11, 2)
+    (['Constellat-', 'ion'], ['To the Moon', ''], ['Merry Andy', ''])
+    """
     out = [""]
     for word in name.split():
         if out[-1] and len(out[-1]) + 1 + len(word) > width and len(out) < lines:
             out.append(word)
         else:
             out[-1] = f"{out[-1]} {word}".strip()
+    if max(map(len, out)) > width and lines > 1:
+        out = [f"{name[: width - 1]}-", *folded(name[width - 1 :].strip(), width, lines - 1)]
     return out + [""] * (lines - len(out))
 
 

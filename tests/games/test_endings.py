@@ -1,0 +1,75 @@
+"""Games end in words, on the table after their last move."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from jimbot.games import game_entry, make
+from jimbot.games.endings import ended_in_words
+from jimbot.games.hackmatrix.build import to_dict
+from jimbot.policies.contract import decide
+from jimbot.policies.players import find_player
+from jimbot.policies.scripted import RandomPolicy
+from jimbot.policies.win_chances import fit, win_chances
+
+WORDS = {
+    "balatro": r"Lost to (The \w+|the \w+ Blind) in ante \d+, [\d,]+ of [\d,]+ points; \d+ blinds beaten",
+    "hackmatrix": r"Lost in stage \d of 8.*, no HP left; score \d+, \d+ turns in its last stage",
+    "probe": r"Over, matches \d",
+}
+
+
+def played(game_id: str):
+    """A batch of one game right after the step that ended it."""
+    game, policy = make(game_id, 1, seed=1), RandomPolicy()
+    game.reset(np.array([7], np.uint64))
+    while True:
+        game.step(decide(policy, game, game.acting, False, np.random.default_rng(3)).actions)
+        if game.terminated[0] or game.truncated[0]:
+            return game
+
+
+@pytest.mark.parametrize("game_id", WORDS)
+def test_a_game_ends_in_words(game_id: str) -> None:
+    game = played(game_id)
+    assert re.fullmatch(WORDS[game_id], ended_in_words(game_entry(game_id), game))
+
+
+def test_the_last_table_is_that_of_the_game_that_ended() -> None:
+    game = played("balatro")
+    board = game.final_board(0)
+    assert board is not None
+    g = board.games[0]
+    stats = dict(zip(game.spec.episode_stats, game.final_stats[0].tolist(), strict=True))
+    assert (g.ante, g.money, g.hands_played) == (stats["ante"], stats["money"], stats["hands_played"])
+    assert g.hands_left == 0
+    assert game.games[0].rounds == 0, "the batch has gone on to the next game"
+    game = played("hackmatrix")
+    board = game.final_board(0)
+    assert board is not None
+    assert to_dict(board.row_state(0))["player"]["hp"] <= 0
+    assert board.describe(0) != game.describe(0)
+
+
+def test_chances_rise_with_what_was_measured() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.random(20_000)
+    won = rng.random(20_000) < values**2
+    levels, chances = fit(values, won)
+    assert chances == sorted(chances)
+    assert np.abs(np.interp([0.2, 0.5, 0.8], levels, chances) - np.array([0.04, 0.25, 0.64])).max() < 0.05
+
+
+@pytest.mark.parametrize("game_id", ["balatro", "hackmatrix"])
+def test_shipped_policies_know_their_chances_and_only_as_they_were_measured(game_id: str) -> None:
+    player = find_player(game_id)
+    table = win_chances(player)
+    assert table is not None, f"measure it again: python -m jimbot.evaluation.win_chances {game_id}"
+    assert table.error < 0.06
+    assert table.chances == tuple(sorted(table.chances))
+    other = {"balatro": {"deck": "black"}, "hackmatrix": {"profile": "reference"}}[game_id]
+    assert win_chances(player.under({**player.options, **other})) is None
+    assert win_chances(find_player("random", game=game_id)) is None
