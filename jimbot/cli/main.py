@@ -24,7 +24,7 @@ from jimbot.cli.shared.stopping import INTERRUPTED, CtrlC
 from jimbot.errors import JimbotError
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Learn": ("train", "resume", "tune", "experiment", "improve", "record", "clone"),
+    "Learn": ("train", "resume", "tune", "experiment", "improve", "record", "clone", "settings"),
     "Judge": ("evaluate", "compare", "analyze", "verify"),
     "Look": ("ui", "watch", "play", "replay", "seed", "graph"),
     "Serve": ("export", "serve", "ask", "mcp", "bus", "host"),
@@ -114,7 +114,7 @@ def main() -> None:
     """The `jimbot` script, and `python -m jimbot`."""
     use_plain_characters()
     ctrl_c = CtrlC(terminal.complain)
-    code = run(sys.argv[1:])
+    code = run(sys.argv[1:] or ["--help"])
     if ctrl_c.came:
         ctrl_c.leave(code)
     sys.exit(code)

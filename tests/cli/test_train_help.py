@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -11,6 +14,7 @@ from jimbot.games.contract import available_games
 from jimbot.training.settings.names import paths
 from jimbot.training.settings.record import TrainSettings
 from tests.cli.conftest import Jimbot
+from tests.conftest import REPOSITORY
 
 SCREEN = 24  # lines of 80 columns
 
@@ -29,13 +33,13 @@ def panels(text: str) -> dict[str, int]:
 @pytest.mark.parametrize("game", ["", *available_games()])
 def test_every_panel_fits_a_screen(jimbot: Jimbot, monkeypatch: pytest.MonkeyPatch, game: str) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    shown = panels(jimbot("train", *filter(None, [game]), "--help")[1])
+    shown = panels(jimbot("train", *filter(None, [game]), "--help-all")[1])
     assert len(shown) > 15
     assert {title: lines for title, lines in shown.items() if lines > SCREEN} == {}
 
 
 def test_common_panels_come_first_and_rare_ones_last(jimbot: Jimbot) -> None:
-    shown = list(panels(jimbot("train", "balatro", "--help")[1]))
+    shown = list(panels(jimbot("train", "balatro", "--help-all")[1]))
     assert shown[:5] == [
         "Arguments",
         "How much is learned, by what",
@@ -48,3 +52,42 @@ def test_common_panels_come_first_and_rare_ones_last(jimbot: Jimbot) -> None:
 
 def test_every_listed_setting_exists() -> None:
     assert {name for names in PANELS.values() for name in names} <= set(paths(TrainSettings))
+
+
+@pytest.mark.parametrize("game", ["", *available_games()])
+def test_help_is_one_screen_of_what_people_change(jimbot: Jimbot, monkeypatch: pytest.MonkeyPatch, game: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = jimbot("train", *filter(None, [game]), "--help")
+    assert code == 0
+    assert len(out.splitlines()) <= SCREEN
+    assert max(map(len, out.splitlines())) <= 80
+    flags = re.findall(r"^  --([a-z-]+)", out, re.MULTILINE)
+    assert len(flags) == 20
+    own = {"run", "config"}
+    assert {flag.replace("-", "_") for flag in flags} - own <= set(paths(TrainSettings))
+    everything = jimbot("train", *filter(None, [game]), "--help-all")[1]
+    assert all(f"--{flag}" in everything for flag in flags)
+
+
+@pytest.mark.parametrize(
+    ("word", "flag"),
+    [("learning_rate", "--lr"), ("entropy", "--ent-coef"), ("--gamma", "--gamma"), ("checkpoints", "--save-interval")],
+)
+def test_settings_are_found_by_any_of_their_names(jimbot: Jimbot, word: str, flag: str) -> None:
+    code, out, _ = jimbot("settings", "--json", "--", word)
+    assert code == 0
+    assert flag[2:].replace("-", "_") in [one["name"] for one in json.loads(out)]
+    assert flag in jimbot("settings", "--", word)[1]
+
+
+def test_all_settings_are_listed_and_an_unknown_word_is_one_sentence(jimbot: Jimbot) -> None:
+    assert len(json.loads(jimbot("settings", "--json")[1])) == len(paths(TrainSettings))
+    code, _, err = jimbot("settings", "xyzzy")
+    assert code == 2
+    assert err.startswith("No setting has 'xyzzy'")
+
+
+def test_jimbot_alone_is_help() -> None:
+    done = subprocess.run([sys.executable, "-m", "jimbot"], capture_output=True, text=True, cwd=REPOSITORY, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "jimbot watch hackmatrix" in done.stdout

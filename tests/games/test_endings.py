@@ -68,7 +68,7 @@ def test_shipped_policies_know_their_chances_and_only_as_they_were_measured(game
     player = find_player(game_id)
     table = win_chances(player)
     assert table is not None, f"measure it again: python -m jimbot.evaluation.win_chances {game_id}"
-    assert table.error < 0.06
+    assert table.error < 0.08
     assert table.chances == tuple(sorted(table.chances))
     other = {"balatro": {"deck": "black"}, "hackmatrix": {"profile": "reference"}}[game_id]
     assert win_chances(player.under({**player.options, **other})) is None

@@ -13,7 +13,7 @@ from jimbot.cli.shared import terminal
 from jimbot.cli.shared.completion import complete_game
 from jimbot.cli.shared.flags import GAME, SET_HELP, with_settings_flags
 from jimbot.cli.shared.options import OPTION_HELP, RUNS, LogLevelOption, RunsDirOption
-from jimbot.cli.shared.settings_help import SettingsCommand
+from jimbot.cli.shared.settings_help import ALL, TrainCommand, show_all
 from jimbot.errors import UsageError
 from jimbot.foreign_text import marked
 from jimbot.training.settings.record import TrainSettings, parse_assignments
@@ -39,7 +39,7 @@ jimbot train balatro --population 4 --minutes 60   (four agents in turns, see do
 jimbot train vgc --num-workers 4 --buffer-size 2048 --bc-model vgc-jax-bc --lr 3e-4   (a league, see docs/games/vgc.md)
 
 The same command continues a run that was stopped; --fresh starts over. Flags that are on or off have a twin for off:
---no-anneal-lr. Defaults of a game: jimbot train GAME --help."""
+--no-anneal-lr. Defaults of a game: jimbot train GAME --help-all."""
 
 
 OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
@@ -84,12 +84,16 @@ OWN_FLAGS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
         Annotated[bool, typer.Option("--explain-config", help="Show what each line of --config became, and stop.")],
         False,
     ),
+    "help_all": (
+        Annotated[bool, typer.Option(ALL, is_eager=True, callback=show_all, help="Show every flag and leave.")],
+        False,
+    ),
     "as_json": (Annotated[bool, typer.Option("--json", help="Print the result as JSON.")], False),
 }
 
 
 def register(app: typer.Typer) -> None:
-    app.command(cls=SettingsCommand, epilog=EPILOG)(with_settings_flags(train, TrainSettings, OWN_FLAGS, NOT_FLAGS))
+    app.command(cls=TrainCommand, epilog=EPILOG)(with_settings_flags(train, TrainSettings, OWN_FLAGS, NOT_FLAGS))
 
 
 def train(
@@ -105,6 +109,7 @@ def train(
     runs_dir: Path,
     explain_config: bool,
     as_json: bool,
+    help_all: bool = False,
     **flags: Any,
 ) -> None:
     """Train an agent for a game, then judge it on held-out seeds."""
