@@ -169,7 +169,8 @@ def _check_boss(table: Table, params: Params) -> None:
     if table.state != d.BLIND_SELECT:
         raise wrong_state("Can only set boss blind during blind selection (BLIND_SELECT state)")
     if table.g.blind_state[2] != UPCOMING:
-        raise wrong_state("Boss blind is not selectable")
+        state = d.STATUS[table.g.blind_state[2]].capitalize()
+        raise wrong_state(f"Boss blind is not selectable (current state: {state})")
     if params["boss"] not in BLINDS:
         raise bad(f"Unknown boss blind key: {params['boss']}")
     if BLINDS.row(params["boss"])["type"] != "boss":

@@ -81,9 +81,11 @@ def start(table: Table, params: Params) -> None:
         raise bad(f"Invalid stake enum. Must be one of: {', '.join(stakes)}. Got: {params['stake']}")
     if params["deck"] not in decks:
         wanted = (
-            "Expected a b_* deck key from G.P_CENTERS:" if table.dialect.shows_more else "Invalid deck enum. Must be"
+            "Expected a b_* deck key from G.P_CENTERS (e.g. b_red, b_blue)"
+            if table.dialect.shows_more
+            else f"Invalid deck enum. Must be one of: {', '.join(decks)}"
         )
-        raise bad(f"{wanted} one of: {', '.join(decks)}. Got: {params['deck']}")
+        raise bad(f"{wanted}. Got: {params['deck']}")
     table.begin(decks[params["deck"]], stakes[params["stake"]], 0, params.get("seed"))
 
 
@@ -258,7 +260,7 @@ def use(table: Table, params: Params) -> None:
     if wants_targets(consumable) and consumable != AURA:
         if table.state == d.SHOP:
             allowed = f"{d.SELECTING_HAND} or {d.PACK}" if table.dialect.shows_more else d.SELECTING_HAND
-            raise wrong_state(f"Consumable '{name}' requires card selection and can only be used in {allowed} state")
+            raise wrong_state(f"Consumable '{name}' requires card selection and can only be used in {allowed} state.")
         _check_targets(table, name, consumable, cards)
     elif consumable == AURA or not table.allows("use", params):  # the mod cannot choose a card for a held Aura
         raise not_allowed(f"Consumable '{name}' cannot be used at this time")
@@ -272,15 +274,15 @@ def _check_targets(table: Table, name: str, consumable: int, cards: Sequence[int
         if not 0 <= card < table.g.hand_count:
             raise bad(f"Card index out of range: {card}")
     least, most = int(CONSUMABLE_MIN_TARGETS[consumable]), int(CONSUMABLE_MAX_TARGETS[consumable])
-    for word, limit, wrong in (
-        ("exactly", least, least == most and len(cards) != least),
-        ("at least", least, len(cards) < least),
-        ("at most", most, len(cards) > most),
+    for word, limit, wrong, wanted in (
+        ("exactly", least, least == most and len(cards) != least, "the correct number of"),
+        ("at least", least, len(cards) < least, "more"),
+        ("at most", most, len(cards) > most, "fewer"),
     ):
         if wrong:
             raise bad(
                 f"Consumable '{name}' requires {word} {limit} card{'' if limit == 1 else 's'} "
-                f"(provided: {len(cards)}). Change the `cards` parameter."
+                f"(provided: {len(cards)}). Provide {wanted} cards via the `cards` parameter."
             )
 
 
@@ -400,11 +402,17 @@ def _check_pick(table: Table, index: int, targets: Sequence[int]) -> None:
     consumable = int(g.offer_id[place])
     key = CONSUMABLES.keys[consumable]
     if consumable == _ANKH and g.joker_count == 0:
-        raise not_allowed(f"Card '{key}' requires at least 1 joker. Current: 0")
+        raise not_allowed(
+            f"Card '{key}' requires at least 1 joker. Current: 0. "
+            "Ensure you have enough jokers before selecting this card."
+        )
     least, most = int(CONSUMABLE_MIN_TARGETS[consumable]), int(CONSUMABLE_MAX_TARGETS[consumable])
     if most and not least <= len(targets) <= most:
         wanted = f"exactly {least}" if least == most else f"{least}-{most}"
-        raise bad(f"Card '{key}' requires {wanted} target card(s). Provided: {len(targets)}")
+        raise bad(
+            f"Card '{key}' requires {wanted} target card(s). Provided: {len(targets)}. "
+            "Ensure you have the required targets before selecting."
+        )
     if most:
         _check_target_places(table, targets)
 

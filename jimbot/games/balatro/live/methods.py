@@ -176,7 +176,8 @@ def _read(param: Param, value: Any) -> Any:
             raise bad(f"Field '{param.name}' must be an integer")
         return int(value)
     if param.type == INTEGERS:
-        if value != {} and not isinstance(value, list):
+        value = _array(value)
+        if value is None:
             raise bad(f"Field '{param.name}' must be an array")
         for place, item in enumerate(value):
             if not _is_integer(item):
@@ -185,6 +186,18 @@ def _read(param: Param, value: Any) -> Any:
     if not isinstance(value, str if param.type == STRING else bool):
         raise bad(f"Field '{param.name}' must be of type {param.type}")
     return value
+
+
+def _array(value: Any) -> list[Any] | None:
+    """A list as Lua has it: null leaves a gap, so [null] is empty, [1, null] is [1], and [null, 1] is no array."""
+    if value == {}:
+        return []
+    if not isinstance(value, list):
+        return None
+    items = list(value)
+    while items and items[-1] is None:
+        items.pop()
+    return None if any(item is None for item in items) else items
 
 
 def _is_integer(value: Any) -> bool:
