@@ -130,7 +130,7 @@ class GameEntry:
     """Its states in the words of other programs, by the name of the dialect ("my-mod/1"): requests for a decision may
     carry them as `foreign`, with that name as `form`."""
     warm_states: Callable[[Any], None] | None = None
-    """(its options) → reads a state in each of these forms, where the first one takes seconds: a service does so before
-    it is ready."""
+    """(its options) → reads a state in the words of other programs, where the first takes seconds: a service does so
+    before it is ready, as it does with all other forms."""
     live: LiveProtocol | None = None
     """The protocol that programs drive its bought edition with."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from jimbot.errors import MissingExtraError, SettingsError
 
 try:
     import grpc
-    from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+    from grpc_health.v1 import health, health_pb2
 except ModuleNotFoundError as problem:
     raise MissingExtraError("gRPC", "serve") from problem
 
@@ -28,10 +29,25 @@ from jimbot.proto import decisions_pb2 as wire
 from jimbot.proto import decisions_pb2_grpc, events_pb2
 from jimbot.services.decision.refusal import Code, RefusedError, refusal_message
 from jimbot.services.decision.service import DecisionService
+from jimbot.services.grpc_watching import HealthDoor
 from jimbot.services.limits import ClientLimits
 
 SERVICE = "jimbot.decisions.v1.DecisionService"
 RETRY_AFTER = "retry-after-ms"
+STOPPING = RefusedError(Code.UNAVAILABLE, "The service is stopping; ask another one.", 1000)
+QUIET_SECONDS = 0.2
+"""Without a call, after which nobody is on the way any more when the service stops."""
+STRAGGLER_SECONDS = 2.0
+"""At most, for those who go on asking."""
+KEEP_ALIVE = (
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.max_connection_idle_ms", 15 * 60_000),
+    ("grpc.max_connection_age_ms", 60 * 60_000),
+    ("grpc.max_connection_age_grace_ms", 10 * 60_000),
+)
+"""Of connections: those that answer no ping, do nothing or are old are let go; clients connect again by themselves."""
 TOKEN = "authorization"
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _SCOPES = {"GetDecision": DECIDE, "Decide": DECIDE, "GetPolicies": LOOK}
@@ -57,6 +73,10 @@ class ServerSettings:
     message_bytes: int = 4 * 2**20
     calls: int = 1000
     """At once; more are refused before they are read."""
+    streams: int = 256
+    """Open at once, beside them: a stream may be idle for long."""
+    watches: int = 64
+    """Callers of health at once, beside them: they show no token."""
     calls_per_client: int = 500
     """At once from one address."""
     calls_per_second: float = 0.0
@@ -81,10 +101,13 @@ class ServerSettings:
 class RayDecisionService(DecisionServicer):
     """The calls of `decisions.proto`."""
 
-    def __init__(self, service: DecisionService, limits: ClientLimits | None = None) -> None:
+    def __init__(self, service: DecisionService, limits: ClientLimits | None = None, streams: int = 256) -> None:
         self.service = service
         self._limits = limits or ClientLimits(500)
+        self._most_streams, self._streams = streams, 0
         self._stopping: asyncio.Future[None] | None = None
+        self._calls: set[asyncio.Task[Any]] = set()
+        self._last = 0.0
 
     async def GetDecision(  # noqa: N802 - the name of the call
         self, request: events_pb2.LearningDecisionRequest, context: Any
@@ -96,6 +119,19 @@ class RayDecisionService(DecisionServicer):
         )
 
     async def Decide(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
+        if self._streams >= self._most_streams:
+            await _abort(context, _too_many(self._most_streams))
+        self._streams += 1
+        try:
+            with self._in_flight():
+                async for answer in self._stream(request_iterator, context):
+                    yield answer
+        except asyncio.CancelledError:
+            await self._say_goodbye(context)
+        finally:
+            self._streams -= 1
+
+    async def _stream(self, request_iterator: Any, context: Any) -> Any:
         trace = _trace(context)
         client = context.peer().rpartition(":")[0]
         messages = aiter(request_iterator)
@@ -119,7 +155,7 @@ class RayDecisionService(DecisionServicer):
         await asyncio.wait((coming, self._stopping), return_when=asyncio.FIRST_COMPLETED)
         if not coming.done():
             coming.cancel()
-            await _abort(context, RefusedError(Code.UNAVAILABLE, "The service is stopping; ask another one.", 1000))
+            await _abort(context, STOPPING)
         return coming.result()
 
     def stop_streams(self) -> None:
@@ -127,18 +163,51 @@ class RayDecisionService(DecisionServicer):
         if self._stopping is not None and not self._stopping.done():
             self._stopping.set_result(None)
 
+    async def finish(self, seconds: float) -> None:
+        """Until what was taken is answered and nobody else is on the way, or the time is over: who is left is told."""
+        clock = asyncio.get_running_loop().time
+        self._last, end, taken = clock(), clock() + seconds, set(self._calls)
+        while clock() < end and taken & self._calls:
+            await asyncio.sleep(0.02)
+        end = min(end, clock() + STRAGGLER_SECONDS)
+        while clock() < end and (self._calls or clock() < self._last + QUIET_SECONDS):
+            await asyncio.sleep(0.02)
+        left = list(self._calls)
+        for call in left:
+            call.cancel()
+        await asyncio.wait(left, timeout=1.0) if left else None
+
+    @contextmanager
+    def _in_flight(self) -> Generator[None]:
+        call = asyncio.current_task()
+        assert call is not None
+        self._calls.add(call)
+        try:
+            yield
+        finally:
+            self._calls.discard(call)
+            self._last = asyncio.get_running_loop().time()
+
+    async def _say_goodbye(self, context: Any) -> None:
+        """To a call that was ended: by us, where the grace is over; else its client is gone, and hears nothing."""
+        call = asyncio.current_task()
+        if not self.service.draining or call is None or context.cancelled():
+            raise asyncio.CancelledError
+        call.uncancel()
+        await _abort(context, STOPPING)
+
     async def GetPolicies(self, request: wire.PoliciesRequest, context: Any) -> wire.PoliciesResponse:  # noqa: N802
         await _require_readable(request, context)
         return self.service.policies(request.game)
 
     async def _within_limits(self, context: Any, answer: Callable[[], Awaitable[Any]]) -> Any:
         try:
-            with self._limits.call(context.peer()), self.service.figures.answering():
+            with self._in_flight(), self._limits.call(context.peer()), self.service.figures.answering():
                 return await answer()
         except RefusedError as refusal:
             await _abort(context, refusal)
         except asyncio.CancelledError:
-            raise
+            await self._say_goodbye(context)
         except Exception:  # a bug of ours: told to the log, not to the world; the process lives
             _log.exception("A decision failed in a way nobody foresaw")
             await _abort(context, RefusedError(Code.INTERNAL, "The service failed; its log says how."))
@@ -199,25 +268,23 @@ class _TokenCheck(grpc.aio.ServerInterceptor):
         token = given.removeprefix("Bearer ") if isinstance(given, str) else ""
         if self._tokens.allows(token, _SCOPES.get(method, LOOK)):
             return await continuation(details)
-        known = any(self._tokens.allows(token, scope) for scope in (DECIDE, LOOK))
-        handler = await continuation(details)
-        return _refusing(handler, known)
+        return _refusing(any(self._tokens.allows(token, scope) for scope in (DECIDE, LOOK)))
 
 
-def _refusing(handler: Any, known: bool) -> Any:
+def _refusing(known: bool) -> Any:
+    """As a stream, whatever the call is: then it is answered before, and even if never, a message of it arrives."""
     code = grpc.StatusCode.PERMISSION_DENIED if known else grpc.StatusCode.UNAUTHENTICATED
     sentence = "The token is not good for this call." if known else "The token is missing or wrong; send a good one."
 
-    async def refuse(_: Any, context: Any) -> None:
-        await context.abort(code, sentence)
-
-    async def refuse_stream(_: Any, context: Any) -> Any:
+    async def refuse(_: Any, context: Any) -> Any:
         await context.abort(code, sentence)
         yield  # makes this a stream
 
-    if handler is not None and handler.response_streaming:
-        return grpc.stream_stream_rpc_method_handler(refuse_stream)
-    return grpc.unary_unary_rpc_method_handler(refuse)
+    return grpc.stream_stream_rpc_method_handler(refuse)
+
+
+def _too_many(streams: int) -> RefusedError:
+    return RefusedError(Code.RESOURCE_EXHAUSTED, f"{streams} streams are open; wait for one to end.", 1000)
 
 
 class DecisionServer:
@@ -226,7 +293,7 @@ class DecisionServer:
     def __init__(self, service: DecisionService, settings: ServerSettings = ServerSettings()) -> None:
         self.service, self.settings = service, settings
         self.port = 0
-        self._health = health.aio.HealthServicer()
+        self._health = HealthDoor(settings.watches)
         self._server: Any = None
 
     @property
@@ -239,19 +306,20 @@ class DecisionServer:
         interceptors = [_TokenCheck(Tokens(settings.token_file))] if settings.token_file is not None else []
         self._server = grpc.aio.server(
             interceptors=interceptors,
-            maximum_concurrent_rpcs=settings.calls,
+            maximum_concurrent_rpcs=settings.calls + settings.streams + settings.watches,
             options=[
                 ("grpc.max_receive_message_length", settings.message_bytes),
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_metadata_size", 16 * 1024),
                 ("grpc.max_concurrent_streams", settings.calls_per_connection),
                 ("grpc.http.overload_protection", 0),  # it counts calls that are over and breaks honest ones
+                *KEEP_ALIVE,
             ],
         )
         limits = ClientLimits(settings.calls_per_client, settings.calls_per_second)
-        self._servicer = RayDecisionService(self.service, limits)
+        self._servicer = RayDecisionService(self.service, limits, settings.streams)
         _add_service(self._servicer, self._server)
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        self._health.add_to(self._server)
         if settings.reflection:
             _offer_reflection(self._server)
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING, ("", SERVICE))
@@ -265,11 +333,13 @@ class DecisionServer:
         await self._set_health(health_pb2.HealthCheckResponse.SERVING, ("", SERVICE, *self._names()))
 
     async def stop(self) -> None:
-        """Not ready; no new work; what was taken is finished within the grace."""
+        """Not ready; no new work; what was taken is finished within the grace. Until then the door stays open, so that
+        whoever is on the way hears a sentence: gRPC would only cancel what it has not looked at yet."""
         await self._health.enter_graceful_shutdown()
         self.service.drain()
         self._servicer.stop_streams()
-        await self._server.stop(self.settings.grace_seconds)
+        await self._servicer.finish(self.settings.grace_seconds)
+        await self._server.stop(min(1.0, self.settings.grace_seconds))
         await asyncio.to_thread(self.service.close)
 
     def _names(self) -> list[str]:

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,6 +136,33 @@ def test_serve_with_a_bus_answers_there_tells_decisions_and_shows_the_figures_of
     ):  # fmt: skip
         assert line in text, line
     assert f"Answering on the bus {bus}." in told
+
+
+def test_figures_of_a_service_with_tokens_ask_for_one_too(tmp_path: Path) -> None:
+    told: list[str] = []
+    (tmp_path / "tokens").write_text("a-token-of-many-letters look\n")
+    save_perfect(tmp_path / "runs" / "perfect")
+    offer = Offer(("perfect",), "probe", runs_dir=tmp_path / "runs", metrics_port=0)
+
+    def status(url: str, **headers: str) -> int:
+        try:
+            return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10).status
+        except urllib.error.HTTPError as refused:
+            return refused.code
+
+    async def look() -> list[int]:
+        opened: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        door = ServerSettings(port=0, token_file=tmp_path / "tokens")
+        serving = asyncio.create_task(serve_all(offer, door, told.append, opened.set_result))
+        await opened
+        url = next(line.split()[1] for line in told if line.startswith("Figures"))
+        known = {"Authorization": "Bearer a-token-of-many-letters"}
+        found = [await asyncio.to_thread(status, url, **headers) for headers in ({}, known)]
+        os.kill(os.getpid(), signal.SIGTERM)
+        await serving
+        return found
+
+    assert asyncio.run(look()) == [401, 200]
 
 
 def test_serve_answers_and_ends_in_order_on_sigterm(tmp_path: Path) -> None:

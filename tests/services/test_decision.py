@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 from google.protobuf.struct_pb2 import Struct
@@ -16,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jimbot.clients.request_json import read_request
+from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry
 from jimbot.games.hackmatrix import make_state, to_dict
 from jimbot.games.hooks import Sight
@@ -97,6 +99,38 @@ def test_a_state_by_keys_is_seen_as_the_game_sees_it(service: DecisionService) -
     answer = service.decide(restored)
     assert answer.selected_action.number == service.decide(by_hand).selected_action.number
     assert answer.selected_action.words == game.describe_action(0, answer.selected_action.number)
+
+
+@pytest.mark.parametrize("game", ["probe", "hackmatrix", "balatro"])
+def test_a_service_has_read_a_state_in_every_form_before_it_is_asked(game: str) -> None:
+    entry = game_entry(game)
+    service = service_of(ServedPolicy.make(entry, Scripted()))
+    reader = service.find(game, "").reader
+    assert reader.warmed == {"observation", "snapshot", *(["by_keys"] if entry.states else []), *entry.foreign_states}
+    compiled: list[str] = []
+    states = reader._samples()
+
+    def heard(event: str, seconds: float, **more: Any) -> None:
+        compiled.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(heard)
+    try:
+        for state in states:
+            service.decide(LearningDecisionRequest(game=game, game_state=state, time_limit_ms=9000))
+    finally:
+        jax.monitoring.unregister_event_duration_listener(heard)
+    assert not [event for event in compiled if "backend_compile" in event], "the first question compiles nothing"
+    service.close()
+
+
+def test_a_game_whose_states_cannot_be_read_here_is_served_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+    def absent(*rest: Any, **more: Any) -> Any:
+        raise UsageError("The simulator is not installed.")
+
+    service = service_of(ServedPolicy.make(replace(game_entry("probe"), make=absent), Scripted()))
+    assert "simulator is not installed" in caplog.text
+    assert service.decide(probe_request(1)).selected_action.number == 5
+    service.close()
 
 
 def test_a_row_of_vgc_is_a_state_by_keys() -> None:

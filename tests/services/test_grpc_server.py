@@ -6,6 +6,7 @@ import socket
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -22,7 +23,7 @@ grpc = pytest.importorskip("grpc")
 
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: E402
 
-from jimbot.doors.access import Tokens  # noqa: E402
+from jimbot.doors.access import LOOK, Tokens  # noqa: E402
 from jimbot.errors import JimbotError, SettingsError  # noqa: E402
 from jimbot.proto import decisions_pb2 as wire  # noqa: E402
 from jimbot.proto.decisions_pb2_grpc import DecisionServiceStub  # noqa: E402
@@ -188,6 +189,102 @@ def test_an_idle_stream_is_told_that_the_service_stops() -> None:
         outgoing.put(None)
 
 
+def test_calls_of_a_service_that_stops_are_answered_or_told_so() -> None:
+    """None is cancelled: those that were taken are finished, those that come too late hear where to go."""
+    opened = Running(service_of(serve(Scripted(seconds=0.01))), grace_seconds=20.0)
+    opened.do(opened.server.ready())
+    channels = [grpc.insecure_channel(opened.address, [("n", number)]) for number in range(4)]
+    calls = [
+        DecisionServiceStub(channels[number % 4]).GetDecision.future(
+            probe_request(number, time_limit_ms=9000), timeout=30
+        )
+        for number in range(400)
+    ]
+    while not any(call.done() for call in calls):
+        time.sleep(0.001)
+    opened.stop()
+    ended = Counter(call.code().name for call in calls)
+    details = {call.details() for call in calls if call.code().name != "OK"}
+    for channel in channels:
+        channel.close()
+    assert set(ended) <= {"OK", "UNAVAILABLE"}, ended
+    assert ended["OK"]
+    assert all(details)
+
+
+def test_a_call_that_outlives_the_grace_is_told_so() -> None:
+    policy = Scripted()
+    opened = Running(service_of(serve(policy)), grace_seconds=0.3)
+    opened.do(opened.server.ready())
+    policy.gate.clear()
+    with grpc.insecure_channel(opened.address) as channel:
+        stub = DecisionServiceStub(channel)
+        call = stub.GetDecision.future(probe_request(1, time_limit_ms=9000), timeout=9)
+        stream = stub.Decide(
+            iter([wire.DecisionBatch(game="probe", observations=probe_request(2).game_state.observation)])
+        )
+        while opened.server.service.figures.in_flight < 2:
+            time.sleep(0.01)
+        stopping = threading.Thread(target=opened.stop)
+        stopping.start()
+        for ended in (call.exception(), stream.exception()):
+            assert (ended.code().name, "ask another one" in ended.details()) == ("UNAVAILABLE", True)
+        policy.gate.set()
+        stopping.join(20)
+
+
+def held(channel: Any, path: str) -> Any:
+    """A call whose question never comes."""
+    return channel.stream_stream(path)(iter(SimpleQueue().get, None))
+
+
+def refused(calls: list[Any], code: str, count: int) -> bool:
+    """Whether so many of them end soon, and all with this code."""
+    until = time.monotonic() + 20
+    while sum(call.done() for call in calls) < count and time.monotonic() < until:
+        time.sleep(0.02)
+    return [call.code().name for call in calls if call.done()] == [code] * count
+
+
+def test_watchers_of_health_and_idle_streams_do_not_take_the_place_of_callers(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(f"{GOOD}\n")
+    limits = {"calls": 6, "watches": 3, "streams": 4, "token_file": file}
+    with running(service_of(serve(Scripted())), **limits) as opened, grpc.insecure_channel(opened.address) as channel:
+        stub, who = DecisionServiceStub(channel), bearer(GOOD)
+        question = health_pb2.HealthCheckRequest(service="")
+        watches = [health_pb2_grpc.HealthStub(channel).Watch(question) for _ in range(12)]
+        assert refused(watches, "RESOURCE_EXHAUSTED", 9)
+        unknown = [held(channel, f"/{SERVICE}/GetDecision") for _ in range(30)]
+        assert refused(unknown, "UNAUTHENTICATED", 30), "before a message of them arrived"
+        streams = [stub.Decide(iter(SimpleQueue().get, None), metadata=who) for _ in range(12)]
+        assert refused(streams, "RESOURCE_EXHAUSTED", 8)
+        assert stub.GetDecision(probe_request(1), timeout=20, metadata=who).selected_action.number == 5
+        for call in (*watches, *streams):
+            call.cancel()
+        for _ in range(100):
+            with suppress(grpc.RpcError):
+                assert health(channel) == SERVING
+                break
+            time.sleep(0.02)
+        else:
+            pytest.fail("places of watchers that left are free again")
+
+
+def test_an_observation_that_overflows_is_its_callers_fault() -> None:
+    policy = Scripted()
+    policy.not_numbers = 3e38
+    with running(service_of(serve(policy))) as opened, grpc.insecure_channel(opened.address) as channel:
+        asked = probe_request(1)
+        values = np.frombuffer(asked.game_state.observation.values, "<f4").copy()
+        values[0] = 3e38
+        asked.game_state.observation.values = values.tobytes()
+        with pytest.raises(grpc.RpcError) as caught:
+            DecisionServiceStub(channel).GetDecision(asked, timeout=5)
+        assert (caught.value.code().name, "3e+38" in caught.value.details()) == ("INVALID_ARGUMENT", True)
+        assert not opened.server.service.figures.faults
+
+
 def test_a_client_with_too_many_open_calls_is_told_to_wait() -> None:
     policy = Scripted()
     with running(service_of(serve(policy)), calls_per_client=2) as opened, ThreadPoolExecutor(2) as pool:
@@ -252,6 +349,23 @@ def test_tokens_are_asked_for_scoped_and_rotated(tmp_path: Path) -> None:
             file.write_text("another-good-token-2\n")
             assert code_of(lambda: ask(GOOD)) == "UNAUTHENTICATED"
             assert ask("another-good-token-2").selected_action.number == 5
+
+
+def test_a_token_file_being_rewritten_changes_nothing_and_a_deleted_one_revokes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(f"{GOOD}\n")
+    tokens = Tokens(file)
+    for text in (b"", b"# nothing yet\n", b"short\n", f"{GOOD} rule\n".encode(), b"\xff\xfe" * 20):
+        file.write_bytes(text)
+        assert tokens.allows(GOOD, LOOK)
+        assert tokens.allows(GOOD, LOOK)
+    assert len(caplog.records) == 5, "told once each"
+    file.unlink()
+    assert not tokens.allows(GOOD, LOOK)
+    file.write_text("another-good-token-2\n")
+    assert (tokens.allows(GOOD, LOOK), tokens.allows("another-good-token-2", LOOK)) == (False, True)
 
 
 @pytest.mark.parametrize(("text", "sentence"), [("", "no token"), ("short", "shorter than"), (f"{GOOD} rule", "scope")])

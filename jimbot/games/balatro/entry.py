@@ -224,9 +224,6 @@ def _warm_states(options: Any) -> None:
     table.begin(0, 1, 0, None)
     for method in ("gamestate", "select"):
         sight_of(table.call(method).encode(), table.dialect.name, options)
-    game = make(1, options=options)
-    game.reset()
-    _read_state(_write_state(game, 0), options)
 
 
 def _live(name: str) -> Callable[..., Any]:

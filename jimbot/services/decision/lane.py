@@ -27,13 +27,15 @@ import numpy as np
 from jimbot.policies.contract import Decision
 from jimbot.runs.resources import GPU, INFERENCE, ResourceCoordinator, ResourceError
 from jimbot.services.decision.figures import Figures
-from jimbot.services.decision.refusal import Code, RefusedError
+from jimbot.services.decision.refusal import Code, RefusedError, invalid
 from jimbot.services.decision.served import ServedPolicy, fault_of, illegal_of
 from jimbot.services.decision.settings import ServiceSettings
 
 _DEVICE_SECONDS = 5.0  # a batch takes milliseconds; a lane that died must not keep the device
 LONGEST_IN_LOOP_MS = 5.0  # a batch that takes longer is not computed in an event loop
 _QUIET_TURNS = 8  # of an event loop without another request, after which a batch is computed under pressure
+LARGEST_VALUE = 1e6
+"""Of an observation: where a larger one makes an answer that is not a number, that is not the policy's fault."""
 _CLOSE = 4.0  # pressure: requests follow each other within so many inferences
 
 
@@ -332,7 +334,9 @@ class Lane:
         for item in items:
             stop = start + len(item.legal)
             item.decision = Decision(*(part[start:stop] for part in decision))
-            if illegal[start:stop].any():
+            if faults[start:stop].any() and (problem := _overflow(item)) is not None:
+                item.decision, item.error = None, problem
+            elif illegal[start:stop].any():
                 item.illegal = True
                 self._figures.count(self._figures.illegal, self.served.spec.id)
                 self._fail(item, "it chose what is not legal")
@@ -348,6 +352,19 @@ class Lane:
         item.error = RefusedError(
             Code.INTERNAL, f"Policy '{served.name}' of game '{served.spec.id}' failed: {why.splitlines()[0][:300]}."
         )
+
+
+def _overflow(item: Item) -> RefusedError | None:
+    """The refusal of a question whose answer is not a number because of what it holds; None where that is not so."""
+    largest, decision = float(np.abs(item.observation).max()), item.decision
+    if decision is None or largest <= LARGEST_VALUE:
+        return None
+    if np.isfinite(decision.probabilities).all() and np.isfinite(decision.values).all():
+        return None
+    return invalid(
+        f"The observation holds a value of size {largest:g}, and the policy's answer to it is not a number; send "
+        "values as the game's own observation has them."
+    )
 
 
 def too_late(game: str) -> RefusedError:

@@ -127,11 +127,14 @@ class DecisionService(Places):
         self.advising.advisers[game] = adviser
         for place in self._places.get(game, {}).values():
             place.reader.telling = True
+            place.reader.warm()
 
     def look_ahead(self, served: ServedPolicy, planner: Planner | OwnSearch) -> None:
         """From now on decisions of this policy are planned, as long as their requests have time."""
         self.plans.add(served, planner)
-        self.find(served.spec.id, served.name).reader.telling = True
+        reader = self.find(served.spec.id, served.name).reader
+        reader.telling = True
+        reader.warm()
 
     def drain(self) -> None:
         """No new work; what was taken is finished."""
@@ -292,6 +295,8 @@ class DecisionService(Places):
                 canary.note_other(item.inference_ms)
             return False
         failed = item.decision is None
+        if item.error is not None and item.error.code == Code.INVALID_ARGUMENT:  # nobody could have answered that
+            return False
         if canary.note(failed, item.inference_ms, item.illegal):
             self.figures.count(self.figures.steps_back, place.served.spec.id)
         return failed

@@ -13,25 +13,29 @@ Everything that arrives here is hostile until checked.
 from __future__ import annotations
 
 import io
+import json
+import logging
 import threading
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from google.protobuf.json_format import MessageToDict
+from google.protobuf.struct_pb2 import Struct
 
 from jimbot.errors import JimbotError, UnknownNameError
 from jimbot.games.contract import GameEntry
 from jimbot.games.hooks import ReadForeign, Sight, Table
 from jimbot.games.spec import GameSpec
 from jimbot.proto.events_pb2 import GameState, LearningDecisionRequest, Observation
-from jimbot.runs.arrays import read_npz
+from jimbot.runs.arrays import read_npz, write_npz
 from jimbot.services.decision.refusal import Code, RefusedError, invalid
 
 OBSERVATION, SNAPSHOT, BY_KEYS, FOREIGN = "observation", "snapshot", "by_keys", "foreign"
 _IN_WORDS = {SNAPSHOT: "snapshot", BY_KEYS: "state by keys", FOREIGN: "foreign state"}
 DEEPEST, MOST_VALUES = 32, 20_000  # of a state by keys
 
+_log = logging.getLogger("jimbot.services")
 _foreign: dict[str, tuple[str, ReadForeign]] = {}
 
 
@@ -65,13 +69,40 @@ class StateReader:
         self.spec = entry.spec.under(self.options)
         self.telling = False
         """Whether somebody wants to hear the situation itself, too."""
+        self.warmed: set[str] = set()
+        """Forms that one state was read in already."""
         self._game: Any = None
         self._lock = threading.Lock()
 
     def warm(self) -> None:
-        """Loads what reading takes, so that no request has to wait for it."""
-        if self.entry.warm_states is not None:
-            self.entry.warm_states(self.entry.spec.parse_options(self.options))
+        """Reads one state in each form, so that no request has to wait for what the first one loads and compiles."""
+        try:
+            for state in self._samples():
+                self.read(state)
+                self.warmed.add(str(state.WhichOneof("form")))
+            if self.entry.warm_states is not None:
+                self.entry.warm_states(self.entry.spec.parse_options(self.options))
+                self.warmed |= set(self.entry.foreign_states)
+        except Exception as problem:  # its simulator may be missing here; observations can be asked about all the same
+            _log.warning("States of game '%s' could not be read beforehand: %s", self.entry.spec.id, problem)
+
+    def _samples(self) -> list[GameState]:
+        """The first state of a game in each form that is its own."""
+        game = self.entry.make(1, options=self.entry.spec.parse_options(self.options))
+        try:
+            game.reset()
+            observation, legal = game.observation, np.packbits(game.legal_mask, axis=1, bitorder="little")
+            seen = Observation(values=observation.astype("<f4").tobytes(), legal_mask=legal.tobytes(), rows=1)
+            snapshot = io.BytesIO()
+            write_npz(snapshot, game.snapshot(np.arange(1)))
+            samples = [GameState(observation=seen), GameState(snapshot=snapshot.getvalue())]
+            if self.entry.states is not None:
+                by_keys = Struct()
+                by_keys.update(json.loads(json.dumps(self.entry.states.write(game, 0))))
+                samples.append(GameState(by_keys=by_keys))
+            return samples
+        finally:
+            game.close()
 
     def read(self, state: GameState) -> Sight:
         """One state. Bad ones are refused in one sentence."""
