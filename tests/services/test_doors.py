@@ -359,6 +359,33 @@ def test_without_a_good_token_nothing_is_told(locked: Door) -> None:
 
 
 @pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 101),
+        ({"host": "evil.example"}, 403),
+        ({"host": "[::1"}, 403),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "http://["}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+    ],
+)
+def test_a_websocket_is_looked_at_like_everything_else(headers: dict[str, str], status: int, tmp_path: Path) -> None:
+    shake = {"upgrade": "websocket", "connection": "upgrade", "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    (tmp_path / "tokens").write_text(f"{TOKEN}\n")
+    with ExitStack() as stack:
+        for tokens, given, expected in (
+            (None, headers, status),
+            (tmp_path / "tokens", {}, 403),
+            (tmp_path / "tokens", {"authorization": f"Bearer {TOKEN}"}, 101),
+        ):
+            (folder := tmp_path / f"{expected}{tokens is None}").mkdir()
+            port = _events(folder, tokens, stack).port
+            lines = {"host": f"127.0.0.1:{port}", "sec-websocket-version": "13", **shake, **given}
+            sent = "GET /events HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+            assert raw(port, sent.encode() + b"\r\n")[0] == expected
+
+
+@pytest.mark.parametrize(
     "words",
     [["ui"], ["host", "balatro"], ["host", "events"], ["graph", "serve"], ["mcp", "--http"], ["serve", "probe"]],
     ids=" ".join,

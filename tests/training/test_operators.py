@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import urllib.error
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,16 @@ def test_an_address_that_is_none_is_told_before_a_run_is_made(tmp_path: Path, se
     with pytest.raises(SettingsError, match=f"{setting} is 'nowhere'"):
         Session.open(small_settings(**{setting: "nowhere"}), tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_figures_for_other_machines_need_a_token_and_ask_for_it(tmp_path: Path) -> None:
+    tokens, runs = tmp_path / "tokens", tmp_path / "runs"
+    with pytest.raises(SettingsError, match="add --metrics-token-file"):
+        Session.open(small_settings(metrics_port=0, metrics_host="0.0.0.0"), runs)
+    assert not runs.exists() or not list(runs.iterdir())
+    tokens.write_text("a-token-of-many-letters\n")
+    settings = small_settings(metrics_port=0, metrics_host="0.0.0.0", metrics_token_file=str(tokens), no_wandb=True)
+    with Session.open(settings, runs) as session:
+        page = next(sink for sink in session.recorder.sinks if isinstance(sink, PrometheusSink))
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            scraped(page.port)
