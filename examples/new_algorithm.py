@@ -121,6 +121,7 @@ def main(game: str = "probe", total_timesteps: int = 200_000, num_envs: int = 32
             "total_timesteps": total_timesteps,
             "run_name": "example-new-algorithm",
         },
+        resume=True,
     )
     try:
         trainer.train(callback=lambda step, metrics: print(f"{step:>9,} steps: {metrics['train/mean_reward']:.3f}"))

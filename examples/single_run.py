@@ -10,7 +10,7 @@ def main(game: str = "balatro", total_timesteps: int = 200_000, n_envs: int = 8,
     config.run_name = "example-single-run"
     config.save_dir = "models/single_run"
 
-    trainer = create_trainer(game, config)
+    trainer = create_trainer(game, config, resume=True)
     try:
         trainer.train(callback=lambda step, metrics: print(f"{step:>9,} steps: {metrics['train/mean_reward']:.3f}"))
         mean, deviation = trainer.evaluate(n_episodes=games)

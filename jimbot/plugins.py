@@ -1,13 +1,15 @@
-"""Games and learners of other people: where they are found, and how their modules are imported.
+"""Games, learners and networks of other people: where they are found, and how their modules are imported.
 
 Four ways, the same for the command line and from Python:
 
-- an installed package declares them as entry points of the groups `jimbot.games` and `jimbot.learners`,
+- an installed package declares them as entry points of the groups `jimbot.games`, `jimbot.learners` and
+  `jimbot.networks`,
 - `--plugin MODULE` (or the variable JIMBOT_PLUGINS, which processes that JimBot starts inherit) imports a module,
 - the module is the name: `jimbot train my_package.my_game`, `--learner my_package.my_learner:MyTrainer`,
-- a script calls `register_game` or `register_learner`.
+- a script calls `register_game`, `register_learner` or `register_network`.
 
-A module that is named shows its game as `GAME` and its learner as `LEARNER`, or registers them when it is imported.
+A module that is named shows its game as `GAME`, its learner as `LEARNER` and its network as `NETWORK`, or registers
+them when it is imported.
 Modules are imported only because a person named them: a name inside a checkpoint, a recording or a stored
 configuration never is one.
 """

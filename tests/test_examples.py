@@ -52,6 +52,15 @@ def test_a_new_algorithm_learns_and_continues() -> None:
     assert run("new_algorithm", total_timesteps=16 * 32 * 42, num_envs=16, games=32) > 4
 
 
+def test_a_network_of_ones_own_learns_probe() -> None:
+    assert run("own_network", total_timesteps=32 * 32 * 40, games=32) > 7.5
+
+
+def test_ppo_in_one_file_learns_probe() -> None:
+    pytest.importorskip("torch")
+    assert run("plain_ppo", total_timesteps=30_000, games=32) > 7.5
+
+
 def test_a_custom_wrapper_is_sound_and_trains() -> None:
     assert run("custom_wrapper", total_timesteps=64, n_steps=32) == []
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from jimbot.policies import forward
 from jimbot.policies.networks import GAINS, INITIAL, layer_shapes, param_shapes
+from jimbot.policies.own_networks import OWN, functions_of
 
 Params = dict[str, jax.Array]
 
@@ -110,6 +111,12 @@ class JaxNetwork(NamedTuple):
 
 def make_network(description: Mapping[str, Any]) -> JaxNetwork:
     """The functions of an architecture made by `networks.describe_network`."""
+    own = functions_of(description) if OWN in description else None
+
+    def answer(params: Params, flat: jax.Array) -> tuple[jax.Array, ...]:
+        if own is not None:
+            return own.apply({name: value for name, value in params.items() if name not in INITIAL}, flat)
+        return forward.outputs(JaxOps, description, params, flat)
 
     def prepare(observation: jax.Array, params: Params | None = None) -> jax.Array:
         flat = jnp.reshape(observation, (-1, observation.shape[-1]))
@@ -118,7 +125,7 @@ def make_network(description: Mapping[str, Any]) -> JaxNetwork:
 
     def apply(params: Params, features: jax.Array) -> tuple[jax.Array, jax.Array]:
         lead = features.shape[:-1]
-        logits, value = forward.outputs(JaxOps, description, params, features.reshape(-1, features.shape[-1]))
+        logits, value = answer(params, features.reshape(-1, features.shape[-1]))
         return logits.reshape(*lead, -1), value.reshape(lead)
 
     def foresee(params: Params, features: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -135,15 +142,15 @@ def init_params(description: Mapping[str, Any], seed: int) -> Params:
     Drawn by NumPy: compiling some thirty QR decompositions took ten seconds of every start.
     """
     luck = np.random.default_rng(seed)
-    params: dict[str, np.ndarray] = {}
+    params: dict[str, Any] = dict(functions_of(description).init(seed)) if OWN in description else {}
     for layer, shape in layer_shapes(description).items():
         gain = GAINS.get(layer.partition("_")[0], 2**0.5)
         params[f"{layer}.weight"] = gain * _orthogonal(luck, *shape)
         params[f"{layer}.bias"] = np.zeros(shape[1])
     for name, shape in param_shapes(description).items():
-        if name.startswith("table_"):
+        if name.startswith("table_") and OWN not in description:
             params[name] = 0.1 * luck.standard_normal(shape)
-        elif name not in params:
+        elif name not in params and (OWN not in description or name in INITIAL):
             params[name] = np.full(shape, INITIAL.get(name, 0.0))
     return {name: jnp.asarray(values, jnp.float32) for name, values in params.items()}
 

@@ -13,7 +13,7 @@ Kinds
 - `fields`: the same over an encoded observation: ids embedded, one shared encoder per group of cards.
 - `BalatroNet`: encoders of fixed sizes for Balatro's cards and jokers; told in `balatro_net`.
 
-The last three are programs of named steps (`network_program`).
+The last three are programs of named steps (`network_program`). Any other name is somebody's own (`own_networks`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ import numpy as np
 
 from jimbot.errors import CheckpointError, SettingsError, UnknownNameError
 from jimbot.games.spec import BoardView, Field, GameSpec
-from jimbot.policies import doubles, items, network_program
+from jimbot.policies import doubles, items, network_program, own_networks
 from jimbot.policies.balatro_net import GRAPH_TABLE, SHARED, balatro_net
 from jimbot.policies.board import feature_size as board_feature_size
+from jimbot.policies.own_networks import OWN
 
 KINDS = ("mlp", "board", "items", "doubles", "towers", "fields", "BalatroNet")
 _FROM_THINGS = {"items": items, "doubles": doubles}
@@ -74,8 +75,7 @@ def describe_network(
     board = next((field for field in spec.observation.fields if field.board), None)
     if kind == "auto":
         kind = "board" if board else "doubles" if doubles.suits(spec) else "items" if items.suits(spec) else "mlp"
-    if kind not in KINDS:
-        raise UnknownNameError("network", kind, (*KINDS, "auto"))
+    own = None if kind in KINDS else own_networks.describe(spec, kind, KINDS)
     if num_layers < 1 or hidden_dim < 0:
         raise SettingsError(f"A network of {num_layers} layers of {hidden_dim}; expected at least 1 layer.")
     graph = _describe_graph(spec, kind, memgraph_embedding_dim, graph_embeddings)
@@ -85,10 +85,10 @@ def describe_network(
         "kind": kind,
         "observation_size": spec.observation.size,
         "num_actions": spec.actions.size,
-        **_layers(
+        **(own or _layers(
             spec, kind, hidden_dim, num_layers, policy_layers, () if action_values else value_layers, features_dim,
             memgraph_embedding_dim, graph_embeddings == FIXED,
-        ),
+        )),
     }  # fmt: skip
     if graph:
         network["graph"] = graph
@@ -198,6 +198,8 @@ def feature_size(network: Mapping[str, Any]) -> int:
 
 def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """(inputs, outputs) of every dense layer, in order; parameters are `<layer>.weight` and `<layer>.bias`."""
+    if OWN in network:
+        return {}
     if "steps" in network:
         return network_program.layer_shapes(network["steps"])
     if network["kind"] in _FROM_THINGS:
@@ -219,7 +221,7 @@ gradient reaches them; they begin with these values, which change nothing."""
 
 def param_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     """The shape of every parameter."""
-    shapes: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, tuple[int, ...]] = {name: tuple(shape) for name, shape in _own_shapes(network).items()}
     for layer, (inputs, outputs) in layer_shapes(network).items():
         shapes[f"{layer}.weight"] = (inputs, outputs)
         shapes[f"{layer}.bias"] = (outputs,)
@@ -231,6 +233,10 @@ def param_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     if network.get("normalize"):
         shapes |= dict.fromkeys(INITIAL, (network["observation_size"],))
     return shapes
+
+
+def _own_shapes(network: Mapping[str, Any]) -> Mapping[str, Any]:
+    return network[OWN]["params"] if OWN in network else {}
 
 
 def part_of(parameter: str) -> Literal["trunk", "policy", "value"]:
@@ -251,6 +257,8 @@ def as_played(network: Mapping[str, Any]) -> dict[str, Any]:
 
 def forward_flops(network: Mapping[str, Any]) -> int:
     """Floating-point operations of the matrix products for one observation."""
+    if OWN in network:
+        return own_networks.flops(network)
     if network["kind"] in _FROM_THINGS:
         return _FROM_THINGS[network["kind"]].forward_flops(network)
     if "steps" in network:
@@ -260,6 +268,8 @@ def forward_flops(network: Mapping[str, Any]) -> int:
 
 def train_flops(network: Mapping[str, Any]) -> int:
     """The same for one forward and backward pass; what comes straight from the observation needs no gradient."""
+    if OWN in network:
+        return 3 * own_networks.flops(network)
     if network["kind"] in _FROM_THINGS:
         kind = _FROM_THINGS[network["kind"]]
         return 3 * kind.forward_flops(network) - kind.input_flops(network)

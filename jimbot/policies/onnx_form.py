@@ -16,6 +16,7 @@ from jimbot.errors import CheckpointError
 from jimbot.policies import forward
 from jimbot.policies.masking import NEVER
 from jimbot.policies.networks import as_played, check_params, param_shapes
+from jimbot.policies.own_networks import OWN
 
 ONNX_OPSET = 18
 ONNX_IR = 9
@@ -41,10 +42,18 @@ def onnx_from_params(
     check_params(network, params)
     graph = _Graph()
     ops = OnnxOps(graph)
-    weights = {name: ops.named(name, np.asarray(params[name], np.float32)) for name in param_shapes(network)}
+    weights = {
+        name: ops.named(_stored_name(network, name), np.asarray(params[name], np.float32))
+        for name in param_shapes(network)
+    }
     observation = Tensor(graph, "observation", rank=2)
     features = forward.prepare(ops, network, weights, observation)
-    logits, value = forward.outputs(ops, network, weights, features)
+    if OWN in network:
+        from jimbot.policies.jax_to_onnx import add_own_network  # JAX, which playing does without
+
+        logits, value = (Tensor(graph, name, 2) for name in add_own_network(graph, network, weights, features.name))
+    else:
+        logits, value = forward.outputs(ops, network, weights, features)
     _masked_log_softmax(graph, logits.name)
     last = graph.constant([1], np.int64)
     if network.get("action_values"):  # a position is worth what its best legal action is
@@ -53,19 +62,29 @@ def onnx_from_params(
         graph.add("ReduceMax", legal, last, keepdims=0, output="value")
     else:
         graph.add("Squeeze", value.name, last, output="value")
-    return graph.serialise(observation_size, num_actions, dict(metadata or {}))
+    model = graph.serialise(observation_size, num_actions, dict(metadata or {}))
+    if OWN in network:
+        from jimbot.policies.jax_to_onnx import check_answers
+
+        check_answers(model, network, params)
+    return model
 
 
 def params_of(network: Mapping[str, Any], model: bytes) -> dict[str, np.ndarray]:
     """The parameters that `onnx_from_params` wrote."""
     network = as_played(network)
     stored = {part.name: part for part in onnx.load_model_from_string(model).graph.initializer}
-    missing = [name for name in param_shapes(network) if name not in stored]
+    missing = [name for name in param_shapes(network) if _stored_name(network, name) not in stored]
     if missing:
         raise CheckpointError(f"The model lacks '{missing[0]}' of the network its manifest describes; it is damaged.")
-    params = {name: numpy_helper.to_array(stored[name]) for name in param_shapes(network)}
+    params = {name: numpy_helper.to_array(stored[_stored_name(network, name)]) for name in param_shapes(network)}
     check_params(network, params)
     return params
+
+
+def _stored_name(network: Mapping[str, Any], name: str) -> str:
+    """What a parameter is called in the graph: somebody's own must not meet names of ours (`value`)."""
+    return f"{OWN}/{name}" if OWN in network else name
 
 
 def _duelling(graph: _Graph, advantages: str, value: str) -> str:
@@ -116,7 +135,9 @@ class _Graph:
             helper.make_tensor_value_info("log_probabilities", TensorProto.FLOAT, ["N", num_actions]),
             helper.make_tensor_value_info("value", TensorProto.FLOAT, ["N"]),
         ]
-        graph = helper.make_graph(self.nodes, "jimbot_policy", inputs, outputs, self.initializers)
+        used = {name for node in self.nodes for name in node.input}  # what was computed while tracing is not
+        kept = [part for part in self.initializers if part.name in used or not part.name.startswith("constant_")]
+        graph = helper.make_graph(self.nodes, "jimbot_policy", inputs, outputs, kept)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", ONNX_OPSET)], producer_name="jimbot")
         model.ir_version = ONNX_IR
         helper.set_model_props(model, metadata)

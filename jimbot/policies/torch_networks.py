@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.errors import MissingExtraError
+from jimbot.errors import MissingExtraError, SettingsError
 from jimbot.policies import forward
 from jimbot.policies.networks import GAINS, INITIAL, check_params, layer_shapes, param_shapes
+from jimbot.policies.own_networks import OWN
 
 try:
     import torch
@@ -28,6 +29,11 @@ class TorchNetwork(nn.Module):
 
     def __init__(self, description: Mapping[str, Any]) -> None:
         super().__init__()
+        if OWN in description:
+            raise SettingsError(
+                f"Network '{description['kind']}' is a pair of JAX functions, and this learner computes with torch. "
+                "Use --learner jax, or a network of ours."
+            )
         self.description = description
         dense = layer_shapes(description)
         for name, shape in param_shapes(description).items():

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from jimbot.cli.main import run
+from jimbot.evaluation import evaluate
+from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
 from tests.strangers import stranger_at
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "extending"
@@ -47,7 +49,13 @@ def test_the_page_on_games_works_as_written(capsys: pytest.CaptureFixture[str]) 
     assert "first" in told
 
 
+def test_the_page_on_networks_works_as_written() -> None:
+    assert len(follow("add-a-network.md")) == 5
+    assert evaluate("policy.onnx", games=64).games.returns.mean() > 7.5
+    assert load_checkpoint(find_checkpoint("mine")).manifest.network["kind"] == "residual"
+
+
 def test_the_page_on_learners_works_as_written(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(follow("add-a-learner.md")) == 4
-    assert Path("runs/climbed/checkpoints").is_dir()
-    assert "climbed" in capsys.readouterr().out
+    assert "imitated" in capsys.readouterr().out
+    assert evaluate("imitated", games=64).games.returns.mean() > 7.5, "it must solve probe, as the page demands"

@@ -22,6 +22,8 @@ from jimbot.games.contract import BatchGame, FunctionalGame
 from jimbot.games.spec import GameSpec
 from jimbot.policies.jax_networks import JaxNetwork, Params, make_network
 from jimbot.policies.networks import describe_network
+from jimbot.policies.onnx_form import onnx_from_params
+from jimbot.policies.own_networks import OWN
 from jimbot.training.exploration.counting import CountBonus
 from jimbot.training.exploration.weighing import RareWeight
 from jimbot.training.jax_ppo.entropy import blocks_of
@@ -76,7 +78,11 @@ def loss_settings(settings: TrainSettings, spec: GameSpec | None = None) -> Loss
 def network_for(settings: RunSettings, spec: Any) -> JaxNetwork:
     chosen = network_choice(settings)
     rival = isinstance(settings, TrainSettings) and settings.ppo.rival_coef > 0
-    return make_network(describe_network(spec, **chosen, normalize=settings.normalize_obs, rival=rival))
+    network = make_network(describe_network(spec, **chosen, normalize=settings.normalize_obs, rival=rival))
+    if OWN in network.description:  # what cannot be written down is said before anything is learned
+        first = {name: np.asarray(value) for name, value in network.init(settings.seed).items()}
+        onnx_from_params(network.description, first, spec.observation.size, spec.actions.size)
+    return network
 
 
 def run_key(seed: int) -> np.ndarray:
