@@ -118,7 +118,8 @@ class MetricLog:
         start: float | None = None,
         end: float | None = None,
     ) -> dict[str, Any]:
-        """One metric between two places of the axis: {x, y, low, high, exact, rows}."""
+        """One metric between two places of the axis: {x, y, low, high, exact, rows, last}; `last` is the newest value
+        inside, as it was measured."""
         if name not in self._columns:
             raise UnknownNameError("metric of this run", name, self._columns)
         with self._lock:
@@ -134,7 +135,8 @@ class MetricLog:
         if end is not None:
             inside &= x <= end
         inside = _with_neighbours(inside)
-        return downsampled(x[inside], y[inside], raw[inside], points)
+        last = _plain(raw[inside][-1:])
+        return {**downsampled(x[inside], y[inside], raw[inside], points), "last": last[0] if last else None}
 
 
 class MetricLogs:

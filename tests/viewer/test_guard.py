@@ -74,7 +74,7 @@ def test_other_pages_cannot_change_anything(open_page: Served) -> None:
     [
         ("/api/runs/0/none", None, 404, "no run 'none'"),
         ("/api/runs/7/one", None, 404, "no folder number 7"),
-        ("/api/runs/0/..%2f..%2fetc", None, 404, "Not Found"),
+        ("/api/runs/0/..%2f..%2fetc", None, 404, "nothing at this address"),
         ("/api/runs/0/.hidden", None, 400, "cannot be used"),
         ("/api/runs?limit=99999999", None, 400, "limit"),
         ("/api/runs/0/one/curves?names=a&points=-1", None, 400, "points is -1"),

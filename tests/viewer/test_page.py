@@ -151,7 +151,7 @@ def test_a_policy_plays_and_every_move_has_a_link(served: Served, open_tab: Open
     expect(tab.get_by_label("What the policy thought")).to_contain_text("4 legal moves")
     tab.get_by_role("button", name="Pause").click()
     tab.get_by_role("button", name="Last move").click()
-    expect(tab.get_by_role("status")).to_contain_text("The game is over")
+    expect(tab.get_by_role("status")).to_contain_text("Over, matches")
     tab.keyboard.press("ArrowLeft")
     expect(tab).to_have_url(re.compile("#move=7$"))
     other = open_tab(f"{served.address}/watch?game=probe&policy=random&second=random&seed=42#move=3")
@@ -172,7 +172,7 @@ def test_a_person_plays_and_asks(served: Served, open_tab: OpenTab) -> None:
     for number in range(8):
         expect(tab.locator("p.lead")).to_contain_text(f"move {number}")
         tab.get_by_label("Your moves").get_by_role("button").first.click()
-    expect(tab.get_by_role("status")).to_contain_text("The game is over")
+    expect(tab.get_by_role("status")).to_contain_text("Over, matches")
 
 
 def test_a_policy_looks_ahead_where_a_person_wants_it(served: Served, open_tab: OpenTab) -> None:

@@ -12,6 +12,8 @@ export interface Line {
   low?: number[];
   high?: number[];
   dots?: boolean;
+  /** The newest value as it was measured, where `y` is smoothed. */
+  last?: number | null;
 }
 
 export interface Span {
@@ -160,7 +162,7 @@ export function Chart(props: Props) {
   const at = shown[0] ? (shown[0].line.x[shown[0].at] ?? null) : null;
   const original = (line: Line): Line => props.lines.find((one) => one.label === line.label) ?? line;
   const yTicks = log ? logTicks(yLow, yHigh) : ticks(yLow, yHigh, height > 220 ? 6 : 4);
-  const last = lines[0]?.y.at(-1);
+  const last = lines[0]?.last ?? lines[0]?.y.at(-1);
 
   return (
     <figure class="chart" ref={box}>

@@ -4,7 +4,7 @@ import { address, useGet } from "./api";
 import { COLOURS } from "./chart";
 import { plain, short, whole } from "./format";
 import { Keep } from "./keep";
-import { Complaint, Empty, useSettled } from "./parts";
+import { Complaint, Empty, Scroll, useSettled } from "./parts";
 import { change, usePlace } from "./place";
 
 interface Edge {
@@ -59,9 +59,8 @@ export function Knowledge() {
             {around && <button type="button" onClick={() => change({ around: null }, false)}>{middle?.name ?? around} ×</button>}
           </div>
           {middle && <p class="note box"><b>{middle.name}</b> {middle.words}</p>}
-          <Picture found={data} around={around} />
           <p class="quiet">{whole(data.found)} fit, the strongest {whole(data.edges.length)} are listed; click a name to see what surrounds it.</p>
-          <div class="wide scroll">
+          <Scroll label="Claims">
             <table class="claims">
               <thead><tr><th>what</th><th>claim</th><th class="n">strength</th><th>evidence</th><th class="n">samples</th><th>measure it again</th></tr></thead>
               <tbody>
@@ -77,7 +76,9 @@ export function Knowledge() {
                 ))}
               </tbody>
             </table>
-          </div>
+          </Scroll>
+          <h2>As a picture</h2>
+          <Picture found={data} around={around} />
         </>
       )}
     </>

@@ -52,7 +52,7 @@ function Shown({ path }: { path: string }) {
   if (word === "compare") return <Compare />;
   if (word === "knowledge") return <Knowledge />;
   if (word === "services") return <Services />;
-  return <Empty title="Nothing here"><p><a href="/">To the runs</a></p></Empty>;
+  return <Empty level={1} title="Nothing here"><p>There is no page at <code>{path}</code>.</p><p class="row"><a class="button main" href="/">To the runs</a> <a class="button" href="/watch">Watch a game</a></p></Empty>;
 }
 
 function Frame({ version }: { version: string }) {

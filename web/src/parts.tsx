@@ -2,10 +2,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+export function Empty({ title, children, level = 2 }: { title: string; children?: ComponentChildren; level?: 1 | 2 }) {
   return (
     <div class="empty">
-      <h2>{title}</h2>
+      {level === 1 ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children}
     </div>
   );
@@ -25,6 +25,11 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
     </dialog>
   );
 }
+
+/** A part that scrolls by itself; those who use the keyboard get there and scroll it with the arrows. */
+export const Scroll = ({ label, kind = "wide scroll", children }: { label: string; kind?: string; children: ComponentChildren }) => (
+  <div class={kind} tabIndex={0} role="region" aria-label={label}>{children}</div>
+);
 
 /** A button whose work may fail; the sentence stands beside it. */
 export function Doing({ label, work, kind = "", disabled = false }: {

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { address, get, useGet, useNews, useNow } from "./api";
 import { Chart, type Line, type Span } from "./chart";
 import { age, bytes, date, percent, plain, short, whole } from "./format";
-import { Choice, Complaint, Empty, Tile, useSettled } from "./parts";
+import { Choice, Complaint, Empty, Scroll, Tile, useSettled } from "./parts";
 import { apiRun, change, go, usePlace } from "./place";
 import { Manage, type Row } from "./runs";
 
@@ -41,6 +41,7 @@ interface Curve {
   high: number[];
   exact: boolean;
   rows: number;
+  last: number | null;
 }
 
 type Axis = "step" | "time" | "clock" | "games";
@@ -264,14 +265,14 @@ function Settings({ config, mine }: { config: Record<string, unknown>; mine: str
       {other && beside.data && shown.length === 0 && <p class="quiet">No setting differs.</p>}
       {own.length === 0 && <p class="quiet">This run has no settings file.</p>}
       {shown.length > 0 && (
-        <div class="wide scroll">
+        <Scroll label="Settings of this run">
           <table class="settings">
             <thead><tr><th>setting</th><th>{other ? "here" : "value"}</th>{other && <th>{other.slice(other.indexOf("/") + 1)}</th>}</tr></thead>
             <tbody>
               {shown.map((name) => <tr key={name}><td>{name}</td><td class="code">{values.get(name) ?? ""}</td>{other && <td class="code">{theirs.get(name) ?? ""}</td>}</tr>)}
             </tbody>
           </table>
-        </div>
+        </Scroll>
       )}
     </section>
   );
@@ -283,7 +284,7 @@ function Events({ name, stamp }: { name: string; stamp: number }) {
   return (
     <section id="events">
       <h2>Events</h2>
-      {lines.length === 0 ? <p class="quiet">Nothing happened yet.</p> : <ol class="log scroll" reversed>{lines.map((line, i) => <li key={lines.length - i}>{line}</li>)}</ol>}
+      {lines.length === 0 ? <p class="quiet">Nothing happened yet.</p> : <Scroll label="Events of this run" kind="scroll"><ol class="log" reversed>{lines.map((line, i) => <li key={lines.length - i}>{line}</li>)}</ol></Scroll>}
     </section>
   );
 }
@@ -299,7 +300,7 @@ function Checkpoints({ data, name }: { data: RunDocument; name: string }) {
       {data.checkpoints.length === 0 ? <p class="quiet">None is complete yet.</p> : (
         <div class="wide">
           <table>
-            <thead><tr><th>name</th><th class="n">step</th><th class="n">return</th><th class="n">size</th><th>saved</th><th /></tr></thead>
+            <thead><tr><th>name</th><th class="n">step</th><th class="n">return</th><th class="n">size</th><th>saved</th><th><span class="sr">Play</span></th></tr></thead>
             <tbody>
               {data.checkpoints.map((one) => (
                 <tr key={one.name}>

@@ -5,7 +5,7 @@ import { Spark } from "./chart";
 import { age, short, whole } from "./format";
 import { Complaint, Dialog, Doing, Empty, useSettled } from "./parts";
 import { apiRun, change, go, runPath, usePlace } from "./place";
-import { Welcome } from "./welcome";
+import { type Game, Train, Welcome } from "./welcome";
 
 export interface Row {
   key: string;
@@ -99,6 +99,7 @@ export function Runs() {
         </span>
       </header>
       <Complaint text={error} />
+      <details class="start"><summary>Start a training</summary><Starting /></details>
       {data.found === 0 ? <Empty title="No run fits"><p>No run has all of these words. <button type="button" class="plain" onClick={() => setText("")}>Show all {data.total}</button></p></Empty> : (
         <div class="wide">
           <table class="runs">
@@ -147,6 +148,11 @@ export function Runs() {
       {open && <Manage row={open} close={() => { setOpen(null); setDone(done + 1); }} />}
     </>
   );
+}
+
+function Starting() {
+  const { data } = useGet<{ games: Game[] }>("/api/games");
+  return data ? <Train games={data.games.filter((one) => one.shipped)} /> : null;
 }
 
 function Best({ best }: { best: Row["best"] }) {

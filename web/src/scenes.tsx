@@ -96,7 +96,7 @@ function Cards({ scene, picking }: { scene: Extract<Scene, { kind: "cards" }>; p
       <Figures figures={scene.figures} />
       {scene.zones.map((zone) => (
         <section key={zone.name} class={`zone z-${zone.name}`} aria-label={zone.title}>
-          <h4>{zone.title} {zone.note && <small>{zone.note}</small>}</h4>
+          <h2 class="h4">{zone.title} {zone.note && <small>{zone.note}</small>}</h2>
           <div class="cards">
             {zone.cards.map((card, place) => {
               const pickable = picking?.zone === zone.name;
@@ -207,7 +207,7 @@ function Battle({ scene }: { scene: Extract<Scene, { kind: "battle" }> }) {
       <Figures figures={scene.figures} />
       {scene.sides.map((side) => (
         <section key={side.title} class="side" aria-label={side.title}>
-          <h4>{side.title} {side.notes.length > 0 && <small>{side.notes.join(", ")}</small>}</h4>
+          <h2 class="h4">{side.title} {side.notes.length > 0 && <small>{side.notes.join(", ")}</small>}</h2>
           <div class="members">
             {side.members.map((member, i) => <Fighter key={i} member={member} />)}
           </div>

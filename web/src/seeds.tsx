@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { address, post, useGet } from "./api";
 import { whole } from "./format";
 import { Progress, useJob } from "./jobs";
-import { Complaint, Doing, Empty } from "./parts";
+import { Complaint, Empty, Scroll } from "./parts";
 import { change, usePlace } from "./place";
 import { CardFace, type Zone } from "./scenes";
 
@@ -13,6 +13,7 @@ interface SeedGame {
   how: string;
   example: string;
   choices: Record<string, string[]>;
+  things: Record<string, string[]>;
 }
 
 interface SeedDocument {
@@ -21,6 +22,7 @@ interface SeedDocument {
   chapters: { title: string; zones: Zone[] }[];
 }
 
+const slug = (title: string): string => title.toLowerCase().replace(/[^a-z0-9]+/g, "-");
 const EXAMPLES = ["voucher:v_telescope@1 and joker:j_blueprint@<=2", "joker:any+negative@1", "not boss:\"The Needle\"@<=3 and tag:\"Negative Tag\"@<=2"];
 
 export function Seeds() {
@@ -42,19 +44,25 @@ function Asking({ game }: { game: SeedGame }) {
   const [seed, setSeed] = useState(query.get("seed") ?? "");
   const [question, setQuestion] = useState(query.get("find") ?? "");
   const [job, setJob] = useState<string | null>(null);
+  const [refused, setRefused] = useState("");
   const chosen = Object.fromEntries(Object.entries(game.choices).map(([name]) => [name, query.get(name) ?? ""]));
   const options = Object.entries(chosen).filter(([, value]) => value);
   const shown = query.get("seed");
   const search = async (): Promise<void> => {
     change({ find: question }, false);
     const wanted = Object.fromEntries(options.map(([name, value]) => [name, /^\d+$/.test(value) ? Number(value) : value]));
-    setJob((await post<{ id: string }>("/api/seeds/search", { game: game.id, question, limit: 24, options: wanted })).id);
+    try {
+      setJob((await post<{ id: string }>("/api/seeds/search", { game: game.id, question, limit: 24, options: wanted })).id);
+      setRefused("");
+    } catch (problem) {
+      setRefused((problem as Error).message);
+    }
   };
   return (
     <>
       <div class="columns">
         <form class="box" onSubmit={(event) => { event.preventDefault(); change({ game: game.id, seed: seed.trim().toUpperCase() }, false); }}>
-          <h3>Look at a seed</h3>
+          <h2 class="h3">Look at a seed</h2>
           <label>Seed <input value={seed} placeholder={game.example} onInput={(event) => setSeed(event.currentTarget.value)} /></label>
           <div class="row">
             {Object.entries(game.choices).map(([name, values]) => (
@@ -63,17 +71,39 @@ function Asking({ game }: { game: SeedGame }) {
           </div>
           <button type="submit" class="main" disabled={!seed.trim()}>Show</button>
         </form>
-        <section class="box">
-          <h3>Find seeds</h3>
+        <form class="box" onSubmit={(event) => { event.preventDefault(); if (question.trim()) void search(); }}>
+          <h2 class="h3">Find seeds</h2>
+          <Picker things={game.things} add={(condition) => setQuestion(question.trim() ? `${question.trim()} and ${condition}` : condition)} />
           <label>That hold <input value={question} placeholder={EXAMPLES[0]} onInput={(event) => setQuestion(event.currentTarget.value)} /></label>
           <p class="row">{EXAMPLES.map((one) => <button type="button" key={one} class="tag" onClick={() => setQuestion(one)}>{one}</button>)}</p>
-          <Doing label="Search" kind="main" work={search} disabled={!question.trim()} />
+          <button type="submit" class="main" disabled={!question.trim()}>Search</button>
+          <Complaint text={refused} />
           <details><summary>How questions are written</summary><p>{game.how}</p></details>
           {job && <Found id={job} />}
-        </section>
+        </form>
       </div>
       {shown && <Shown game={game} seed={shown} options={options} />}
     </>
+  );
+}
+
+/** A condition chosen instead of written. */
+function Picker({ things, add }: { things: Record<string, string[]>; add: (condition: string) => void }) {
+  const kinds = Object.keys(things);
+  const [kind, setKind] = useState(kinds[0] ?? "");
+  const [name, setName] = useState("");
+  const [ante, setAnte] = useState("2");
+  const names = things[kind] ?? [];
+  if (kinds.length === 0) return null;
+  return (
+    <fieldset class="picker">
+      <legend>Choose a condition</legend>
+      <label>Kind <select value={kind} onChange={(event) => { setKind(event.currentTarget.value); setName(""); }}>{kinds.map((one) => <option key={one}>{one}</option>)}</select></label>
+      <label>Name <input list="things" value={name} placeholder={names[0]} onInput={(event) => setName(event.currentTarget.value)} /></label>
+      <datalist id="things">{names.map((one) => <option key={one} value={one} />)}</datalist>
+      <label>By ante <input type="number" min={1} max={16} value={ante} onInput={(event) => setAnte(event.currentTarget.value)} /></label>
+      <button type="button" disabled={!names.includes(name)} onClick={() => { add(`${kind}:"${name}"@<=${ante || 8}`); setName(""); }}>Add</button>
+    </fieldset>
   );
 }
 
@@ -84,15 +114,15 @@ function Found({ id }: { id: string }) {
     <>
       <Progress id={id} job={job} words="seeds looked at" />
       <Complaint text={job.complaint} />
-      {job.over && !job.complaint && <p class="quiet" role="status">{job.found.length} found in {whole(job.done)} seeds{job.state === "cancelled" && ", then cancelled"}.</p>}
-      <ul class="found scroll">
+      {job.over && !job.complaint && <p class="quiet" role="status">{job.found.length} found, {whole(job.result?.looked ?? job.done)} seeds looked at{job.state === "cancelled" && ", then cancelled"}.</p>}
+      {job.found.length > 0 && <Scroll label="Seeds that were found" kind="scroll"><ul class="found">
         {job.found.map(({ seed, where }) => (
           <li key={seed}>
             <button type="button" class="code" onClick={() => change({ seed }, false)}>{seed}</button>
             <span>{where.map((words) => <small key={words}>{words}</small>)}</span>
           </li>
         ))}
-      </ul>
+      </ul></Scroll>}
     </>
   );
 }
@@ -119,10 +149,11 @@ function Shown({ game, seed, options }: { game: SeedGame; seed: string; options:
           {all.map((kind) => <button type="button" key={kind} aria-pressed={kinds.includes(kind)} onClick={() => setKinds(kinds.includes(kind) ? kinds.filter((one) => one !== kind) : [...kinds, kind])}>{kind}</button>)}
         </fieldset>
       </div>
+      <nav class="tabs" aria-label="Parts of this seed">{data.chapters.map((chapter) => <a key={chapter.title} href={`#${slug(chapter.title)}`}>{chapter.title}</a>)}</nav>
       {data.chapters.map((chapter) => {
         const zones = chapter.zones.filter((zone) => (kinds.length === 0 || kinds.includes(zone.name)) && (!wanted.length || zone.cards.some(fits)));
         return zones.length === 0 ? null : (
-          <section key={chapter.title} class="scene felt chapter">
+          <section key={chapter.title} id={slug(chapter.title)} class="scene felt chapter" aria-label={chapter.title}>
             <h3>{chapter.title}</h3>
             <div class="zones">
               {zones.map((zone, i) => (

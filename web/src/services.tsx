@@ -29,7 +29,7 @@ export function Services() {
       <header class="head"><h1>Services</h1><p class="lead">who decides and who listens, asked every few seconds</p></header>
       <Complaint text={error} />
       <section class="box">
-        <h3><i class={`lamp ${decision.well ? "live" : "away"}`} />Decision service <small>{decision.address}</small></h3>
+        <h2 class="h3"><i class={`lamp ${decision.well ? "live" : "away"}`} />Decision service <small>{decision.address}</small></h2>
         <p class={decision.well ? "" : "quiet"}>{decision.words}</p>
         {decision.policies.length > 0 && (
           <table><thead><tr><th>game</th><th>policy</th><th>version</th><th>status</th></tr></thead>
@@ -37,7 +37,7 @@ export function Services() {
         )}
       </section>
       <section class="box spaced">
-        <h3><i class={`lamp ${bus.well ? "live" : bus.there ? "away" : ""}`} />Bus <small>{bus.address}</small></h3>
+        <h2 class="h3"><i class={`lamp ${bus.well ? "live" : bus.there ? "away" : ""}`} />Bus <small>{bus.address}</small></h2>
         <p class={bus.well ? "" : "quiet"}>{bus.words}</p>
         <div class="columns">
           {bus.topics.length > 0 && <table><thead><tr><th>topic</th><th class="n">events</th></tr></thead><tbody>{bus.topics.map((one) => <tr key={one.name}><td>{one.name}</td><td class="n">{whole(one.events)}</td></tr>)}</tbody></table>}
@@ -45,7 +45,7 @@ export function Services() {
         </div>
       </section>
       <section class="box spaced">
-        <h3><i class={`lamp ${live.well ? "live" : ""}`} />Hosted game <small>{live.address}</small></h3>
+        <h2 class="h3"><i class={`lamp ${live.well ? "live" : ""}`} />Hosted game <small>{live.address}</small></h2>
         <p class={live.well ? "" : "quiet"}>{live.well ? <>{live.words} <a href={address("/watch", { game: live.game, follow: live.address })}>Look on</a></> : <>{live.words} <code>jimbot host {live.game}</code> starts one.</>}</p>
       </section>
       <section>

@@ -12,6 +12,8 @@ import type { Game } from "./welcome";
 interface Thought {
   moves: { words: string; share: number; chosen: boolean }[];
   value: number | null;
+  /** How often the policy wins from there, where that was measured. */
+  chance?: number | null;
   legal: number;
 }
 
@@ -205,7 +207,7 @@ function Setup({ open }: { open: (text: string) => void }) {
       {policies}
       <div class="columns">
         <section class="box">
-          <h3>Watch a policy</h3>
+          <h2 class="h3">Watch a policy</h2>
           <label>Policy <input list="policies" value={policy} placeholder="the shipped one; or a run, a scripted player, grpc://HOST:PORT/GAME" onInput={(event) => setPolicy(event.currentTarget.value)} /></label>
           {about.data && !about.data.two_sides && <Plan value={plan} set={setPlan} />}
           <label>{about.data?.two_sides ? "Its rival" : "Beside it, on the same seed"} <input list="policies" value={second} placeholder={about.data?.two_sides ? "the game's own" : "nobody"} onInput={(event) => setSecond(event.currentTarget.value)} /></label>
@@ -219,7 +221,7 @@ function Setup({ open }: { open: (text: string) => void }) {
         <div>
           {about.data?.live && (
             <section class="box">
-              <h3>A game of another program</h3>
+              <h2 class="h3">A game of another program</h2>
               <p class="quiet">The bought game's mod, or <code>jimbot host {chosen}</code>. Look on while somebody plays it, or let the policy play it.</p>
               <form class="row" onSubmit={(event) => { event.preventDefault(); go(address("/watch", { ...query, follow: there })); }}>
                 <input class="grow" value={live} placeholder={about.data.live} aria-label="Address of a live game" onInput={(event) => setLive(event.currentTarget.value)} />
@@ -229,7 +231,7 @@ function Setup({ open }: { open: (text: string) => void }) {
             </section>
           )}
           <section class="box spaced">
-            <h3>A recorded game</h3>
+            <h2 class="h3">A recorded game</h2>
             <p class="quiet">Files that <code>--record</code> of watch or play wrote. Those in the folder <code>recordings</code> beside the runs have a link; others are read here only.</p>
             {recordings.data && recordings.data.recordings.length > 0 && (
               <ul class="found scroll">
@@ -298,9 +300,12 @@ function Watching({ recording, leave }: { recording: string | null; leave: () =>
 
 type Position = ReturnType<typeof usePosition>;
 
-function useKeys(position: Position): void {
+function useKeys(shown: Position): void {
+  const latest = useRef(shown);
+  latest.current = shown; // a key pressed right after another one starts from where that one led
   useEffect(() => {
     const key = (event: KeyboardEvent): void => {
+      const position = latest.current;
       const place = event.target as Element;
       if (place.closest("input, textarea, select, svg") || (event.key === " " && place.closest("button, summary, a"))) return;
       const moves: Record<string, () => void> = {
@@ -314,7 +319,7 @@ function useKeys(position: Position): void {
     };
     addEventListener("keydown", key);
     return () => removeEventListener("keydown", key);
-  }, [position]);
+  }, []);
 }
 
 function Controls({ position, count, done }: { position: Position; count: number; done: boolean }) {
@@ -340,8 +345,8 @@ function Side({ shown, at, jump, narrow }: { shown: Shown; at: number; jump: (to
   return (
     <div class={narrow ? "" : "stage"}>
       <div>
-        {narrow && <h3>{shown.about?.policy}</h3>}
-        {frame.over && <p class="outcome" role="status">{frame.outcome} {frame.total !== null && `Return ${short(frame.total)}. `}<Stats stats={frame.stats} /></p>}
+        {narrow && <h2 class="h3">{shown.about?.policy}</h2>}
+        {frame.over && <div class="outcome" role="status">{frame.outcome} {frame.total !== null && <small>Return {short(frame.total)}.</small>}<Stats stats={frame.stats} /></div>}
         {frame.scene && <Drawn scene={frame.scene} />}
       </div>
       <aside>
@@ -356,14 +361,18 @@ function Side({ shown, at, jump, narrow }: { shown: Shown; at: number; jump: (to
 }
 
 const Stats = ({ stats }: { stats: Record<string, number> | undefined }) => (
-  <small>{Object.entries(stats ?? {}).map(([name, value]) => `${name.replace(/_/g, " ")} ${short(value)}`).join(" · ")}</small>
+  Object.keys(stats ?? {}).length === 0 ? null : (
+    <details class="stats"><summary>All statistics</summary>
+      <small>{Object.entries(stats ?? {}).map(([name, value]) => `${name.replace(/_/g, " ")} ${short(value)}`).join(" · ")}</small>
+    </details>
+  )
 );
 
 function Thinking({ frame, name }: { frame: Thought & { move?: string | null; policy?: string }; name: string }) {
   if (frame.moves.length === 0) return frame.move ? <p class="box"><small>next</small> <b>{frame.move}</b></p> : null;
   return (
     <section class="box thinking" aria-label="What the policy thought">
-      <h4>{frame.policy ?? name} <small>{frame.legal} legal moves</small></h4>
+      <h2 class="h4">{frame.policy ?? name} <small>{frame.legal} legal moves</small></h2>
       <ol>
         {frame.moves.map((move, i) => (
           <li key={i} class={move.chosen ? "chosen" : ""}>
@@ -372,6 +381,7 @@ function Thinking({ frame, name }: { frame: Thought & { move?: string | null; po
           </li>
         ))}
       </ol>
+      {typeof frame.chance === "number" && <p class="chance">wins from here: <b>{percent(frame.chance)}</b></p>}
       {frame.value !== null && frame.value !== 0 && <p>expects a return of <b>{short(frame.value)}</b></p>}
     </section>
   );
@@ -384,7 +394,7 @@ function Changed({ frame, before }: { frame: Frame; before: Frame | undefined })
   if (!before) return null;
   return (
     <section class="box changed" aria-label="What changed">
-      <h4>{before.move ? `after “${before.move}”` : "what changed"}</h4>
+      <h2 class="h4">{before.move ? `after “${before.move}”` : "what changed"}</h2>
       {[...told, ...lines].length === 0 && terms.length === 0 && <p class="quiet">nothing that shows</p>}
       <ul>
         {told.map((line, i) => <li key={`t${i}`}>{line}</li>)}
@@ -478,7 +488,7 @@ function Play() {
       </header>
       <div class="stage">
         <div>
-          {frame.over && <p class="outcome" role="status">{frame.outcome} <Stats stats={frame.stats} /></p>}
+          {frame.over && <div class="outcome" role="status">{frame.outcome} <Stats stats={frame.stats} /></div>}
           <Drawn scene={frame.scene} picking={picking} />
           {!frame.over && (
             <section class="box offers" aria-label="Your moves">
@@ -512,7 +522,7 @@ function Play() {
         </div>
         <aside>
           <section class="box">
-            <h4>Ask a policy</h4>
+            <h2 class="h4">Ask a policy</h2>
             <label>Policy <input value={adviser} onInput={(event) => setAdviser(event.currentTarget.value)} /></label>
             {about.data && !about.data.two_sides && <Plan value={plan} set={setPlan} />}
             <Doing label="What would you do?" disabled={frame.over || !adviser} work={async () => { await post(`/api/tables/${shown.id}/ask`, { policy: adviser, plan: Number(plan) }); await refresh(); }} />

@@ -268,6 +268,12 @@ def _seed_choices() -> Mapping[str, Sequence[str]]:
     return choices()
 
 
+def _seed_things() -> Mapping[str, Sequence[str]]:
+    from jimbot.games.balatro.view.seed_scene import things
+
+    return things()
+
+
 def _seed_places(question: str, seed: str, options: Mapping[str, Any]) -> list[str]:
     from jimbot.games.balatro.seeds.pages import seed_places
 
@@ -359,6 +365,7 @@ SEED_PAGES = SeedPages(
     _search_seeds,
     _seed_chapters,
     _seed_choices,
+    _seed_things,
     _seed_places,
 )
 GLOSSARY = Glossary(

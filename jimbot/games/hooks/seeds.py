@@ -35,5 +35,7 @@ class SeedPages:
     in `scenes`."""
     choices: Callable[[], Mapping[str, Sequence[str]]]
     """Options of its own that have a list of values, by name."""
+    things: Callable[[], Mapping[str, Sequence[str]]]
+    """What can be asked for: kind, as a question writes it → names."""
     places: Callable[[str, str, Mapping[str, Any]], list[str]]
     """(question, a seed that answers it, options of its own) → where what was asked for lies, in words."""

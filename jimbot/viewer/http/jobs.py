@@ -38,6 +38,13 @@ class Comparison(BaseModel):
     options: dict[str, Any] = {}
 
 
+class TrainingWish(BaseModel):
+    """A training somebody wants to start: nothing but a game that exists and how long."""
+
+    game: str = Field(max_length=80)
+    minutes: int
+
+
 def routes(page: Page) -> APIRouter:
     router, jobs, index = APIRouter(), page.jobs, page.index
 
@@ -80,6 +87,18 @@ def routes(page: Page) -> APIRouter:
         work = (wanted.policies, wanted.game, wanted.games, wanted.options, index.roots)
         return {"id": jobs.start(about, lambda job: compared(job, *work))}
 
+    @router.get("/training")
+    def training() -> dict[str, Any]:
+        return page.trainings.document()
+
+    @router.post("/training")
+    def start_training(wanted: TrainingWish) -> dict[str, Any]:
+        return page.trainings.start(wanted.game, wanted.minutes)
+
+    @router.post("/training/stop")
+    def stop_training() -> dict[str, Any]:
+        return page.trainings.stop()
+
     @router.get("/jobs/{name}")
     def job(name: str) -> dict[str, Any]:
         return jobs.get(name).document()
@@ -105,7 +124,9 @@ def _about(game: str) -> dict[str, Any]:
     entry, pages = game_entry(game), _pages(game)
     example = entry.seed_form.example if entry.seed_form is not None else "42"
     choices = {name: list(values) for name, values in pages.choices().items()}
-    return {"id": game, "title": game_title(game), "how": pages.how, "example": example, "choices": choices}
+    things = {kind: list(names) for kind, names in pages.things().items()}
+    told = {"id": game, "title": game_title(game), "how": pages.how, "example": example}
+    return {**told, "choices": choices, "things": things}
 
 
 def _value(text: str) -> Any:

@@ -27,6 +27,7 @@ from jimbot.viewer.recordings import LARGEST, Recordings
 from jimbot.viewer.run_index import RunIndex
 from jimbot.viewer.services_state import Services
 from jimbot.viewer.tables import Tables
+from jimbot.viewer.trainings import Trainings
 
 STATIC = Path(__file__).resolve().parents[1] / "static"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -48,6 +49,7 @@ class Page:
         self.logs = MetricLogs()
         self.tables = Tables()
         self.jobs = Jobs()
+        self.trainings = Trainings(roots[0])
         self.services = Services(serve, bus, roots[0], live)
         self.recordings = Recordings(roots)
         self.known = Known()
@@ -59,6 +61,7 @@ class Page:
         self.index.close()
         self.tables.close()
         self.jobs.close()
+        self.trainings.close()
 
 
 def page_app(page: Page, sessions: Sessions | None = None) -> FastAPI:
@@ -75,6 +78,7 @@ def page_app(page: Page, sessions: Sessions | None = None) -> FastAPI:
     _hello(app, sessions)
     for part in (runs, games, jobs, around):
         app.include_router(part.routes(page), prefix="/api")
+    app.add_api_route("/{rest:path}", _nothing_here, methods=["GET"])  # behind everything that is somewhere
     app.add_exception_handler(JimbotError, _sentence)
     app.add_exception_handler(RequestValidationError, _wrong_request)
     return app
@@ -112,6 +116,13 @@ def _static(app: FastAPI) -> None:
     for word in PAGES:
         app.add_api_route(f"/{word}", shown, methods=["GET"])
     app.add_api_route("/run/{rest:path}", shown, methods=["GET"])
+
+
+def _nothing_here(rest: str) -> Response:
+    """An address that is nowhere is still a page, with a way back; programs get a sentence."""
+    if rest.startswith(("api/", "assets/")):
+        return JSONResponse({"error": "There is nothing at this address."}, 404)
+    return Response((STATIC / "index.html").read_bytes(), 404, media_type="text/html")
 
 
 def _hello(app: FastAPI, sessions: Sessions | None) -> None:

@@ -85,3 +85,10 @@ def _item(item: Item) -> Card:
         row = CONSUMABLES.row(item.key)
         kind = str(row["set"]).lower()
     return {"name": row["name"], "kind": kind, "text": str(row["effect"]), "marks": marks}
+
+
+def things() -> dict[str, list[str]]:
+    """What questions may ask for by name, jokers first."""
+    bosses = [str(row["name"]) for row in BLINDS.rows if row["type"] == "boss"]
+    kinds = {"joker": JOKERS.names, "voucher": VOUCHERS.names, "tag": TAGS.names, "boss": bosses}
+    return {kind: sorted({str(name) for name in names if name}) for kind, names in kinds.items()}
