@@ -18,16 +18,18 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import SettingsError, UnknownNameError, UnreadableError, UsageError
+from jimbot.games.contract import available_games, game_entry
 from jimbot.reading.plain import file_text, json_value
 from jimbot.runs.files import make_directory, write_atomically
 from jimbot.runs.sinks.jsonl import read_rows
-from jimbot.training.framework import create_trainer
+from jimbot.training.framework import RLTrainer, create_trainer
 from jimbot.training.metrics import print_comparison_table
 from jimbot.training.settings.record import read_yaml
 from jimbot.training.settings.trainer_config import HyperparameterConfig, TrainerConfig, get_default_config
 
 RESULT = "result.json"
 CURVE = "train/mean_episode_return"
+WON, WINS = "won", "wins"
 _log = logging.getLogger("jimbot.training")
 
 
@@ -83,13 +85,24 @@ class ExperimentResult:
     seconds: float  # of training in this call; 0 if it was finished before
     curve: list[tuple[int, float]] = field(default_factory=list)  # (step, mean return while training)
     checkpoint: str = ""
+    stats: dict[str, float] = field(default_factory=dict)
+    """Means over the judged games: how far they came (`ante`, a stage) and the share won, where a game has that."""
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean return."""
+        return self.std_return / max(1, self.episodes) ** 0.5
+
+    def beats(self, other: ExperimentResult) -> bool:
+        """Whether its mean return is higher beyond noise: 95 % of the differences by chance are smaller."""
+        return self.mean_return - other.mean_return > 1.96 * float(np.hypot(self.error, other.error))
 
     def figures(self) -> dict[str, Any]:
         """A line of the summary."""
-        half = 1.96 * self.std_return / max(1, self.episodes) ** 0.5
         return {
             "algorithm": self.algorithm,
-            "return": f"{self.mean_return:.2f} ± {half:.2f}",
+            "return": f"{self.mean_return:.2f} ± {1.96 * self.error:.2f}",
+            **{name: f"{value:.1%}" if name == WINS else f"{value:.2f}" for name, value in self.stats.items()},
             "steps": f"{self.steps:,}",
             "minutes": f"{self.seconds / 60:.1f}",
         }
@@ -133,9 +146,13 @@ class MultiAlgorithmBenchmark:
         return max(self.results.values(), key=lambda result: result.mean_return)
 
     def print_summary(self) -> None:
-        """A table of all results; returns with 95 % intervals."""
+        """A table of all results, returns with 95 % intervals, and whether the best is told from the others."""
         print_comparison_table({name: result.figures() for name, result in self.results.items()})
-        print(f"Best: {self.get_best_result().name}")
+        best = self.get_best_result()
+        print(f"Best: {best.name}")
+        equal = [result.name for result in self.results.values() if result is not best and not best.beats(result)]
+        if equal:
+            print(f"No difference beyond noise between {best.name} and {', '.join(equal)}.")
 
     def plot(self, save_path: str | Path) -> Path:
         """Learning curves and final returns in one picture."""
@@ -169,7 +186,7 @@ class MultiAlgorithmBenchmark:
         try:
             if trainer.step < trainer.settings.total_timesteps:
                 trainer.train()
-            mean, spread = trainer.evaluate(experiment.n_eval_episodes)
+            mean, spread, stats = _judged(trainer, experiment.n_eval_episodes)
             result = ExperimentResult(
                 experiment.name,
                 trainer.settings.algorithm,
@@ -180,6 +197,7 @@ class MultiAlgorithmBenchmark:
                 time.monotonic() - began,
                 _curve(trainer.session.run.metrics_path),
                 str(trainer.session.store.latest() or ""),
+                stats,
             )
         finally:
             trainer.close()
@@ -203,6 +221,21 @@ class MultiAlgorithmBenchmark:
             return ExperimentResult(**values)
         except (UnreadableError, KeyError, TypeError, ValueError) as problem:
             raise SettingsError(f"{path} is damaged: {problem}. Remove it to run the experiment again.") from problem
+
+
+def _judged(trainer: RLTrainer, episodes: int) -> tuple[float, float, dict[str, float]]:
+    """Mean and spread of the return, and what else the games of a policy tell; a learner may judge in its own way."""
+    if type(trainer).evaluate is not RLTrainer.evaluate:
+        return *trainer.evaluate(episodes), {}
+    games, spec = trainer.judged_games(episodes), trainer.spec
+    milestones = game_entry(spec.id).milestones if spec.id in available_games() else None
+    far = spec.ladder if milestones is None or milestones.name not in spec.episode_stats else milestones.name
+    named = {far: far, WON: WINS}
+    columns = {
+        shown: list(spec.episode_stats).index(name) for name, shown in named.items() if name in spec.episode_stats
+    }
+    stats = {shown: float(np.nan_to_num(games.stats[:, column]).mean()) for shown, column in columns.items()}
+    return float(games.returns.mean()), float(games.returns.std()), stats
 
 
 def load_experiments(path: Path) -> MultiAlgorithmBenchmark:

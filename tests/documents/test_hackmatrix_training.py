@@ -104,3 +104,13 @@ def test_resume_continues_the_run_it_lies_in_and_the_agent_is_watched(
     capsys.readouterr()
     assert run(["watch", str(params), "--hidden-dim", "256"]) == 2
     assert "--hidden-dim is 256" in capsys.readouterr().err
+
+
+def test_the_block_of_its_sb3_trainer_is_a_file(started: list[TrainSettings]) -> None:
+    config = Path(__file__).resolve().parents[2] / "configs" / "hackmatrix_sb3.yaml"
+    assert run(["train", "hackmatrix", "--learner", "sb3", "--config", str(config)]) == 0
+    settings = started[-1]
+    ppo = settings.ppo
+    assert (ppo.lr, settings.num_steps, settings.minibatch_size, ppo.update_epochs) == (3e-4, 2048, 64, 10)
+    assert (settings.gamma, ppo.gae_lambda, ppo.clip_eps, ppo.ent_coef) == (0.99, 0.95, 0.2, 0.1)
+    assert (ppo.anneal_lr, ppo.target_kl) == (False, 0.0)

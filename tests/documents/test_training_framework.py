@@ -160,7 +160,20 @@ def test_pattern_2_algorithms_are_compared_end_to_end(capsys: pytest.CaptureFixt
     assert list(results) == ["PPO", "A2C", "DQN", "A2C-2"]
     assert isinstance(best, ExperimentResult)
     assert best.mean_return == max(result.mean_return for result in results.values())
-    assert f"Best: {best.name}" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"Best: {best.name}" in said
+    lines = [line.split()[0] for line in said.splitlines()[1:7]]
+    assert lines == ["algorithm", "return", "ante", "wins", "steps", "minutes"]
+    assert f"No difference beyond noise between {best.name} and " in " ".join(said.split()), (
+        "two games tell nothing apart"
+    )
+
+
+def test_a_difference_beyond_noise_is_no_tie() -> None:
+    far, near = ExperimentResult("a", "PPO", 8.0, 1.0, 100, 1, 0.0), ExperimentResult("b", "PPO", 7.0, 1.0, 100, 1, 0.0)
+    assert far.beats(near)
+    assert not near.beats(far)
+    assert not far.beats(dataclasses.replace(far, mean_return=7.9))
 
 
 def test_an_experiment_says_everything_once() -> None:

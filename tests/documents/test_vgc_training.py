@@ -44,15 +44,23 @@ def test_the_commands_of_the_page_are_taken_as_they_are(started: list[TrainSetti
         "--lr 3e-4",
     )
     assert custom.game_options == {"workers": 6, "format": "gen9vgc2023regulationc"}
-    assert (custom.num_envs * custom.num_steps * 2, custom.saving.checkpoint_dir) == (4096, Path("my_checkpoints"))
+    assert (custom.num_envs * custom.num_steps, custom.saving.checkpoint_dir) == (4096, Path("my_checkpoints"))
     small = trained(started, "--num-workers 4 --buffer-size 1024 --checkpoint-dir /mnt/c/checkpoints")
-    assert small.num_envs * small.num_steps * 2 == 1024
+    assert small.num_envs * small.num_steps == 1024
+
+
+@pytest.mark.parametrize("places", [512, 1024, 2048, 4096])
+def test_every_documented_buffer_gives_minibatches_of_the_usual_size(places: int, started: list[TrainSettings]) -> None:
+    usual, chosen = trained(started, ""), trained(started, f"--num-workers 4 --buffer-size {places}")
+    assert chosen.batch_size == places
+    assert chosen.minibatch_size == usual.minibatch_size == 64
+    assert usual.batch_size == 2048, "the documented default"
 
 
 def test_tips_for_little_memory_are_flags(started: list[TrainSettings]) -> None:
     settings = trained(started, "--num-workers 2 --buffer-size 512 --share file_system --memory-limit-gb 2")
     assert (settings.memory.share, settings.memory.limit_gb) == ("file_system", 2)
-    assert settings.num_envs * settings.num_steps * 2 == 512
+    assert settings.num_envs * settings.num_steps == 512
 
 
 def test_layers_can_be_kept_still_at_first(started: list[TrainSettings]) -> None:

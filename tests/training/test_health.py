@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jimbot.training.session.health import COLLAPSE_ROWS, HealthWatch
+from jimbot.training.session.health import COLLAPSE_ROWS, RETURN, HealthWatch
 
 HEALTHY = {
     "train/entropy": 0.8,
@@ -50,3 +50,17 @@ def test_one_living_row_resets_the_suspicion() -> None:
     watch = HealthWatch()
     for row in [DEAD] * (COLLAPSE_ROWS - 1) + [HEALTHY] + [DEAD] * (COLLAPSE_ROWS - 1):
         assert names(watch, row) == []
+
+
+def test_a_solved_game_is_no_collapse() -> None:
+    """Every game ends the same, better than ever: probe once it is solved. Worse or never better is not."""
+
+    def told(*returns: float) -> bool:
+        watch = HealthWatch()
+        rows = [{**HEALTHY, RETURN: value} for value in returns[:-1]] + [{**DEAD, RETURN: returns[-1]}] * COLLAPSE_ROWS
+        return "entropy_collapse" in [name for row in rows for name in names(watch, row)]
+
+    assert not told(2.0, 5.0, 8.0)
+    assert told(2.0, 5.0, 4.0)
+    assert told(0.3, 0.0)
+    assert told(8.0)

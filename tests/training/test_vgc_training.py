@@ -59,7 +59,7 @@ def test_record_clone_and_train_from_the_clone(tmp_path: Path, monkeypatch: pyte
     small = ["--network=mlp", "--hidden-dim=16", "--num-layers=1", "--no-wandb"]
     assert run(["record", "vgc", "--games=8", "--num-envs=8", "--option=opponent=self", "--output=play.npz"]) == 0
     assert run(["clone", "play.npz", "--run=teacher", "--epochs=1", "--batch-size=32", *small]) == 0
-    flags = ["--num-workers=1", "--buffer-size=48", "--lr=3e-4", "--battle-format=gen9vgc2023regulationc"]
+    flags = ["--num-workers=1", "--buffer-size=24", "--lr=3e-4", "--battle-format=gen9vgc2023regulationc"]
     flags += ["--num-envs=4", "--num-minibatches=2", "--update-epochs=1", "--total-timesteps=24", "--log-interval=1"]
     flags += ["--checkpoint-dir=kept", "--eval-games=0", "--share=file_system", "--run=league"]
     capsys.readouterr()

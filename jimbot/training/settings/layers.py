@@ -22,11 +22,10 @@ from typing import Any, NamedTuple
 from jimbot.errors import CheckpointError, SettingsError
 from jimbot.games.contract import game_entry
 from jimbot.policies.networks import DEFAULT_WIDTH
-from jimbot.training.environments.given import training_options
 from jimbot.training.imitation.foreign import network_for_clone
 from jimbot.training.learners import AUTO, algorithms_of, learner_of
 from jimbot.training.presets import guided, preset
-from jimbot.training.settings.batch import fit_batch, sentence
+from jimbot.training.settings.batch import fit_batch, nearest_divisor, sentence
 from jimbot.training.settings.names import paths
 from jimbot.training.settings.record import DEFAULTS, TrainSettings, checked_settings, merged, read_yaml
 from jimbot.training.settings.trainer_config import algorithm_defaults
@@ -58,7 +57,11 @@ def resolve(*given: Mapping[str, Any], root: str | Path = "runs") -> Resolved:
     chosen = merged(*given, below=below)
     values = merged(below, chosen)
     if meant.algorithm == "PPO" and (places := wanted_places(*given)) is not None:
-        values["num_steps"] = chosen["num_steps"] = steps_for(places, checked_settings(values))
+        usual = checked_settings(values)
+        values["num_steps"] = chosen["num_steps"] = steps_for(places, usual)
+        if "num_minibatches" not in chosen:  # of the usual size, whatever the buffer
+            samples = values["num_steps"] * usual.num_envs
+            values["num_minibatches"] = nearest_divisor(samples, max(1, round(samples / usual.minibatch_size)))
     fitted = fit_batch(shared_out(checked_settings(values), chosen, learner), chosen, below)
     if teaching:
         fitted = fitted._replace(settings=in_updates(fitted.settings, teaching, chosen))
@@ -178,16 +181,14 @@ def wanted_places(*layers: Mapping[str, Any]) -> Any:
 
 
 def steps_for(places: Any, settings: TrainSettings) -> int:
-    """Steps of each game between two updates, for so many places for decisions in all rows together."""
-    spec = game_entry(settings.game).spec
-    options = spec.parse_options(training_options(settings))
-    rows = settings.num_envs * getattr(options, "players", spec.players)
-    if settings.replay.buffer_size < rows:
+    """Steps of each game between two updates, for so many places for the decisions of one side of all games."""
+    games = settings.num_envs
+    if settings.replay.buffer_size < games:
         raise SettingsError(
-            f"buffer_size is {places}, but {settings.num_envs} games have {rows} rows that decide. Give at least "
-            f"{rows}, or fewer games (--num-envs)."
+            f"buffer_size is {places}, but {games} games are played at once. Give at least {games}, or fewer games "
+            "(--num-envs)."
         )
-    return settings.replay.buffer_size // rows
+    return settings.replay.buffer_size // games
 
 
 def shared_out(settings: TrainSettings, chosen: Mapping[str, Any], learner: str) -> TrainSettings:
