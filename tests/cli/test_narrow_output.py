@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -47,3 +48,25 @@ def test_a_small_terminal_shows_whole_words_and_the_whole_board(game: str, colum
     assert len(told.splitlines()) <= rows
     vital = ("stage 1/8", "credits", "energy", "programs", "@") if game == "hackmatrix" else ("ante 1/8", "Big Blind")
     assert all(word in told for word in vital), told
+
+
+PIPED = {
+    "train probe --total-timesteps 512 --num-envs 8 --num-steps 8 --eval-games 4 --no-wandb": "Checkpoint: runs/",
+    "evaluate random --game probe --games 4": "random on probe: 4 games",
+    "watch random --game probe --games 1 --seed 3": "Game 1 (seed 3): Over, matches ",
+    "play probe --seed 3": "Left after 0 turns",
+}
+
+
+def test_in_a_pipe_commands_write_plain_whole_lines(tmp_path: Path) -> None:
+    """No colours, no cursor, no line written over; a path is never broken, so that it can be copied."""
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    for command, told in PIPED.items():
+        done = subprocess.run(
+            [sys.executable, "-m", "jimbot", *command.split()], capture_output=True, text=True, timeout=300,
+            cwd=tmp_path, env={**environment, "PYTHONPATH": str(REPOSITORY)}, input="q\n",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-2000:]
+        said = done.stdout + done.stderr
+        assert not {"\x1b", "\r", "\b"} & set(said)
+        assert told in said

@@ -119,7 +119,7 @@ class TrainingView:
     def note(self, sentence: str, style: str = "yellow") -> None:
         """A sentence that stays on the screen."""
         if not self.quiet:
-            self.console.print(Text(sentence, style=style))
+            self.console.print(Text(sentence, style=style), soft_wrap=True)
 
     def close(self) -> None:
         """Leaves the last picture, or line, behind."""
