@@ -128,7 +128,8 @@ class Recording:
             gained = ", ".join(f"{name} {amount:+.2f}" for name, amount in move["reward"].items())
             yield f"{move['number']:4}  {move['words']}{': ' + gained if gained else ''}"
             ended = move.get("ended", "")
-        yield f"{ended or 'The game is not over'} (return {self.total_return:+.2f})."
+        total = f"{self.total_return:+.2f}"
+        yield f"{ended} (return {total})." if ended else f"The game is not over, with a return of {total}."
 
     def picture(self, step: int) -> Iterator[Any]:
         draw = game_entry(self.game).render
