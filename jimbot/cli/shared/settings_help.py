@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from jimbot.cli.shared import terminal
 from jimbot.cli.shared.command import Command, given
 from jimbot.cli.shared.flags import DEFAULT, RUN, default_text
 
@@ -67,7 +68,7 @@ class TrainCommand(SettingsCommand):
 
 def show_all(ctx: typer.Context, wanted: bool) -> None:
     if wanted:
-        typer.echo(ctx.get_help(), nl=False)
+        terminal.say(ctx.get_help().rstrip("\n"))
         raise typer.Exit
 
 
