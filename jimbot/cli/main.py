@@ -21,7 +21,7 @@ from jimbot.cli.shared.options import LogLevelOption
 from jimbot.cli.shared.plain_characters import use_plain_characters
 from jimbot.cli.shared.plugin_words import with_plugins
 from jimbot.cli.shared.stopping import INTERRUPTED, CtrlC
-from jimbot.errors import JimbotError
+from jimbot.errors import JimbotError, nearest
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Learn": ("train", "resume", "tune", "experiment", "improve", "record", "clone", "settings"),
@@ -84,7 +84,7 @@ def run(arguments: list[str]) -> int:
         terminal.complain(str(problem))
         return problem.exit_code
     except typer.TyperException as problem:
-        terminal.complain(f"{problem.format_message().rstrip('.')}. See: jimbot {_command(arguments)}--help")
+        terminal.complain(f"{_message(problem).rstrip('.')}. See: jimbot {_command(arguments)}--help")
         return problem.exit_code
     except (KeyboardInterrupt, typer.Abort):
         answer = INTERRUPTED
@@ -118,6 +118,20 @@ def main() -> None:
     if ctrl_c.came:
         ctrl_c.leave(code)
     sys.exit(code)
+
+
+def _message(problem: Any) -> str:
+    """What is wrong with a command line; for an unknown flag the one that was meant, if that is clear."""
+    flag, context = getattr(problem, "option_name", None), getattr(problem, "ctx", None)
+    if flag is None or context is None or not hasattr(problem, "possibilities"):
+        return problem.format_message()
+    known = {name.lstrip("-") for param in context.command.params for name in (*param.opts, *param.secondary_opts)}
+    if "set" in known:
+        from jimbot.training.settings.rllib_names import names_elsewhere
+
+        known |= {name.replace("_", "-") for name in names_elsewhere()}
+    meant = nearest(flag.lstrip("-"), known)
+    return f"No such option: {flag}" + (f" (did you mean --{meant}?)" if meant else "")
 
 
 def _command(arguments: list[str]) -> str:

@@ -18,6 +18,7 @@ from jimbot.games.contract import game_entry
 from jimbot.games.hooks import HostedGame
 from jimbot.services.live_files import FolderFiles
 from jimbot.services.live_host import LiveHost
+from jimbot.services.live_play.client import LiveClient, LiveError
 
 START = {"deck": "RED", "stake": "WHITE", "seed": "TEST123"}
 Open = Callable[..., LiveHost]
@@ -291,3 +292,19 @@ def test_a_port_in_use_is_named(opened: Open) -> None:
     (port,) = opened().ports
     with pytest.raises(UsageError, match=str(port)):
         LiveHost([hosted()], port=port)
+
+
+def test_our_own_client_shows_the_token_of_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tokens").write_text("a-token-of-the-host\n")
+    host = LiveHost([hosted()], token_file=tmp_path / "tokens").start()
+    try:
+        address = f"http://127.0.0.1:{host.ports[0]}"
+        with pytest.raises(LiveError, match="token"):
+            LiveClient(address).call("health")
+        monkeypatch.setenv("JIMBOT_LIVE_TOKEN", "a-token-of-the-host")
+        assert LiveClient(address).call("health") == {"status": "ok"}
+        monkeypatch.setenv("JIMBOT_LIVE_TOKEN", "two\r\nHost: elsewhere")
+        with pytest.raises(UsageError, match="no token has"):
+            LiveClient(address)
+    finally:
+        host.stop()

@@ -206,3 +206,17 @@ def test_no_name_of_ours_is_proposed_for_another_one() -> None:
         assert nearest(typed, [wrong]) is None, typed
     for slip, meant in {"num_env": "num_envs", "ent-coef": "ent_coef", "gamm": "gamma", "hidden": "hidden_dim"}.items():
         assert nearest(slip, paths(TrainSettings)) == meant, slip
+
+
+def test_names_of_other_libraries_are_flags_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["--n-envs=4", "--n-steps", "8", "--hidden-dim", "8", "--total-timesteps", "32", "--eval-games", "0"]
+    others = ["--learning-rate", "0.002", "--entropy-coeff=0.03", "--num-sgd-iter", "3", "--clip-range", "0.1"]
+    assert run(["train", "probe", "--runs-dir", str(tmp_path), "--run", "mine", *small, *others]) == 0
+    stored = yaml.safe_load((tmp_path / "mine" / "config.yaml").read_text())
+    named = ("lr", "ent_coef", "update_epochs", "clip_eps", "num_envs", "num_steps")
+    assert [stored[name] for name in named] == [0.002, 0.03, 3, 0.1, 4, 8]
+    capsys.readouterr()
+    assert run(["train", "probe", "--tau", "0.1"]) == 2
+    assert "target_update_interval" in capsys.readouterr().err
+    assert run(["train", "probe", "--learning-rats", "1"]) == 2
+    assert "--learning-starts" not in capsys.readouterr().err

@@ -28,7 +28,7 @@ OLD_SPELLINGS = {
     "--save-freq": "--save-interval",
 }
 """Flags that went by another name once, or go by it in scripts of other trainers: understood, never shown."""
-GAME_OPTION = "--option"
+GAME_OPTION, SETTING = "--option", "--set"
 _GIVEN = "jimbot.given"
 
 
@@ -58,6 +58,8 @@ class Command(TyperCommand):
             new = OLD_SPELLINGS.get(flag, flag)
             if flag not in flags and new in flags:
                 yield new + equals + value
+            elif flag.startswith("--") and flag not in flags and SETTING in flags and _is_setting_elsewhere(flag):
+                yield from (SETTING, f"{_name(flag)}={value if equals else next(rest, '')}")
             elif flag.startswith("--") and flag not in flags and GAME_OPTION in flags:
                 yield from _as_option(flag, value if equals else None, rest, flags, args)
             else:
@@ -116,7 +118,7 @@ def _as_option(flag: str, value: str | None, rest: Iterator[str], flags: set[str
     """A flag that the command does not have, as an option of a game; as it is where no game has it either."""
     if get_close_matches(flag, flags, 1, 0.85):
         return [flag if value is None else f"{flag}={value}"]  # a slip of the finger: the command says which flag
-    name = flag[2:].replace("-", "_")
+    name = _name(flag)
     positive = name.removeprefix("no_")
     for game in _possible_games(args):
         for option in options_of(game):
@@ -126,6 +128,17 @@ def _as_option(flag: str, value: str | None, rest: Iterator[str], flags: set[str
             if option.name == positive and option.kind == "bool":
                 return [GAME_OPTION, f"{positive}={value or ('true' if name == positive else 'false')}"]
     return [flag if value is None else f"{flag}={value}"]
+
+
+def _name(flag: str) -> str:
+    return flag[2:].replace("-", "_")
+
+
+def _is_setting_elsewhere(flag: str) -> bool:
+    """Whether another library has a setting of this name; what becomes of it is the settings' business."""
+    from jimbot.training.settings.rllib_names import names_elsewhere
+
+    return _name(flag) in names_elsewhere()
 
 
 def _game_of(args: Sequence[str]) -> str | None:

@@ -81,7 +81,7 @@ def _one_screen(game: str, values: Mapping[str, Any]) -> str:
         shown = "" if default in (None, [], {}) else f" ({default})"
         lines.append(f"  --{name.replace('_', '-'):<17}{words}{shown}")
     lines += [f"In brackets: defaults{f' of {game}' if game else ''}. Ctrl+C saves; the same command continues."]
-    lines += [f"Example: jimbot train {game or 'GAME'} --minutes 10 --run mine"]
+    lines += [f"Examples: jimbot train {game or 'GAME'} --minutes 10 --run mine"]
     lines += [f"All flags: {ALL}    Search them: jimbot settings WORD", ""]
     return "\n".join(lines)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import socket
 import time
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit
 from jimbot.errors import JimbotError, UsageError
 
 LARGEST_ANSWER = 4 * 2**20
+TOKEN_VARIABLE = "JIMBOT_LIVE_TOKEN"
 _LARGEST_HEAD = 2**16
 _CHUNK = 2**16
 _LENGTH = re.compile(rb"\r\ncontent-length:\s*(\d{1,12})\s*\r\n", re.IGNORECASE)
@@ -53,7 +55,7 @@ class Exchange(NamedTuple):
 
 
 class LiveClient:
-    """Calls one server, one call at a time."""
+    """Calls one server, one call at a time. The token, where one is asked for, is in JIMBOT_LIVE_TOKEN."""
 
     def __init__(self, address: str, deadline: float = 30.0) -> None:
         parts = urlsplit(address if "://" in address else f"http://{address}")
@@ -68,6 +70,10 @@ class LiveClient:
         self.deadline = deadline
         self.last: Exchange | None = None
         self._ids = itertools.count(1)
+        token = os.environ.get(TOKEN_VARIABLE, "")
+        if not token.isprintable():
+            raise UsageError(f"{TOKEN_VARIABLE} holds characters that no token has; give one line of the token file.")
+        self._authorization = f"Authorization: Bearer {token}\r\n" if token else ""
 
     def call(self, method: str, params: Mapping[str, Any] | None = None, deadline: float | None = None) -> Any:
         """The result of a call."""
@@ -84,7 +90,8 @@ class LiveClient:
 
     def _result(self, answer: Mapping[str, Any], request: Mapping[str, Any]) -> Any:
         method = str(request["method"])
-        if answer.get("id") != request["id"]:
+        refused_unread = "error" in answer and "id" not in answer  # at the door: nobody looked whose call it was
+        if answer.get("id") != request["id"] and not refused_unread:
             raise UnansweredError(f"The answer to '{method}' carries the id {answer.get('id')!r} of another call.")
         error = answer.get("error")
         if error is not None:
@@ -114,7 +121,7 @@ class LiveClient:
         host, port = self._place
         head = (
             f"POST / HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n{self._authorization}\r\n"
         )
         try:
             connection = socket.create_connection(self._place, timeout=_left(ends))

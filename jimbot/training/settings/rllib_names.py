@@ -75,7 +75,17 @@ DEFAULTS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "target_kl": (0.0, ()),
 }
 
+
 # Names RLlib once had: what to give instead.
+def names_elsewhere() -> set[str]:
+    """What Stable-Baselines3, CleanRL, RLlib and the documents call settings where we have another name, or none.
+
+    >>> {"learning_rate", "entropy_coeff"} <= names_elsewhere(), "lr" in names_elsewhere()
+    (True, False)
+    """
+    return {*RENAMED, *DERIVED, *UNKNOWN_HERE, *RLLIB_NAMES, *REMOVED, "batch_size"}
+
+
 REMOVED = {
     **dict.fromkeys(("num_rollout_workers", "remote_worker_envs"), "num_env_runners (processes) and num_envs (games)"),
     **dict.fromkeys(("sample_batch_size", "sample_timeout_s", "min_train_timesteps_per_iteration"), "num_steps"),
