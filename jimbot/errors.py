@@ -21,20 +21,29 @@ MOST_LISTED = 40
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that a person who typed `name` meant, or None: a wrong proposal is worse than none.
 
-    A slip of the finger (a letter in four, and two neighbours swapped count as one), or words of one longer name only.
+    A slip of the finger (a letter in four, and two neighbours swapped count as one; a prefix such as `b_` need not be
+    typed), a longer form of the word, or words of one longer name only.
 
     >>> names = ["lr", "learning_starts", "hidden_dim", "graph_embeddings", "eval_interval", "save_interval"]
     >>> [nearest(name, names) for name in ("hiden-dim", "graph", "Learning_Strats")]
     ['hidden_dim', 'graph_embeddings', 'learning_starts']
+    >>> nearest("gost", ["b_ghost", "b_gold"]), nearest("golden", ["gold", "green"])
+    ('b_ghost', 'gold')
     >>> [nearest(name, names) for name in ("learning_rate", "interval", "x")]
     [None, None, None]
     """
     typed = _plain(name)
     plain = {candidate: _plain(candidate) for candidate in known}
-    slips = {candidate: (_slips(typed, meant), not meant.startswith(typed)) for candidate, meant in plain.items()}
+    slips = {
+        candidate: (min(_slips(typed, meant), _slips(typed, _bare(meant))), not meant.startswith(typed))
+        for candidate, meant in plain.items()
+    }
     best = min(slips, key=lambda candidate: (slips[candidate], candidate), default=None)
     if best is not None and slips[best][0] <= max(len(typed) > 2, len(typed) // 4):
         return best
+    longer = [candidate for candidate, meant in plain.items() if len(meant) > 3 and typed.startswith(meant)]
+    if len(longer) == 1 and len(typed) - len(plain[longer[0]]) <= 3:
+        return longer[0]
     parts = [part for part in typed.split("_") if part]
     holding = [candidate for candidate, meant in plain.items() if len(typed) > 2 and _holds(meant, parts)]
     return holding[0] if len(holding) == 1 else None
@@ -42,6 +51,11 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 def _plain(name: str) -> str:
     return "_".join(re.split(r"[^a-z0-9]+", name.casefold()))
+
+
+def _bare(name: str) -> str:
+    """A key without the letter that says of what kind it is."""
+    return name[2:] if name[1:2] == "_" else name
 
 
 def _holds(candidate: str, parts: list[str]) -> bool:

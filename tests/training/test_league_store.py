@@ -143,7 +143,7 @@ def test_choosing_one_opponent_turns_the_league_off() -> None:
         ({"game": "vgc", "league": {"selves": 1.0}}, "selves"),
         ({"game": "probe", "league": {"self": 1.0}}, "probe.*opponent"),
         ({"game": "vgc", "league": {"self": 1.0}, "learner": "sb3"}, "sb3.*opponent=heuristic"),
-        ({"game": "vgc", "buffer_size": 10}, "10.*128"),
+        ({"game": "vgc", "buffer_size": 10}, "10.*64"),
         ({"game": "vgc", "bc_model": "a", "init_from": "b"}, "a run begins with one"),
     ],
 )
@@ -159,9 +159,9 @@ def test_a_league_that_cannot_be_is_one_sentence(given: dict, words: str, tmp_pa
     assert "\n" not in str(caught.value)
 
 
-def test_buffer_size_counts_the_places_of_both_sides() -> None:
+def test_buffer_size_counts_the_decisions_of_one_side() -> None:
     league = resolve_settings(None, {"game": "vgc", "buffer_size": 2048, "num_envs": 64})
-    assert league.num_steps == 16
+    assert league.num_steps == 32
     alone = {"game": "vgc", "buffer_size": 2048, "num_envs": 64, "game_options": {"opponent": "heuristic"}}
     assert resolve_settings(None, alone).num_steps == 32
 
