@@ -150,6 +150,7 @@ def test_a_policy_plays_and_every_move_has_a_link(served: Served, open_tab: Open
     tab = open_tab(f"{served.address}/watch?game=probe&policy=random&seed=42")
     expect(tab.get_by_label("What the policy thought")).to_contain_text("4 legal moves")
     tab.get_by_role("button", name="Pause").click()
+    expect(tab.get_by_role("button", name=re.compile("^Over, matches"))).to_have_count(1)  # all of the game has come
     tab.get_by_role("button", name="Last move").click()
     expect(tab.get_by_role("status")).to_contain_text("Over, matches")
     tab.keyboard.press("ArrowLeft")
