@@ -54,9 +54,9 @@ def check_answers(model: bytes, network: Mapping[str, Any], params: Mapping[str,
     """Raises unless the model answers as the functions do, on observations drawn at random."""
     import onnxruntime
 
-    luck = np.random.default_rng(0)
-    observation = luck.standard_normal((5, network["observation_size"])).astype(np.float32)
-    legal = luck.random((5, network["num_actions"])) < 0.5
+    rng = np.random.default_rng(0)
+    observation = rng.standard_normal((5, network["observation_size"])).astype(np.float32)
+    legal = rng.random((5, network["num_actions"])) < 0.5
     legal[:, 0] = True
     ours = make_network(network)
     arrays = {name: jax.numpy.asarray(value) for name, value in params.items()}
