@@ -52,8 +52,9 @@ def test_every_learner_takes_the_preset_of_every_game(game: str, learner: str, a
     settings = resolve({"game": game, "learner": learner, "algorithm": algorithm}).settings
     learner_class(settings)
     whole = yaml.safe_load((PRESETS / f"{game}.yaml").read_text())
+    own = preset(game, learner, algorithm)
     for name in ("gamma", "reward_transform", "game_options"):
-        assert name not in whole or settings[name] == whole[name]
+        assert name not in whole or settings[name] == own[name]
 
 
 @pytest.mark.parametrize("learner", ["jax", "sb3", "ray"])
@@ -92,6 +93,13 @@ def test_the_teacher_has_its_time_in_steps_whatever_the_batch() -> None:
     large = resolve({"game": "balatro", "num_steps": 128}).settings
     assert (large.teacher.updates, large.teacher.play_updates) == (75, 5)
     assert resolve({"game": "balatro", "num_steps": 128, "teacher_updates": 300}).settings.teacher.updates == 300
+
+
+def test_a2c_on_balatro_learns_from_rewards_that_its_entropy_bonus_cannot_drown() -> None:
+    """It normalises no advantages: of plain rewards nothing was left in its loss, and a discount pays for delay."""
+    settings = resolve({"game": "balatro", "algorithm": "A2C"}).settings
+    assert (settings.reward_transform, settings.gamma, settings["network"]) == ("normalize", 1.0, "auto")
+    assert resolve({"game": "balatro", "algorithm": "A2C", "gamma": 0.99}).settings.gamma == 0.99
 
 
 def test_numbers_of_ppo_are_not_those_of_other_algorithms() -> None:
