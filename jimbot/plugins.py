@@ -1,15 +1,15 @@
-"""Games, learners and networks of other people: where they are found, and how their modules are imported.
+"""Games, learners, networks and extensions of other people: where they are found, and how their modules are imported.
 
 Four ways, the same for the command line and from Python:
 
-- an installed package declares them as entry points of the groups `jimbot.games`, `jimbot.learners` and
-  `jimbot.networks`,
+- an installed package declares them as entry points of the groups `jimbot.games`, `jimbot.learners`,
+  `jimbot.networks` and `jimbot.extensions` (parts of the jax learner),
 - `--plugin MODULE` (or the variable JIMBOT_PLUGINS, which processes that JimBot starts inherit) imports a module,
 - the module is the name: `jimbot train my_package.my_game`, `--learner my_package.my_learner:MyTrainer`,
-- a script calls `register_game`, `register_learner` or `register_network`.
+- a script calls `register_game`, `register_learner`, `register_network` or `register_extension`.
 
-A module that is named shows its game as `GAME`, its learner as `LEARNER` and its network as `NETWORK`, or registers
-them when it is imported.
+A module that is named shows its game as `GAME`, its learner as `LEARNER`, its network as `NETWORK` and its extension as
+`EXTENSION`, or registers them when it is imported.
 Modules are imported only because a person named them: a name inside a checkpoint, a recording or a stored
 configuration never is one.
 """
@@ -91,6 +91,14 @@ def is_module_name(text: str) -> bool:
 def entry_points(group: str) -> dict[str, str]:
     """What installed packages offer: name → `module:attribute`; nothing is imported."""
     return {point.name: point.value for point in importlib.metadata.entry_points(group=group)}
+
+
+def provided(group: str, name: str) -> Any:
+    """What somebody registered under a name; one sentence where nobody did."""
+    where = entry_points(group).get(name)
+    if where is None:
+        raise UsageError(f"Nothing installed provides '{name}' of {group}. Install JimBot anew: pip install -e .")
+    return named_object(where, name)
 
 
 def _names() -> list[str]:

@@ -23,10 +23,10 @@ LANES: dict[str, list[Box]] = {
         ("what ended restarts\non a seed to train on", "games/seeds.py"),
     ],
     "one update": [
-        ("rollout of T steps", "training/jax_ppo/rollout.py"),
-        ("advantages", "training/jax_ppo/update.py"),
-        ("what counts\nas a flat batch", "training/jax_ppo/samples.py"),
-        ("passes over\nminibatches", "training/jax_ppo/passes.py"),
+        ("rollout of T steps", "training/jax_ppo/ppo.py"),
+        ("advantages", "training/jax_ppo/ppo.py"),
+        ("what counts\nas a flat batch", "training/jax_ppo/records.py"),
+        ("terms of the loss,\nepochs of minibatches", "training/jax_ppo/extension.py"),
         ("new parameters,\nlog row, health", "training/session/session.py"),
     ],
     "one decision": [

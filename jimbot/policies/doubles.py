@@ -127,7 +127,6 @@ def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
         "gate_lead": (hidden[-1], RANK),
         "value": (hidden[-1], 1),
         **_insight_shapes(network),
-        **({"rival": (hidden[-1], 2 * CODES + len(PREVIEWS))} if network.get("rival") else {}),
     }
 
 
@@ -201,11 +200,8 @@ def _places(network: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**d, "estimates": estimates, "hp": list(range(at, at + ROWS))}
 
 
-def outputs(
-    ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], observation: Any, rival: bool = False
-) -> tuple[Any, ...]:
-    """(N, F) features → ((N, A) logits before masking, (N, 1) value), in the arithmetic of `ops`; with `rival` also the
-    (N, A) logits of what the rival orders at the same time."""
+def outputs(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], observation: Any) -> tuple[Any, Any]:
+    """(N, F) features → ((N, A) logits before masking, (N, 1) value), in the arithmetic of `ops`."""
     d = _places(network)
     hits = {name: _hits(ops, d, name, observation) for name in VICTIMS}
     moves = [ops.relu(dense(params, "move", _told(ops, params, group, observation))) for group in d["moves"]]
@@ -223,18 +219,7 @@ def outputs(
     joint = joint + _together(ops, d, dense(params, "gate_together", hidden), hits, observation)
     orders = ops.reshape(joint, (-1, CODES * CODES))
     previews = _previews(ops, params, hidden, pokemon, hits)
-    answer = ops.concat([orders, previews]) + params["actions.bias"], dense(params, "value", hidden)
-    return (*answer, _rival(ops, params, hidden)) if rival else answer
-
-
-def _rival(ops: Any, params: Mapping[str, Any], hidden: Any) -> Any:
-    """(N, A) what the rival orders: its two slots by themselves, added up to pairs, and previews."""
-    told = dense(params, "rival", hidden)
-    one, two = ops.columns(told, 0, CODES), ops.columns(told, CODES, 2 * CODES)
-    pairs = ops.reshape(one, (-1, CODES, 1)) + ops.reshape(two, (-1, 1, CODES))
-    return ops.concat(
-        [ops.reshape(pairs, (-1, CODES * CODES)), ops.columns(told, 2 * CODES, 2 * CODES + len(PREVIEWS))]
-    )
+    return ops.concat([orders, previews]) + params["actions.bias"], dense(params, "value", hidden)
 
 
 def _zero(ops: Any, observation: Any) -> Any:

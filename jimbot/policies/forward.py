@@ -90,19 +90,15 @@ def _normalized(ops: Ops, params: Mapping[str, Any], observation: Any) -> Any:
     return ops.clip(shifted, params["normalize.limit"])
 
 
-def outputs(
-    ops: Ops, network: Mapping[str, Any], params: Mapping[str, Any], features: Any, rival: bool = False
-) -> tuple[Any, ...]:
-    """(N, F) features → ((N, A) logits before masking, (N, 1) value); with `rival`, of networks that have this head,
-    also (N, A) logits of what the other side does at the same time."""
+def outputs(ops: Ops, network: Mapping[str, Any], params: Mapping[str, Any], features: Any) -> tuple[Any, Any]:
+    """(N, F) features → ((N, A) logits before masking, (N, 1) value)."""
     if network["kind"] == "items":
         return items.outputs(ops, network, params, features)
     if network["kind"] == "doubles":
-        return doubles.outputs(ops, network, params, features, rival)
+        return doubles.outputs(ops, network, params, features)
     if "steps" in network:
         return network_program.outputs(ops, network["steps"], params, features)
     hidden = features
     for layer in range(len(network["hidden"])):
         hidden = ops.relu(dense(params, f"trunk_{layer}", hidden))
-    answer = dense(params, "policy", hidden), dense(params, "value", hidden)
-    return (*answer, dense(params, "rival", hidden)) if rival else answer
+    return dense(params, "policy", hidden), dense(params, "value", hidden)

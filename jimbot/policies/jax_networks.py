@@ -105,8 +105,6 @@ class JaxNetwork(NamedTuple):
     Only a network that normalises looks at the parameters here; the others may leave them out."""
     apply: Callable[[Params, jax.Array], tuple[jax.Array, jax.Array]]
     """(parameters, (…, F) features) → ((…, A) logits, (…,) value)"""
-    foresee: Callable[[Params, jax.Array], tuple[jax.Array, jax.Array, jax.Array]]
-    """The same with (…, A) logits of what the rival does, of networks with a head for it"""
 
 
 def make_network(description: Mapping[str, Any]) -> JaxNetwork:
@@ -128,12 +126,7 @@ def make_network(description: Mapping[str, Any]) -> JaxNetwork:
         logits, value = answer(params, features.reshape(-1, features.shape[-1]))
         return logits.reshape(*lead, -1), value.reshape(lead)
 
-    def foresee(params: Params, features: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        lead, flat = features.shape[:-1], features.reshape(-1, features.shape[-1])
-        logits, value, rival = forward.outputs(JaxOps, description, params, flat, rival=True)
-        return logits.reshape(*lead, -1), value.reshape(lead), rival.reshape(*lead, -1)
-
-    return JaxNetwork(description, lambda seed: init_params(description, seed), prepare, apply, foresee)
+    return JaxNetwork(description, lambda seed: init_params(description, seed), prepare, apply)
 
 
 def init_params(description: Mapping[str, Any], seed: int) -> Params:

@@ -35,12 +35,10 @@ _FROM_THINGS = {"items": items, "doubles": doubles}
 """Kinds whose actions are built from things on the table."""
 # How the names of parameters begin that only one of the two heads uses.
 _POLICY_ONLY = ("policy", "actor", "query", "left_", "right_", "gate_", "actions.")
-_VALUE_ONLY = ("value", "critic", "rival")  # the head for the rival is no part of the policy either
+_VALUE_ONLY = ("value", "critic")
 OFF, FIXED, TRAINABLE = GRAPH_CHOICES = ("off", "fixed", "trainable")
 GRAPH_TABLES = {"items": items.GRAPH_TABLE, "BalatroNet": GRAPH_TABLE}
 """The parameter that holds the rows of the knowledge graph, by kind."""
-WITH_RIVAL = ("mlp", "doubles")
-"""Kinds that can have a head which says what the other side does."""
 GRAPH_WIDTH = 128
 GRAPH_VERSION = 1
 """Of the way rows are made from a graph and used; it changes with either."""
@@ -58,7 +56,6 @@ def describe_network(
     action_values: bool = False,
     normalize: bool = False,
     duelling: bool = False,
-    rival: bool = False,
     memgraph_embedding_dim: int = 0,
     graph_embeddings: str = OFF,
 ) -> dict[str, Any]:
@@ -67,8 +64,7 @@ def describe_network(
     `hidden_dim` (0: the kind's own default width) and `num_layers` are of mlp, board and items, the layer lists and
     `features_dim` of towers and fields. `action_values`: the policy's numbers are values of actions (DQN), the best
     legal one is the value; `duelling`: they are advantages over the value, with mean 0 over the legal ones. `normalize`
-    puts a shift and scale of the observation before everything else. `rival`: a head, for learning only, that says
-    what the other side does. `graph_embeddings` (off, fixed, trainable) gives
+    puts a shift and scale of the observation before everything else. `graph_embeddings` (off, fixed, trainable) gives
     things a row of `memgraph_embedding_dim` numbers (0: 128) from the knowledge graph, in `items` and `BalatroNet`;
     without it those of BalatroNet begin by chance.
     """
@@ -98,10 +94,6 @@ def describe_network(
             network["duelling"] = True
     if normalize:
         network["normalize"] = True
-    if rival:
-        if kind not in WITH_RIVAL:
-            raise SettingsError(f"Network '{kind}' has no head for the rival; use one of {', '.join(WITH_RIVAL)}.")
-        network["rival"] = True
     if kind == "board":
         if board is None or board.board is None:
             raise SettingsError(f"Network 'board' needs a game with a board; '{spec.id}' has none. Use --network mlp.")
@@ -206,12 +198,10 @@ def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
         return _FROM_THINGS[network["kind"]].layer_shapes(network)
     widths = [feature_size(network), *network["hidden"]]
     shapes = {f"trunk_{i}": (widths[i], widths[i + 1]) for i in range(len(widths) - 1)}
-    if network.get("rival"):
-        shapes["rival"] = (widths[-1], network["num_actions"])
     return {**shapes, "policy": (widths[-1], network["num_actions"]), "value": (widths[-1], 1)}
 
 
-GAINS = {"policy": 0.01, "query": 0.01, "gate": 0.01, "rival": 0.01, "value": 1.0}
+GAINS = {"policy": 0.01, "query": 0.01, "gate": 0.01, "value": 1.0}
 """How large a layer's first weights are, by the first word of its name; √2 for the others."""
 
 INITIAL = {"normalize.mean": 0.0, "normalize.scale": 1.0, "normalize.limit": np.inf}
@@ -248,11 +238,6 @@ def part_of(parameter: str) -> Literal["trunk", "policy", "value"]:
     if parameter.startswith(_VALUE_ONLY):
         return "value"
     return "policy" if parameter.startswith(_POLICY_ONLY) else "trunk"
-
-
-def as_played(network: Mapping[str, Any]) -> dict[str, Any]:
-    """The network without the head that is for learning only."""
-    return {name: part for name, part in network.items() if name != "rival"}
 
 
 def forward_flops(network: Mapping[str, Any]) -> int:

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from jimbot.errors import CheckpointError
 from jimbot.policies import forward
 from jimbot.policies.masking import NEVER
-from jimbot.policies.networks import as_played, check_params, param_shapes
+from jimbot.policies.networks import check_params, param_shapes
 from jimbot.policies.own_networks import OWN
 
 ONNX_OPSET = 18
@@ -38,7 +38,6 @@ def onnx_from_params(
             f"The network takes {network['observation_size']} inputs for {network['num_actions']} actions; "
             f"the game has {observation_size} and {num_actions}. The file belongs to another game or version."
         )
-    network = as_played(network)
     check_params(network, params)
     graph = _Graph()
     ops = OnnxOps(graph)
@@ -72,7 +71,6 @@ def onnx_from_params(
 
 def params_of(network: Mapping[str, Any], model: bytes) -> dict[str, np.ndarray]:
     """The parameters that `onnx_from_params` wrote."""
-    network = as_played(network)
     stored = {part.name: part for part in onnx.load_model_from_string(model).graph.initializer}
     missing = [name for name in param_shapes(network) if _stored_name(network, name) not in stored]
     if missing:

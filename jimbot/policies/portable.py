@@ -17,6 +17,7 @@ import numpy as np
 from jimbot.errors import CheckpointError, UnreadableError, UsageError
 from jimbot.games.contract import available_games, game_entry
 from jimbot.games.spec import GameSpec
+from jimbot.plugins import entry_points
 from jimbot.policies import masking
 from jimbot.policies.contract import Decision, Policy
 from jimbot.policies.scripted import RANDOM, RandomPolicy, scripted_policy, uniform
@@ -30,9 +31,10 @@ INPUTS, OUTPUTS = ("observation", "legal_mask"), ("log_probabilities", "value")
 MANIFEST_KEY = "manifest"
 """The metadata entry of an exported model that holds its whole manifest as JSON."""
 
-ADDRESSES: dict[str, str] = dict.fromkeys(("grpc", "grpcs"), "jimbot.clients.remote_policy:open_policy")
+ADDRESSES: dict[str, str] = {}
 """Policies that answer from elsewhere: scheme of the address ("grpc") → "module:function", which gets the address and
-the game's id (or None) and gives a Policy. Imported when first used; `register_address` adds one."""
+the game's id (or None) and gives a Policy. Imported when first used; `register_address` adds one, and so do entry
+points of the group `jimbot.policy_addresses`."""
 
 _TIED_TO_GAME = ("game", "game_version", "observation_fingerprint", "action_fingerprint")
 
@@ -177,10 +179,11 @@ def register_address(scheme: str, opener: str) -> None:
 
 def _at_address(address: str, game_id: str | None) -> Policy:
     scheme = address.partition("://")[0]
-    if scheme not in ADDRESSES:
-        known = ", ".join(f"{name}://" for name in ADDRESSES) or "none"
+    openers = {**entry_points("jimbot.policy_addresses"), **ADDRESSES}
+    if scheme not in openers:
+        known = ", ".join(f"{name}://" for name in openers) or "none"
         raise UsageError(f"Policies cannot be reached at '{address}': known kinds of address are {known}.")
-    module, _, function = ADDRESSES[scheme].partition(":")
+    module, _, function = openers[scheme].partition(":")
     return getattr(importlib.import_module(module), function)(address, game_id)
 
 

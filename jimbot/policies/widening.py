@@ -1,10 +1,10 @@
 """A network in more room, or with fewer eyes: how a policy goes on as another network of its kind.
 
 In more room it gives the same answers and has more to learn with.
-It may have wider layers (`mlp`, `board`), see more behind what it saw (`mlp`, `doubles`; the insight of a game), and
-have the head for the rival, or have it no longer. New units begin with random inputs and reach nothing that was there
-before: the weights from them to old units and to the heads are 0, and so are the weights of what is newly seen. So the
-larger network plays exactly as the small one did, and learns on from there.
+It may have wider layers (`mlp`, `board`) and see more behind what it saw (`mlp`, `doubles`; the insight of a game).
+New units begin with random inputs and reach nothing that was there before: the weights from them to old units and to
+the heads are 0, and so are the weights of what is newly seen. So the larger network plays exactly as the small one did,
+and learns on from there.
 
 With fewer eyes it no longer sees the last entries of the observation, such as helpers that a game only shows on
 request. Where they went into the first layer (`mlp`, `board`), what they usually were goes into its bias; where they
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.policies.networks import INITIAL, as_played, layer_shapes, param_shapes
+from jimbot.policies.networks import INITIAL, layer_shapes, param_shapes
 
 STACKS = ("mlp", "board")
 """Kinds that are one stack of dense layers with the heads on top."""
@@ -28,7 +28,7 @@ SEE_MORE = ("mlp", "doubles")
 
 def can_widen(narrow: Mapping[str, Any], wide: Mapping[str, Any]) -> bool:
     """Whether `wide` is the same network with as many layers, none of them narrower, that sees no less."""
-    old, new = as_played(narrow), as_played(wide)
+    old, new = dict(narrow), dict(wide)
     kind = old.get("kind")
     if kind in STACKS and len(old["hidden"]) == len(new["hidden"]):
         if any(a > b for a, b in zip(old["hidden"], new["hidden"], strict=True)):
@@ -41,7 +41,7 @@ def can_widen(narrow: Mapping[str, Any], wide: Mapping[str, Any]) -> bool:
 
 def can_narrow(wide: Mapping[str, Any], narrow: Mapping[str, Any]) -> bool:
     """Whether `narrow` is the same network, seeing less."""
-    old, new = as_played(wide), as_played(narrow)
+    old, new = dict(wide), dict(narrow)
     if old.get("normalize") or old["observation_size"] <= new["observation_size"]:
         return False
     if "doubles" in old:

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from jimbot.errors import JimbotError
 from jimbot.evaluation.report import analyze
 from jimbot.foreign_text import visible
-from jimbot.knowledge.sorting import ways_of
-from jimbot.policies.players import find_player
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,8 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs-dir", default="runs", help="where runs live")
     given = parser.parse_args(arguments)
     try:
-        ways = ways_of(find_player(given.checkpoint, runs_root=given.runs_dir).game)
-        report = analyze(given.checkpoint, games=given.games, output=given.output, runs_root=given.runs_dir, ways=ways)
+        report = analyze(given.checkpoint, games=given.games, output=given.output, runs_root=given.runs_dir)
     except JimbotError as problem:
         print(visible(problem), file=sys.stderr)
         return problem.exit_code

@@ -25,8 +25,7 @@ from jimbot.runs.checkpoint import Checkpoint, Manifest, check_matches, load_che
 from jimbot.runs.checkpoint import CheckpointStore as CheckpointManager
 from jimbot.runs.directory import RunDirectory
 from jimbot.training.environments.given import called, own_rules
-from jimbot.training.graph_tables import graph_tables
-from jimbot.training.init_policy import check_network, find_start
+from jimbot.training.init_policy import check_network, find_start, looked_up
 from jimbot.training.league.store import check_league
 from jimbot.training.learners import (
     available_learners,
@@ -319,7 +318,7 @@ class RLTrainer(ABC, metaclass=_Trainer):
     def begin(self, root: str | Path) -> str:
         """A new run's first parameters, where another policy or the knowledge graph gives some; says what was taken."""
         network = self.described_network()
-        if not self.settings.start.init_from and (tables := graph_tables(network, self.settings.game)):
+        if not self.settings.start.init_from and (tables := looked_up(network, self.settings.game)):
             self.put_params(tables)
         if self.settings.start.bc_model:
             return self.start_from_clone(find_start(self.settings.start.bc_model, root))

@@ -24,6 +24,7 @@ import numpy as np
 from jimbot.errors import CheckpointError, UnreadableError
 from jimbot.games.contract import available_games, game_entry, make
 from jimbot.games.spec import GameSpec
+from jimbot.plugins import provided
 from jimbot.policies.networks import check_params, param_shapes, part_of
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import OnnxPolicy
@@ -39,6 +40,14 @@ from jimbot.runs.checkpoint import (
 )
 from jimbot.training.imitation.foreign import map_clone
 from jimbot.training.settings.record import TrainSettings
+
+FIRST_PARAMS = "jimbot.first_params"
+"""Group of entry points: who gives the parameters that a network begins with, by what it looks things up in."""
+
+
+def looked_up(network: Mapping[str, Any], game: str) -> dict[str, np.ndarray]:
+    """The parameters of a fresh network that somebody else knows: rows of the knowledge graph, where it has such."""
+    return provided(FIRST_PARAMS, "graph")(network, game) if network.get("graph") else {}
 
 
 class Start(NamedTuple):

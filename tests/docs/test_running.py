@@ -109,6 +109,7 @@ ELSEWHERE = {
     "docs/extending/add-a-game.md": "tests/documents/test_extending_pages.py writes its files and runs its commands",
     "docs/extending/add-a-learner.md": "the same",
     "docs/extending/add-a-network.md": "the same",
+    "docs/extending/add-a-loss-term.md": "the same",
     "docs/operations/serve.md": "needs a server; tests/services/ starts them",
     "docs/operations/bus.md": "the same",
 }

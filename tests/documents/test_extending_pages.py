@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 import shlex
@@ -53,6 +54,16 @@ def test_the_page_on_networks_works_as_written() -> None:
     assert len(follow("add-a-network.md")) == 5
     assert evaluate("policy.onnx", games=64).games.returns.mean() > 7.5
     assert load_checkpoint(find_checkpoint("mine")).manifest.network["kind"] == "residual"
+
+
+def test_the_page_on_loss_terms_works_as_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(follow("add-a-loss-term.md")) == 2
+    row = json.loads(Path("runs/careful/metrics.jsonl").read_text().splitlines()[0])
+    assert row["train/certain"] >= 0
+    assert evaluate("careful", games=64).games.returns.mean() > 7.5
+    flags = ["--set", "extensions.nobodys_term=1", "--run-name", "nobody"]
+    assert run(["train", "probe", "--total-timesteps", "512", *flags]) == 2
+    assert "extension 'nobodys_term'" in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_page_on_learners_works_as_written(capsys: pytest.CaptureFixture[str]) -> None:

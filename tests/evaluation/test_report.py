@@ -166,7 +166,8 @@ def test_the_report_tells_how_various_play_is_and_warns_where_it_locks_in(tmp_pa
     locked = Variety("moods", "moods", 2, lambda seen: (np.arange(len(seen)), np.ones(len(seen), int)), str)
     various = replace(entry, varieties=lambda: (locked,))
     monkeypatch.setattr(sys.modules["jimbot.evaluation.report.analyze"], "game_entry", lambda game: various)
-    report = analyze("random", "probe", games=30, output=tmp_path / "r.html", examples=0, ways=SIDES)
+    monkeypatch.setattr(sys.modules["jimbot.evaluation.report.analyze"], "ways_to_play", lambda game: SIDES)
+    report = analyze("random", "probe", games=30, output=tmp_path / "r.html", examples=0)
     page = sound(report.path.read_text())
     variety = page[page.index("<h3>Variety</h3>") :]
     assert "what pays now" in variety

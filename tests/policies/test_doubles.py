@@ -119,9 +119,9 @@ WIDE = SPEC.under({"insight": "all,foresight"})
 
 @pytest.fixture(scope="module")
 def insight() -> dict[str, Any]:
-    """The shipped policy, and what it becomes where it is shown more and learns to predict the rival."""
+    """The shipped policy, and what it becomes where it is shown more."""
     narrow = describe_network(SPEC)
-    wide = describe_network(WIDE, rival=True)
+    wide = describe_network(WIDE)
     shipped = shipped_policy("vgc")
     return {
         "narrow": narrow,
@@ -151,9 +151,7 @@ def test_shown_more_the_shipped_policy_plays_as_before_until_it_learns(insight: 
     before = decided(insight["narrow"], insight["params"], rows[:, : SPEC.observation.size])
     np.testing.assert_allclose(decided(insight["wide"], insight["wider"], rows), before, atol=1e-6)
     new = sorted(set(insight["wider"]) - set(insight["params"]))
-    assert {name.partition(".")[0] for name in new} == {
-        "insight", "actor_insight", "actor_strike", "actor_foresight", "rival",
-    }  # fmt: skip
+    assert {name.partition(".")[0] for name in new} == {"insight", "actor_insight", "actor_strike", "actor_foresight"}
 
 
 def test_a_policy_goes_on_without_the_insight(insight: dict[str, Any]) -> None:
@@ -190,7 +188,7 @@ def test_foresight_moves_the_orders_that_aim_at_whom_it_is_about(insight: dict[s
     assert WIDE.observation["foresight"].columns == doubles.FORESEEN
     protects = doubles.FORESEEN.index("protects")
     WIDE.observation.view(rows, "foresight")[:, :, protects] = [[0.0, 0.0], [0.0, 1.0]]  # foe b is about to
-    logits, _, _ = jax.jit(network.foresee)(params, rows)
+    logits, _ = jax.jit(network.apply)(params, rows)
     change = np.diff(np.asarray(logits)[:, :2025].reshape(2, 45, 45), axis=0)[0]
     assert abs(change[orders.move_code(0, 2)].mean() - change[orders.move_code(0, 1)].mean()) > 1e-3
 
@@ -205,8 +203,7 @@ def test_strikes_move_the_orders_that_aim_them_and_all_arithmetics_agree(insight
     rows[:, SPEC.observation.id_limits[0]] = 0
     rows[1] = rows[0]
     WIDE.observation.view(rows, "strikes")[1, 0, 2, 0, 2] += 1.0  # slot a, third move, foe a: it knocks out
-    logits, _, rival = jax.jit(network.foresee)(params, rows)
-    assert rival.shape == logits.shape
+    logits, _ = jax.jit(network.apply)(params, rows)
     joint = np.asarray(logits)[:, :2025].reshape(2, 45, 45)
     change = joint[1] - joint[0]
     assert abs(change[orders.move_code(2, 1)].mean() - change[orders.move_code(2, 2)].mean()) > 1e-3

@@ -16,8 +16,9 @@ from jimbot.policies.onnx_form import onnx_from_params  # noqa: E402
 from jimbot.policies.portable import OnnxPolicy  # noqa: E402
 from jimbot.policies.torch_networks import TorchNetwork  # noqa: E402
 from jimbot.training import torch_losses as losses  # noqa: E402
-from jimbot.training.jax_ppo import update as jax_update  # noqa: E402
-from jimbot.training.jax_ppo.samples import Samples, normalised  # noqa: E402
+from jimbot.training.jax_ppo.ppo import normalised, ppo_loss  # noqa: E402
+from jimbot.training.jax_ppo.records import Hyperparameters  # noqa: E402
+from tests.training.small import first_update, samples_of_arrays  # noqa: E402
 
 CLIP, VALUE, ENTROPY = 0.2, 0.7, 0.05
 
@@ -61,20 +62,21 @@ def test_jax_and_sb3_agree_on_loss_and_gradients(game_id: str, kind: str) -> Non
     theirs, parts = losses.ppo_loss(network, losses.Weights(CLIP, VALUE, ENTROPY), losses.Samples(*arrays))
     theirs.backward()
 
-    settings = jax_update.LossSettings(0.99, 0.95, CLIP, VALUE, ENTROPY, 0.5, 1, 1)
+    hyper = Hyperparameters(0.99, 0.95, CLIP, VALUE, ENTROPY, 0.5, 1, 1, gradient_pieces=1, target_kl=0.0)
 
     @jax.jit
     def loss_and_gradients(params: dict, batch: dict) -> tuple:
-        prepared = {"features": pure.prepare(batch["features"]), "advantage": normalised(batch["advantage"])}
-        samples = Samples(**{**batch, **prepared})
-        return jax.value_and_grad(lambda p: jax_update.ppo_loss(pure, settings, p, samples), has_aux=True)(params)
+        samples = samples_of_arrays(**{**batch, "features": pure.prepare(batch["features"])})
+        samples = samples._replace(advantage=normalised(samples.advantage, samples.weights["policy"]))
+        update = first_update(pure, params)
+        return jax.value_and_grad(lambda p: ppo_loss(hyper, (), update, p, samples), has_aux=True)(params)
 
     (ours, our_parts), gradients = loss_and_gradients(params, batch)
     assert float(theirs.detach()) == pytest.approx(float(ours), rel=1e-4)
-    assert 0 < float(our_parts.clip_frac) < 1
+    assert 0 < float(our_parts["train/clip_frac"]) < 1
     for name in ("pg_loss", "value_loss", "entropy", "approx_kl", "clip_frac"):
         assert float(parts[f"train/{name}"].detach()) == pytest.approx(
-            float(getattr(our_parts, name)), rel=1e-4, abs=1e-6
+            float(our_parts[f"train/{name}"]), rel=1e-4, abs=1e-6
         )
     for name, gradient in gradients.items():
         found = network.named()[name].grad

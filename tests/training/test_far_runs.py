@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +14,10 @@ from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.contract import game_entry
 from jimbot.games.hooks import PlayedGame
 from jimbot.knowledge.played import pair_lifts
+from jimbot.knowledge.recorded_runs import runs_of_played, runs_of_training
 from jimbot.knowledge.sorting import NONE, sorter
-from jimbot.training.far_runs import FILE, FarRuns, runs_of_training
-from jimbot.training.imitation.run_records import runs_of_played
+from jimbot.training.jax_ppo.extensions.far_games import FILE, FarGames
+from jimbot.training.settings.record import load_settings
 
 ENTRY = game_entry("balatro")
 
@@ -41,20 +44,25 @@ def ends(*rows: int, turns: int = 3) -> tuple[np.ndarray, np.ndarray]:
     return ended, stats
 
 
-def far_runs(folder: Path, most: int = 5) -> FarRuns:
-    found = FarRuns.of("balatro", folder, most)
-    assert found is not None
-    return found
+def far_games(folder: Path, most: int = 5) -> FarGames:
+    part = FarGames(load_settings({"game": "balatro", "keep_games": most}), ENTRY.spec)
+    part.open(run_in(folder))
+    return part
+
+
+def run_in(folder: Path) -> Any:
+    """All that the part asks of a trainer: where its run is."""
+    return SimpleNamespace(session=SimpleNamespace(run=SimpleNamespace(path=folder)))
 
 
 def test_a_run_is_kept_from_its_milestone_to_its_end(tmp_path: Path) -> None:
     (tmp_path / "mine" / "checkpoints").mkdir(parents=True)
-    notes = far_runs(tmp_path / "mine")
+    notes = far_games(tmp_path / "mine")
     early, seeds = standing([2, 4], ["j_baron"])
     later, _ = standing([2, 6], ["j_baron", "j_mime"])
-    notes.look(np.stack([early, early, later]), *ends(0), seeds)  # row 0 ends at ante 2 and tells nothing
-    notes.look(np.stack([later, later, later]), *ends(1), seeds)
-    notes.save()
+    notes.follow(np.stack([early, early, later]), *ends(0), seeds)  # row 0 ends at ante 2 and tells nothing
+    notes.follow(np.stack([later, later, later]), *ends(1), seeds)
+    notes.saved(run_in(tmp_path / "mine"))
     assert (tmp_path / "mine" / FILE).stat().st_size < 2000
     [run] = runs_of_training("mine", tmp_path)
     assert (run.won, run.reached, run.player, sorted(run.at)) == (True, 6, "mine", [4, 6])
@@ -69,9 +77,9 @@ def test_only_the_newest_are_kept_and_a_resumed_run_goes_on(tmp_path: Path) -> N
     (tmp_path / "mine" / "checkpoints").mkdir(parents=True)
     shown, seeds = standing([4, 5], ["j_baron"])
     for _ in range(2):
-        notes = far_runs(tmp_path / "mine", most=3)
-        notes.look(shown[None], *ends(0, 1, turns=1), seeds)
-        notes.save()
+        notes = far_games(tmp_path / "mine", most=3)
+        notes.follow(shown[None], *ends(0, 1, turns=1), seeds)
+        notes.saved(run_in(tmp_path / "mine"))
     assert [run.reached for run in runs_of_training("mine", tmp_path)] == [5, 4, 5]
 
 
@@ -83,8 +91,9 @@ def test_a_run_without_them_and_a_damaged_file_are_told(tmp_path: Path) -> None:
         (tmp_path / "mine" / FILE).write_text(text + "\n")
         with pytest.raises(KnowledgeError, match=r"far_runs\.jsonl is damaged"):
             runs_of_training("mine", tmp_path)
-    assert FarRuns.of("probe", tmp_path, 10) is None
-    assert FarRuns.of("balatro", tmp_path, 0) is None
+    assert FarGames.wanted(load_settings({"game": "balatro"}))
+    assert not FarGames.wanted(load_settings({"game": "probe"}))
+    assert not FarGames.wanted(load_settings({"game": "balatro", "keep_games": 0}))
 
 
 def test_games_told_elsewhere_are_runs_too() -> None:

@@ -12,11 +12,11 @@ pytest.importorskip("ladybug")
 from jimbot.errors import SettingsError
 from jimbot.games.contract import game_entry
 from jimbot.knowledge.embedding import embedding
+from jimbot.knowledge.first_params import graph_tables
 from jimbot.knowledge.first_use import nodes_of
 from jimbot.knowledge.ladybug_store import LadybugStore
 from jimbot.knowledge.records import SYNERGY, Edge, Graph
 from jimbot.policies.networks import describe_network
-from jimbot.training.graph_tables import graph_tables
 
 GAME = "balatro"
 

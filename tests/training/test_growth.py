@@ -9,20 +9,21 @@ import numpy as np
 import pytest
 
 from jimbot.errors import SettingsError
+from jimbot.games.contract import game_entry
 from jimbot.training.framework import create_trainer, learner_class
-from jimbot.training.jax_ppo import growth
-from jimbot.training.jax_ppo.gradients import NOISE, SIGNAL
-from jimbot.training.jax_ppo.growth import Growth, grown, growth_from
+from jimbot.training.jax_ppo.extensions import batch_growth as growth
+from jimbot.training.jax_ppo.extensions.batch_growth import BatchGrowth
+from jimbot.training.jax_ppo.ppo import NOISE, SIGNAL
 from jimbot.training.jax_ppo.trainer import JaxPPOTrainer
 from tests.training.small import SMALL, small_settings
 
 BATCH = 16 * 32
 
 
-def measured(signal: float, noise: float, updates: int = 40) -> Growth:
-    found = Growth()
+def measured(signal: float, noise: float, updates: int = 40, most: int = 1) -> BatchGrowth:
+    found = BatchGrowth(small_settings(grow_batch=most), game_entry("probe").spec)
     for _ in range(updates):
-        found.add({SIGNAL: signal, NOISE: noise})
+        found.measure({SIGNAL: signal, NOISE: noise})
     return found
 
 
@@ -41,14 +42,14 @@ def measured(signal: float, noise: float, updates: int = 40) -> Growth:
 def test_a_batch_grows_where_it_is_small_beside_the_noise(
     signal: float, noise: float, update: int, most: int, due: bool
 ) -> None:
-    assert measured(signal, noise).due(BATCH, update, most) is due
+    assert measured(signal, noise, most=most).due(BATCH, update) is due
 
 
 def test_the_noise_scale_is_that_of_the_last_updates() -> None:
     found = measured(1.0, 100.0)
     assert found.noise_scale == pytest.approx(100)
     for _ in range(100):
-        found.add({SIGNAL: 1.0, NOISE: 5000.0})
+        found.measure({SIGNAL: 1.0, NOISE: 5000.0})
     assert found.noise_scale == pytest.approx(5000, rel=0.02)
     assert found.metrics()["train/gradient_noise_scale"] == found.noise_scale
     assert "train/gradient_noise_scale" not in measured(-1.0, 100.0).metrics()
@@ -56,7 +57,9 @@ def test_the_noise_scale_is_that_of_the_last_updates() -> None:
 
 def test_a_grown_batch_has_the_minibatches_and_pieces_it_had() -> None:
     settings = small_settings(gradient_pieces=2)
-    large = grown(settings, 4)
+    part = measured(1.0, 1.0)
+    part.factor = 4
+    large = part.resize(settings)
     assert large.batch_size == 4 * settings.batch_size
     assert large.gradient_steps == settings.gradient_steps
     pieces = (large, settings)
@@ -64,9 +67,12 @@ def test_a_grown_batch_has_the_minibatches_and_pieces_it_had() -> None:
 
 
 def test_what_a_checkpoint_knows_of_it_comes_back() -> None:
-    known = Growth(0.25, 7.5, 4, 33, 99_999)
-    assert growth_from(known.arrays(), 5, 6) == known
-    assert growth_from({}, 512, 3) == Growth(step=512, update=3)
+    known, again, older = (measured(0.25, 7.5) for _ in range(3))
+    known.factor, known.grown_at = 4, 33
+    again.restore(known.arrays(None), 99)
+    assert (again.arrays(None), again.grown_at) == (known.arrays(None), 33)
+    older.restore({}, 3)  # a checkpoint from before there was any growth
+    assert (older.factor, older.grown_at, older.noise) == (1, 3, 0.0)
 
 
 def test_a_run_that_grows_is_the_same_over_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

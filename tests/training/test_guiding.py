@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from jimbot.advisor.adviser import Adviser
+from jimbot.advisor.demonstrations import Demonstration, Demonstrations
+from jimbot.advisor.in_training import FILE, BackgroundAdvice, Imitation, answering
 from jimbot.advisor.question import Question
 from jimbot.advisor.reply import Advice
 from jimbot.advisor.settings import AdviserSettings
@@ -22,25 +24,22 @@ from jimbot.games.hooks import Held, RareEvent
 from jimbot.games.probe import COLOURS
 from jimbot.games.variety import FEWEST, VarietyCount
 from jimbot.knowledge.sorting import Sorter, sorter
-from jimbot.training.advice.background import FILE, BackgroundAdvice
-from jimbot.training.advice.demonstrations import Demonstration, Demonstrations
-from jimbot.training.exploration import counting, weighing
-from jimbot.training.exploration.counting import CountBonus
-from jimbot.training.exploration.weighing import RareWeight
+from jimbot.knowledge.strategy_bonus import StrategyBonus
 from jimbot.training.framework import open_trainer
 from jimbot.training.imitation.batches import Batches
 from jimbot.training.imitation.dataset import Dataset
-from jimbot.training.jax_ppo.imitate import Imitation, answering
-from jimbot.training.jax_ppo.rollout import Rollout
-from jimbot.training.jax_ppo.samples import samples_of, shares
-from jimbot.training.jax_ppo.shared import network_text
+from jimbot.training.jax_ppo.extensions import count_bonus, rare_weight
+from jimbot.training.jax_ppo.extensions.count_bonus import CountBonus
+from jimbot.training.jax_ppo.extensions.rare_weight import RareWeight
+from jimbot.training.jax_ppo.ppo import samples_of, shares
+from jimbot.training.jax_ppo.program import network_text
 from jimbot.training.jax_ppo.trainer import JaxPPOTrainer
 from jimbot.training.replay import rare_events
 from jimbot.training.replay.rare_events import RareEventWatch
 from jimbot.training.run import run_training
 from jimbot.training.session.health import LOCKED_ROWS, HealthWatch
 from tests.advisor.messages_api import chosen, playing_the_api
-from tests.training.small import SMALL, probe_parts, small_settings
+from tests.training.small import SMALL, probe_parts, rollout_of, small_settings
 
 SPEC = game_entry("probe").spec
 
@@ -202,16 +201,26 @@ def seen(*shown: int) -> np.ndarray:
     return np.eye(4, dtype=np.float32)[list(shown)]
 
 
+NOWHERE: Any = None
+"""A trainer that nothing is asked of."""
+
+
+def counting(coef: float, *events: RareEvent) -> CountBonus:
+    part = CountBonus(small_settings(count_bonus=coef), SPEC)
+    part.pay_for(events)
+    return part
+
+
 def test_the_nth_time_pays_by_the_root_of_n() -> None:
-    bonus = CountBonus([EVENT], 0.5)
+    bonus = counting(0.5, EVENT)
     steps = [(seen(0, 0), seen(1, 0)), (seen(1, 0), seen(1, 1)), (seen(1, 1), seen(2, 1))]
     paid = bonus.rewards(steps)
     assert paid[0].tolist() == [0.5, 0]  # colour 1, the first time
     assert paid[1].tolist() == pytest.approx([0, 0.5 / np.sqrt(2)])  # again
     assert paid[2].tolist() == [0.5, 0]  # colour 2
     assert bonus.metrics()["explore/new_colour_met"] == 2
-    other = CountBonus([EVENT], 0.5)
-    other.restore(bonus.arrays())
+    other = counting(0.5, EVENT)
+    other.restore(bonus.arrays(None), 0)
     assert np.array_equal(other.rewards(steps), bonus.rewards(steps))
 
 
@@ -224,8 +233,14 @@ def strategy_sorter() -> Sorter:
     return found
 
 
+def following(sorter: Sorter) -> StrategyBonus:
+    part = StrategyBonus(small_settings(strategy_bonus=0.5), SPEC)
+    part.pay_for((part._follow(sorter),))
+    return part
+
+
 def test_coming_to_a_strategy_pays_until_it_is_usual() -> None:
-    bonus = CountBonus([], 0.0, strategy_sorter(), 0.5)
+    bonus = following(strategy_sorter())
     steps = [(seen(3, 0), seen(0, 1)), (seen(0, 1), seen(2, 3)), (seen(2, 3), seen(0, 0))]
     paid = bonus.rewards(steps)
     assert paid[0].tolist() == [0.5, 0]  # warm, the first time; the other row is warm as before
@@ -233,8 +248,8 @@ def test_coming_to_a_strategy_pays_until_it_is_usual() -> None:
     assert paid[2].tolist() == pytest.approx([0.5 / np.sqrt(3), 0.5 / np.sqrt(3)])
     assert bonus.metrics()["explore/new_strategy_met"] == 2
     grown = replace(strategy_sorter(), names=("a", "b", "c"), weights=np.eye(4, 3, dtype=np.float32))
-    resumed = CountBonus([], 0.0, grown, 0.5)  # the graph knows others by now
-    resumed.restore(bonus.arrays())
+    resumed = following(grown)  # the graph knows others by now
+    resumed.restore(bonus.arrays(None), 0)
     assert np.array_equal(resumed.rewards(steps), bonus.rewards(steps))
 
 
@@ -248,60 +263,59 @@ def test_strategies_are_counted_as_ways_to_play() -> None:
 
 def test_without_known_strategies_nothing_is_paid_for_them() -> None:
     with pytest.raises(SettingsError, match=r"strategy_bonus is 0\.1, but no strategies of game 'probe'"):
-        CountBonus.of("probe", 0.0, 0.1)
+        StrategyBonus(small_settings(strategy_bonus=0.1), SPEC).open(NOWHERE)
     assert sorter(Held(lambda: ("red",), lambda seen: np.nonzero(seen)), []) is None
 
 
 def test_rare_steps_weigh_more_until_they_are_usual() -> None:
     watch = RareEventWatch(SPEC)
     watch.events, watch.seen = (replace(EVENT, boost=4.0, first=1),), {"new_colour": np.zeros(4, np.int64)}
-    rare = RareWeight(watch, 0.5)
+    rare = RareWeight(small_settings(rare_weight=0.5), SPEC)
+    rare._watch = watch
     steps = [(seen(0, 0), seen(1, 0)), (seen(1, 0), seen(1, 1))]
     assert rare.weights(steps).tolist() == [[2.0, 1.0], [1.0, 1.0]]
     assert rare.metrics() == {"explore/rare_steps": 0.25}
-    assert RareWeight.of(SPEC, 0.0) is None
+    assert not RareWeight.wanted(small_settings())
     with pytest.raises(SettingsError, match=r"rare_weight is 1\.0, but game 'probe' names nothing that is rare"):
-        RareWeight.of(SPEC, 1.0)
+        RareWeight(small_settings(rare_weight=1.0), SPEC).open(NOWHERE)
 
 
 def test_what_a_step_weighs_is_its_share_of_the_loss() -> None:
     shape = (2, 3)
-    rollout = Rollout(*(np.zeros(shape, np.float32) for _ in range(9)), np.zeros(3, np.float32))
     weight = np.array([[1, 4, 1], [1, 1, 2]], np.float32)
-    even = samples_of(rollout, np.zeros(shape, np.float32), False)
-    weighed = samples_of(rollout._replace(weight=weight), np.zeros(shape, np.float32), False)
-    assert even.acts is None
-    assert weighed.acts is not None
-    assert np.asarray(shares(weighed.acts)).tolist() == pytest.approx((weight / 10).ravel().tolist())
-    waiting = rollout._replace(weight=weight, acting=weight < 4)
-    assert np.asarray(samples_of(waiting, np.zeros(shape, np.float32), False).acts)[1] == 0
+    rollout = rollout_of(np.zeros(shape, np.int32), weight=weight)
+    weighed = samples_of(rollout, np.zeros(shape, np.float32)).weights["policy"]
+    assert np.asarray(shares(weighed)).tolist() == pytest.approx((weight / 10).ravel().tolist())
 
 
 def test_a_game_that_names_nothing_rare_cannot_be_paid_for() -> None:
-    assert CountBonus.of("probe", 0.0) is None
+    assert not CountBonus.wanted(small_settings())
     with pytest.raises(SettingsError, match=r"count_bonus is 0\.1, but game 'probe' names nothing"):
-        CountBonus.of("probe", 0.1)
+        CountBonus(small_settings(count_bonus=0.1), SPEC).open(NOWHERE)
+
+
+def kept(trainer: JaxPPOTrainer) -> list[np.ndarray]:
+    """What both parts know of the event."""
+    parts = (part for part in trainer.extensions if isinstance(part, CountBonus | RareWeight))
+    return [part.arrays(None)["new_colour"] for part in parts]
 
 
 def test_a_run_counts_and_goes_on_counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = replace(game_entry("probe"), rare_events=lambda: (EVENT,))
-    monkeypatch.setattr(counting, "game_entry", lambda game: entry)
-    monkeypatch.setattr(weighing, "game_entry", lambda game: entry)
+    monkeypatch.setattr(count_bonus, "game_entry", lambda game: entry)
+    monkeypatch.setattr(rare_weight, "game_entry", lambda game: entry)
     monkeypatch.setattr(rare_events, "game_entry", lambda game: entry)
     settings = small_settings(count_bonus=0.1, rare_weight=1.0, run_name="paid", no_wandb=True)
     with closing(open_trainer(settings, tmp_path, quiet=True)) as trainer:
         assert isinstance(trainer, JaxPPOTrainer)
         trainer.train()
-        counts = trainer.bonus.arrays()["new_colour"]
+        [counts, rare] = kept(trainer)
     assert counts.sum() > 1000  # of 3,072 steps, three of four bring another colour
     assert (counts > 0).all()
-    assert trainer.rare is not None
-    assert trainer.rare.arrays()["new_colour"].sum() == counts.sum()
+    assert rare.sum() == counts.sum()
     with closing(open_trainer(settings, tmp_path, quiet=True)) as resumed:
         assert isinstance(resumed, JaxPPOTrainer)
-        assert np.array_equal(resumed.bonus.arrays()["new_colour"], counts)
-        assert resumed.rare is not None
-        assert np.array_equal(resumed.rare.arrays()["new_colour"], counts)
+        assert all(np.array_equal(found, counts) for found in kept(resumed))
 
 
 def test_play_that_locks_in_is_told() -> None:

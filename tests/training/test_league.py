@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
 
@@ -10,7 +9,8 @@ from jimbot.errors import SettingsError, UnknownNameError
 from jimbot.games.contract import BatchGame
 from jimbot.policies.contract import Decision
 from jimbot.policies.scripted import RandomPolicy
-from jimbot.training.jax_ppo.program import HostUpdate, initial_state, network_for
+from jimbot.training.jax_ppo.extensions.league_seats import LeagueSeats
+from jimbot.training.jax_ppo.program import HostUpdate, initial_state, network_for, run_key
 from jimbot.training.league.opponents import DEFAULT_MIX, MOST_PAST_SELVES, League, Member, Seats
 from tests.envs.duel import SPEC, Duel
 from tests.training.small import small_settings
@@ -106,7 +106,9 @@ def play(game: BatchGame, league: League, updates: int = 1):
     network = network_for(settings, SPEC)
     seats = Seats(game, league, seed=1)
     game.reset()
-    update = HostUpdate(settings, network, game, seats=seats)
+    part = LeagueSeats(settings, SPEC)
+    part.seats = seats
+    update = HostUpdate(settings, network, game, [part])
     state = initial_state(settings, network, game)
     for _ in range(updates):
         state = update(state, 3e-3).state
@@ -117,17 +119,17 @@ def test_rows_of_others_are_played_by_them_and_never_learned_from() -> None:
     league = League({"exploiter": 1.0})
     league.add(Member("scissors", "exploiter", Always(SCISSORS)))
     collector, _, state = play(WonDuel(8, seed=2), league, updates=1)
-    theirs = ~collector.ours
+    theirs = ~collector.counts
     assert (theirs.sum(axis=1) == 8).all()  # one seat in every game
     free = collector.legal_mask.all(axis=2)
     assert (collector.action[theirs & free] == SCISSORS).all()
     assert not collector.acting[theirs].any()
-    _, _, measured = collector.collect(state.params, state.tally, jax.random.key(3))
+    _, _, measured = collector.collect(state.params, state.tally, run_key(3), 0)
     assert int(measured.episodes) == 8 * 30 // 5  # ours alone
     assert int(measured.decisions) == int(collector.acting.sum())
-    ours = collector.reward_terms[collector.ours].sum(axis=0)
+    ours = collector.reward_terms[collector.counts].sum(axis=0)
     assert np.allclose(measured.reward_terms, ours)
-    assert ours.any()  # with the rivals' gains it would be nothing
+    assert ours.any()  # with the opponents' gains it would be nothing
 
 
 def test_the_learner_learns_to_beat_a_member_and_the_league_notices() -> None:
@@ -135,5 +137,5 @@ def test_the_learner_learns_to_beat_a_member_and_the_league_notices() -> None:
     league.add(Member("scissors", "exploiter", Always(SCISSORS)))
     collector, *_ = play(WonDuel(32, seed=2), league, updates=40)
     free = collector.legal_mask.all(axis=2)
-    assert (collector.action[collector.ours & free] == ROCK).mean() > 0.8
+    assert (collector.action[collector.counts & free] == ROCK).mean() > 0.8
     assert league.metrics()["league/scissors"] > 0.8

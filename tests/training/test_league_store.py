@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -115,7 +114,7 @@ def test_the_best_of_a_judged_run_is_chosen_by_judged_games(tmp_path: Path) -> N
             trainer.session.latest_metrics = {TRAINED_RETURN: trained}
             trainer.session.evaluated(int(trained), judged, 0.0)
             assert trainer.session.judged(int(trained))
-            trainer.state = trainer.state._replace(update=jnp.int32(trained))  # ty: ignore[missing-attribute]
+            trainer.steps_learned = int(trained)
             path = trainer.save_model()
         best[metric] = trainer.session.store.best() == path
         trainer.close()

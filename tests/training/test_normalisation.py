@@ -17,12 +17,11 @@ from jimbot.policies.networks import continuous_entries
 from jimbot.policies.portable import OnnxPolicy
 from jimbot.runs.checkpoint import load_checkpoint
 from jimbot.training.framework import create_trainer
-from jimbot.training.jax_ppo.normalising import initial_statistics, with_rewards
+from jimbot.training.jax_ppo.extensions.normalisation import Normalisation
 from jimbot.training.jax_ppo.program import HostUpdate, fused_update, initial_state, network_for
-from jimbot.training.jax_ppo.rollout import Rollout
 from jimbot.training.jax_ppo.trainer import JaxPPOTrainer
 from jimbot.training.running_statistics import LIMIT, merged, moments_of, no_moments, normalisation, scale, with_values
-from tests.training.small import SMALL, probe_parts, small_settings
+from tests.training.small import SMALL, first_update, probe_parts, rollout_of, small_settings
 
 NORMALIZED = {"normalize_obs": True, "reward_transform": "normalize"}
 UPDATE = SMALL["num_envs"] * SMALL["num_steps"]
@@ -77,14 +76,15 @@ def test_rewards_are_divided_by_the_running_spread_of_discounted_returns() -> No
     settings = small_settings(**NORMALIZED, gamma=0.9)
     rng = np.random.default_rng(0)
     shape = (settings.num_steps, settings.num_envs)
-    statistics = initial_statistics(settings, game_entry("probe").spec, settings.num_envs)
+    part = Normalisation(settings, game_entry("probe").spec)
+    update = first_update(probe_parts()[1], {})
+    statistics = part.initial_state({}, settings.num_envs)
     running, everything = np.zeros(shape[1]), []
     for _ in range(3):
         reward = (100 * rng.random(shape)).astype(np.float32)
         ended = rng.random(shape) < 0.1
-        blank: Any = np.zeros(shape, np.float32)
-        rollout = Rollout(*[blank] * 5, reward, ended, np.zeros(shape, bool), blank, blank[0])
-        statistics, changed = with_rewards(settings, statistics, rollout)
+        rollout = rollout_of(np.zeros(shape, np.int32), reward=reward, terminated=ended)
+        statistics, changed = part.transform(update._replace(state={part.name: statistics}), rollout)
         for now, over in zip(reward, ended, strict=True):
             running = 0.9 * running + now
             everything.append(running)
@@ -113,7 +113,7 @@ def test_fused_and_python_stepped_updates_agree_and_count_what_was_seen() -> Non
     np.testing.assert_allclose(
         np.asarray(host_state.params["normalize.mean"])[entries], everything.mean(axis=0)[entries], rtol=1e-4
     )
-    assert float(host_state.statistics.observed.count) == len(everything)
+    assert float(host_state.extensions["statistics"].observed.count) == len(everything)
 
 
 def test_probe_is_solved_with_normalisation_and_the_saved_policy_has_it_inside(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_start_brings_its_statistics_which_stay_while_it_is_pulled_to(tmp_path
     for update in range(4):
         second.train((update + 1) * UPDATE)
         means.append(np.asarray(second._live().params["normalize.mean"]))
-    count = float(second._live().statistics.observed.count)
+    count = float(second._live().extensions["statistics"].observed.count)
     second.close()
     np.testing.assert_array_equal(means[0], stored["normalize.mean"])
     np.testing.assert_array_equal(means[1], stored["normalize.mean"])

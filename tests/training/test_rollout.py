@@ -13,8 +13,10 @@ import pytest
 from jimbot.games.contract import make
 from jimbot.games.functional import row_streams, start
 from jimbot.policies.reward_transform import transform_reward
+from jimbot.training.jax_ppo.collector import HostCollector
+from jimbot.training.jax_ppo.ppo import COLLECT, collect_fused, phase_key
 from jimbot.training.jax_ppo.program import HostUpdate, fused_update, initial_state, network_for
-from jimbot.training.jax_ppo.rollout import COLLECT, HostCollector, Tally, collect_fused, phase_key
+from jimbot.training.jax_ppo.tally import Tally
 from jimbot.training.settings.record import load_settings
 from tests.training.small import SMALL, probe_parts
 
@@ -24,14 +26,14 @@ def played() -> dict[str, Any]:
     """A fused rollout of a game that is cut off after 6 of 9 steps, and the parts that made it."""
     settings, network, game = probe_parts(horizon=9, step_limit=6)
     state = initial_state(settings, network, game)
-    collect = jax.jit(partial(collect_fused, game, network, "none", settings.num_steps))
+    collect = jax.jit(partial(collect_fused, game, network, (), "none", settings.num_steps))
     key = phase_key(state.key, state.update, COLLECT)
     rows, _, rollout, measured = collect(state.params, state.rows, state.tally, key)
     return {
         "settings": settings,
         "network": network,
         "params": state.params,
-        "key": key,
+        "key": state.key,
         "rows": rows,
         "rollout": jax.tree.map(np.asarray, rollout),
         "measured": measured,
@@ -72,10 +74,10 @@ def test_python_stepping_collects_the_same_rollout(played: dict[str, Any], halve
     game = make("probe", settings.num_envs, settings.seed, settings.game_options)
     game.reset()
     tally = Tally(jnp.zeros(settings.num_envs), jnp.zeros(settings.num_envs, jnp.int32))
-    collector = HostCollector(game, network, "none", settings.num_steps, halves)
-    _, rollout, measured = collector.collect(played["params"], tally, played["key"])
-    assert rollout.acting is None  # one player, always acting
-    for name in (name for name, part in rollout._asdict().items() if part is not None and name != "seen"):
+    collector = HostCollector(game, network, "none", settings.num_steps, halves=halves)
+    _, rollout, measured = collector.collect(played["params"], tally, played["key"], 0)
+    assert rollout.acting.all()  # one player, always acting
+    for name in (name for name in rollout._fields if name != "extras"):
         np.testing.assert_allclose(getattr(rollout, name), getattr(played["rollout"], name), atol=1e-6, err_msg=name)
     for name, fused, host in zip(measured._fields, played["measured"], measured, strict=True):
         np.testing.assert_allclose(host, fused, rtol=1e-5, err_msg=name)

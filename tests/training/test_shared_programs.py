@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jimbot.training.jax_ppo import program
-from jimbot.training.jax_ppo.program import fused_update, initial_state
-from jimbot.training.jax_ppo.shared import APART, NUMBERS, program_key, settings_of
+from jimbot.training.jax_ppo.program import APART, TRACED, fused_update, initial_state, program_key, settings_of
 from jimbot.training.settings.names import paths
 from jimbot.training.settings.record import TrainSettings
 from tests.training.small import probe_parts, small_settings
@@ -40,4 +39,4 @@ def test_a_key_gives_back_the_settings_a_program_is_compiled_for() -> None:
 
 
 def test_what_is_apart_is_a_setting() -> None:
-    assert {*APART, *NUMBERS} <= set(paths(TrainSettings))
+    assert {*APART, *TRACED} <= set(paths(TrainSettings))

@@ -8,13 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jimbot.training.jax_ppo.gradients import gradient_of
-from jimbot.training.jax_ppo.program import HostUpdate, initial_state, loss_settings, network_for
-from jimbot.training.jax_ppo.samples import Samples
-from jimbot.training.jax_ppo.update import advantages, learn, make_optimiser, ppo_loss
+from jimbot.training.jax_ppo.ppo import advantages, gradient_of, learn, make_optimiser, ppo_loss
+from jimbot.training.jax_ppo.program import HostUpdate, hyperparameters, initial_state, network_for, run_key
 from jimbot.training.session.log_rows import Measures
 from tests.envs.duel import HANDS, SPEC, Duel
-from tests.training.small import probe_parts, small_settings
+from tests.training.small import first_update, probe_parts, samples_of_arrays, small_settings
 from tests.training.test_update import ROWS, STEPS, made_up_rollout, reference_advantages
 
 
@@ -23,7 +21,9 @@ def test_advantages_of_a_row_that_waits_are_those_of_its_decisions_alone() -> No
     rollout = made_up_rollout(rng)
     acting = rng.random((STEPS, ROWS)) < 0.6
     acting[0] = True
-    found = np.asarray(advantages(jax.tree.map(jnp.asarray, rollout._replace(acting=acting)), 0.97, 0.9))
+    found = np.asarray(
+        advantages(jax.tree.map(jnp.asarray, rollout._replace(acting=acting, waiting=~acting)), 0.97, 0.9)
+    )
     for row in range(ROWS):
         expected = advantages_by_decision(rollout, acting, row)
         np.testing.assert_allclose(found[acting[:, row], row], expected, atol=1e-5)
@@ -36,13 +36,12 @@ def test_a_row_that_waits_is_worth_what_makes_the_decision_before_it_right() -> 
     nothing = np.zeros((STEPS, ROWS), bool)
     acting = np.ones((STEPS, ROWS), bool)
     acting[4:6] = False
-    whole = rollout._replace(acting=acting, terminated=nothing, truncated=nothing, final_value=0 * rollout.final_value)
+    whole = rollout._replace(acting=acting, waiting=~acting, terminated=nothing, truncated=nothing)
+    whole = whole._replace(final_value=0 * rollout.final_value)
     found = np.asarray(advantages(jax.tree.map(jnp.asarray, whole), 0.9, 0.8))
     target = found + whole.value
     for cut in (4, 5):
-        parts = {
-            name: value[:cut] for name, value in whole._asdict().items() if value is not None and len(value) == STEPS
-        }
+        parts = {name: value[:cut] for name, value in whole._asdict().items() if len(value) == STEPS}
         part = whole._replace(**parts, last_value=target[cut])
         again = np.asarray(advantages(jax.tree.map(jnp.asarray, part), 0.9, 0.8))
         np.testing.assert_allclose(again[3], found[3], atol=1e-5)
@@ -73,17 +72,16 @@ def advantages_by_decision(rollout, acting, row) -> list[float]:
 
 def test_with_everybody_acting_the_advantages_are_the_usual_ones() -> None:
     rollout = made_up_rollout(np.random.default_rng(1))
-    everybody = rollout._replace(acting=np.ones((STEPS, ROWS), bool))
-    found = advantages(jax.tree.map(jnp.asarray, everybody), 0.97, 0.9)
+    found = advantages(jax.tree.map(jnp.asarray, rollout), 0.97, 0.9)
     np.testing.assert_allclose(found, reference_advantages(rollout, 0.97, 0.9), atol=1e-5)
 
 
 def test_the_loss_is_that_of_the_samples_that_count() -> None:
     settings, network, game = probe_parts()
-    losses = loss_settings(settings)
+    hyper = hyperparameters(settings)
     rng = np.random.default_rng(2)
     size = 64
-    batch = Samples(
+    batch = samples_of_arrays(
         features=rng.normal(size=(size, game.spec.observation.size)).astype(np.float32),
         legal_mask=np.ones((size, game.spec.actions.size), bool),
         action=rng.integers(0, game.spec.actions.size, size).astype(np.int32),
@@ -93,12 +91,14 @@ def test_the_loss_is_that_of_the_samples_that_count() -> None:
     )
     weight = rng.random(size) < 0.7
     counted = jax.tree.map(lambda values: jnp.asarray(values[weight]), batch)
+    counted = counted._replace(weights=dict.fromkeys(("policy", "value"), jnp.ones(weight.sum())))
     batch = jax.tree.map(jnp.asarray, batch)
-    weighted = batch._replace(acts=jnp.asarray(weight), counts=jnp.asarray(weight))
-    params, every, loss = network.init(0), jnp.arange, partial(ppo_loss, network, losses)
-    few, few_parts = gradient_of(loss, counted, 1)(params, every(weight.sum()))
+    weighted = batch._replace(weights=dict.fromkeys(("policy", "value"), jnp.asarray(weight)))
+    params, every = network.init(0), jnp.arange
+    loss = partial(ppo_loss, hyper, (), first_update(network, params))
+    few, few_parts = gradient_of(loss, counted, hyper)(params, every(weight.sum()))
     for pieces in (1, 4):
-        all_, all_parts = gradient_of(loss, weighted, pieces)(params, every(size))
+        all_, all_parts = gradient_of(loss, weighted, hyper._replace(gradient_pieces=pieces))(params, every(size))
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), few, all_)
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), few_parts, all_parts)
 
@@ -108,9 +108,8 @@ def test_a_row_that_waits_teaches_its_value_and_one_that_others_play_teaches_not
     network = network_for(settings, SPEC)
     collector = HostUpdate(settings, network, started(Duel(4, seed=3))).collector
     state = initial_state(settings, network, collector.game)
-    _, rollout, _ = collector.collect(state.params, state.tally, jax.random.key(0))
+    _, rollout, _ = collector.collect(state.params, state.tally, run_key(0), 0)
     assert not rollout.acting.all()
-    assert rollout.acting is not None
     waiting = ~rollout.acting
     others = np.zeros_like(waiting)
     others[:, 1::4] = True  # the second seat of every other game
@@ -118,9 +117,10 @@ def test_a_row_that_waits_teaches_its_value_and_one_that_others_play_teaches_not
     def learned(blurred=()):
         optimiser = make_optimiser(settings.ppo.max_grad_norm).init(state.params)
         features = np.where(blurred[..., None], 7.0, rollout.features) if len(blurred) else rollout.features
-        played = rollout._replace(features=features, counts=~others, acting=rollout.acting & ~others)
-        rolled = jax.tree.map(jnp.array, played)
-        return learn(network, loss_settings(settings), state.params, optimiser, rolled, 1e-3, jax.random.key(1))[0]
+        weight = np.where(others, 0, rollout.weight)
+        played = rollout._replace(features=features, counts=~others, acting=rollout.acting & ~others, weight=weight)
+        rolled, update = jax.tree.map(jnp.array, played), first_update(network, state.params)
+        return learn(hyperparameters(settings), (), update, optimiser, rolled, 1e-3, jax.random.key(1))[0]
 
     plain = learned()
     jax.tree.map(np.testing.assert_array_equal, plain, learned(others))
@@ -136,7 +136,7 @@ def test_two_halves_keep_the_players_of_a_game_together() -> None:
     for halves in (1, 2):
         collector = HostUpdate(settings, network, started(Duel(4, seed=3)), halves=halves).collector
         state = initial_state(settings, network, collector.game)
-        collected.append(collector.collect(state.params, state.tally, jax.random.key(0))[1])
+        collected.append(collector.collect(state.params, state.tally, run_key(0), 0)[1])
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), *collected)
 
 
@@ -157,7 +157,7 @@ def test_a_refused_choice_teaches_nothing_and_the_next_one_takes_its_place() -> 
     network = network_for(settings, SPEC)
     collector = HostUpdate(settings, network, started(Moody(4, seed=3)), halves=1).collector
     state = initial_state(settings, network, collector.game)
-    _, rollout, measured = collector.collect(state.params, state.tally, jax.random.key(0))
+    _, rollout, measured = collector.collect(state.params, state.tally, run_key(0), 0)
     assert not rollout.acting[::2].any()
     assert rollout.acting[1::2, ::2].all()
     np.testing.assert_array_equal(rollout.features[::2], rollout.features[1::2])  # asked about the same situation

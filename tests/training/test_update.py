@@ -14,13 +14,24 @@ import pytest
 from jimbot.errors import UnknownNameError
 from jimbot.games.spec import ActionBlock, ActionSpec
 from jimbot.policies import masking
-from jimbot.training.jax_ppo.entropy import blocks_of, entropy
-from jimbot.training.jax_ppo.gradients import NOISE, SIGNAL, signal_and_noise
-from jimbot.training.jax_ppo.program import loss_settings
-from jimbot.training.jax_ppo.rollout import Rollout
-from jimbot.training.jax_ppo.samples import Samples, leave_out_forced, normalised
-from jimbot.training.jax_ppo.update import advantages, learn, make_optimiser, ppo_loss, value_error
-from tests.training.small import probe_parts
+from jimbot.training.jax_ppo.extension import Extension
+from jimbot.training.jax_ppo.extensions import extensions_of
+from jimbot.training.jax_ppo.extensions.entropy_blocks import EntropyBlocks
+from jimbot.training.jax_ppo.extensions.forced_moves import ForcedMoves
+from jimbot.training.jax_ppo.extensions.value_clipping import ValueClipping
+from jimbot.training.jax_ppo.ppo import (
+    NOISE,
+    SIGNAL,
+    advantages,
+    learn,
+    make_optimiser,
+    normalised,
+    ppo_loss,
+    signal_and_noise,
+)
+from jimbot.training.jax_ppo.program import hyperparameters
+from jimbot.training.jax_ppo.records import Outputs, Rollout
+from tests.training.small import first_update, probe_parts, rollout_of, samples_of_arrays, small_settings
 
 STEPS, ROWS = 12, 5
 
@@ -29,11 +40,10 @@ def made_up_rollout(rng: np.random.Generator) -> Rollout:
     shape = (STEPS, ROWS)
     terminated = rng.random(shape) < 0.2
     truncated = ~terminated & (rng.random(shape) < 0.2)
-    return Rollout(
+    return rollout_of(
         features=rng.normal(size=(*shape, 3)).astype(np.float32),
         legal_mask=np.ones((*shape, 4), bool),
         action=np.zeros(shape, np.int32),
-        log_probability=np.zeros(shape, np.float32),
         value=rng.normal(size=shape).astype(np.float32),
         reward=rng.normal(size=shape).astype(np.float32),
         terminated=terminated,
@@ -85,13 +95,12 @@ def test_a_truncated_step_is_bootstrapped_and_a_terminated_one_is_not() -> None:
 
 def test_loss_equals_a_float64_reference() -> None:
     settings, network, game = probe_parts()
-    losses = loss_settings(settings)
     rng = np.random.default_rng(2)
     size, actions = 64, game.spec.actions.size
     legal_mask = rng.random((size, actions)) < 0.2
     legal_mask[:, 0] = True
     action = np.array([rng.choice(np.flatnonzero(row)) for row in legal_mask], np.int32)
-    batch = Samples(
+    batch = samples_of_arrays(
         features=rng.normal(size=(size, game.spec.observation.size)).astype(np.float32),
         legal_mask=legal_mask,
         action=action,
@@ -100,8 +109,11 @@ def test_loss_equals_a_float64_reference() -> None:
         target=rng.normal(size=size).astype(np.float32),
     )
     params = network.init(0)
-    levelled = batch._replace(advantage=np.asarray(normalised(batch.advantage)))
-    loss, parts = jax.jit(lambda params, batch: ppo_loss(network, losses, params, batch))(params, levelled)
+    levelled = batch._replace(advantage=normalised(batch.advantage, batch.weights["policy"]))
+    compiled = jax.jit(
+        lambda params, batch: ppo_loss(hyperparameters(settings), (), first_update(network, params), params, batch)
+    )
+    loss, metrics = compiled(params, levelled)
 
     logits, value = (np.asarray(x, np.float64) for x in network.apply(params, batch.features))
     logits = np.where(legal_mask, logits, -np.inf)
@@ -115,8 +127,8 @@ def test_loss_equals_a_float64_reference() -> None:
         entropy = -np.nansum(np.where(probability > 0, probability * np.log(probability), 0), axis=1).mean()
     expected = pg_loss + settings.ppo.vf_coef * value_loss - settings.ppo.ent_coef * entropy
     assert float(loss) == pytest.approx(expected, rel=1e-4)
-    assert float(parts.entropy) == pytest.approx(entropy, rel=1e-4)
-    assert float(parts.clip_frac) == pytest.approx((np.abs(ratio - 1) > 0.2).mean())
+    assert float(metrics["train/entropy"]) == pytest.approx(entropy, rel=1e-4)
+    assert float(metrics["train/clip_frac"]) == pytest.approx((np.abs(ratio - 1) > 0.2).mean())
 
 
 def test_entropy_in_the_loss_counts_legal_actions_only() -> None:
@@ -129,13 +141,20 @@ def test_entropy_in_the_loss_counts_legal_actions_only() -> None:
 @lru_cache
 def learning(**changes: float) -> Callable[[Rollout], dict[str, np.ndarray]]:
     """One update of a small network, compiled."""
-    settings, network, _ = probe_parts()
+    settings, network, game = probe_parts()
     params = network.init(0)
     optimiser = make_optimiser(settings.ppo.max_grad_norm).init(params)
-    losses = loss_settings(settings)._replace(**changes)
-    return jax.jit(
-        lambda rollout: learn(network, losses, params, optimiser, rollout, jnp.float32(1e-2), jax.random.key(1))[0]
-    )
+    settings = settings.model_copy(update=changes)
+    parts: list[Extension] = [part for part in extensions_of(settings, game.spec) if isinstance(part, ForcedMoves)]
+
+    def one_update(rollout: Rollout) -> dict[str, jax.Array]:
+        update = first_update(network, params)
+        for part in parts:
+            _, rollout = part.transform(update, rollout)
+        hyper, lr = hyperparameters(settings), jnp.float32(1e-2)
+        return learn(hyper, parts, update, optimiser, rollout, lr, jax.random.key(1))[0]
+
+    return jax.jit(one_update)
 
 
 def learned(rollout: Rollout, **changes: float) -> dict[str, np.ndarray]:
@@ -151,12 +170,13 @@ def test_entropy_by_blocks_weighs_only_what_is_chosen_inside_them() -> None:
     chance = np.array([[1 / 3, 1 / 3, 1 / 12, 1 / 12, 1 / 12, 1 / 12, 1]])
     log_probability = masking.log_probabilities(jnp.log(jnp.asarray(chance, jnp.float32)), mask)
     between = np.log(3) - 2 / 3 * np.log(2)
+    whole = masking.entropy(log_probability, jnp.asarray(mask))
     for factors in ({}, {"many": 0.25}, {"few": 3.0, "many": 0.0}):
-        found = entropy(log_probability, jnp.asarray(mask), blocks_of(spec, factors))
+        unpaid = EntropyBlocks(small_settings(ent_blocks=factors), spec).inside(log_probability, jnp.asarray(mask))
         inside = factors.get("few", 1) * 2 / 3 * np.log(2) + factors.get("many", 1) * 1 / 3 * np.log(4)
-        assert float(found[0]) == pytest.approx(between + inside, rel=1e-5)
+        assert float((whole - unpaid)[0]) == pytest.approx(between + inside, rel=1e-5)
     with pytest.raises(UnknownNameError, match="'meny'"):
-        blocks_of(spec, {"meny": 2.0})
+        EntropyBlocks(small_settings(ent_blocks={"meny": 2.0}), spec)
 
 
 def probe_rollout(rng: np.random.Generator) -> Rollout:
@@ -197,7 +217,10 @@ def test_advantages_without_forced_positions_are_those_of_a_game_of_longer_steps
     rng = np.random.default_rng(5)
     forced = rng.random((STEPS, ROWS)) < 0.4
     rollout = jax.tree.map(jnp.asarray, with_forced(made_up_rollout(rng), forced))
-    found = np.asarray(advantages(leave_out_forced(rollout, 8), 0.9, 0.8))
+    _, network, game = probe_parts()
+    part = ForcedMoves(small_settings(forced_every=8), game.spec)
+    _, left = part.transform(first_update(network, {}), rollout)
+    found = np.asarray(advantages(left, 0.9, 0.8))
     for row in range(ROWS):
         following, later = float(rollout.last_value[row]), 0.0
         for step in reversed(range(STEPS)):
@@ -246,18 +269,24 @@ def test_an_update_measures_the_noise_of_its_own_minibatches() -> None:
     """Made-up rewards that nothing seen explains: what minibatches agree on is little beside what they do not."""
     settings, network, _ = probe_parts()
     params = network.init(0)
-    losses = loss_settings(settings)._replace(num_minibatches=4, update_epochs=2)
+    hyper = hyperparameters(settings)._replace(num_minibatches=4, update_epochs=2)
     rollout = jax.tree.map(jnp.asarray, probe_rollout(np.random.default_rng(9)))
     optimiser = make_optimiser(settings.ppo.max_grad_norm).init(params)
-    metrics = learn(network, losses, params, optimiser, rollout, jnp.float32(0), jax.random.key(1))[2]
+    update = first_update(network, params)
+    metrics = learn(hyper, (), update, optimiser, rollout, jnp.float32(0), jax.random.key(1))[2]
     assert float(metrics[NOISE]) > float(metrics[SIGNAL])
 
 
 def test_a_value_that_ran_further_than_the_clip_range_is_not_pushed_on() -> None:
-    nothing = jnp.zeros(3)
-    batch = Samples(nothing, nothing, nothing, nothing, nothing, target=jnp.array([1.0, 1.0, -1.0]), value=nothing)
-    value = jnp.array([0.5, 0.1, 0.5])
-    slope = jax.grad(lambda value: value_error(value, batch, 0.2).sum())(value)
-    np.testing.assert_allclose(slope, [0.0, 2 * (0.1 - 1.0), 2 * 1.5], atol=1e-6)
-    free = jax.grad(lambda value: value_error(value, batch._replace(value=None), 0.2).sum())(value)
-    np.testing.assert_allclose(free, 2 * (value - batch.target), atol=1e-6)
+    nothing, count = jnp.zeros(3), jnp.full(3, 1 / 3)
+    target, value = jnp.array([1.0, 1.0, -1.0]), jnp.array([0.5, 0.1, 0.5])
+    _, network, game = probe_parts()
+    part = ValueClipping(small_settings(clip_value=0.2, vf_coef=2.0), game.spec)
+    parts = {"features": nothing, "legal_mask": nothing, "action": nothing, "log_probability": nothing}
+    batch = samples_of_arrays({"value": count}, **parts, advantage=nothing, target=target)._replace(value=nothing)
+
+    def error(value: jax.Array) -> jax.Array:
+        plain = jnp.mean((value - target) ** 2)
+        return 3 * (plain + part.loss(first_update(network, {}), Outputs(nothing, value), batch)[0])
+
+    np.testing.assert_allclose(jax.grad(error)(value), [0.0, 2 * (0.1 - 1.0), 2 * 1.5], atol=1e-6)

@@ -12,8 +12,10 @@ import pytest
 from jimbot.cli.main import run
 from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
 from jimbot.training.framework import create_trainer
-from jimbot.training.jax_ppo import trainer as trainer_module
+from jimbot.training.jax_ppo.extensions import league_seats
+from jimbot.training.jax_ppo.extensions.league_seats import LeagueSeats
 from jimbot.training.jax_ppo.trainer import JaxPPOTrainer
+from jimbot.training.league.opponents import Seats
 
 BATTLES, STEPS = 4, 6
 TINY: dict[str, Any] = {  # a network that compiles in a moment
@@ -27,7 +29,7 @@ UPDATE = BATTLES * STEPS
 
 @pytest.fixture(autouse=True)
 def few_judged_games(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trainer_module, "JUDGED_GAMES", 2)
+    monkeypatch.setattr(league_seats, "JUDGED_GAMES", 2)
 
 
 def train(root: Path, updates: int, **changes: Any) -> JaxPPOTrainer:
@@ -37,16 +39,21 @@ def train(root: Path, updates: int, **changes: Any) -> JaxPPOTrainer:
     return trainer
 
 
+def seats_of(trainer: JaxPPOTrainer) -> Seats:
+    [part] = [part for part in trainer.extensions if isinstance(part, LeagueSeats)]
+    assert part.seats is not None
+    return part.seats
+
+
 def test_a_league_run_resumes_exactly(tmp_path: Path) -> None:
     whole = train(tmp_path / "whole", 5)
     train(tmp_path / "parts", 3).close()
     parts = train(tmp_path / "parts", 5)
     for name, value in whole._params().items():
         np.testing.assert_array_equal(parts._params()[name], value, err_msg=name)
-    assert whole.seats is not None
-    assert parts.seats is not None
-    assert [m.name for m in parts.seats.league.members] == [m.name for m in whole.seats.league.members]
-    assert parts.seats.league.metrics() == whole.seats.league.metrics()
+    expected, found = seats_of(whole).league, seats_of(parts).league
+    assert [m.name for m in found.members] == [m.name for m in expected.members]
+    assert found.metrics() == expected.metrics()
     best = whole.session.store.best()
     assert best is not None
     assert "eval/mean_return" in load_checkpoint(best).manifest.metrics, "the best of a league is judged, not trained"
@@ -79,12 +86,11 @@ def test_record_clone_and_train_from_the_clone(tmp_path: Path, monkeypatch: pyte
 
 def test_an_exploiter_of_the_shipped_policy_sees_more_than_it_and_says_how_often_it_wins(tmp_path: Path) -> None:
     chosen = {"league": {"exploiter": 1.0}, "league_members": ["vgc"], "game_options": {"insight": "all"}}
-    trainer = train(tmp_path, 4, **chosen, rival_coef=0.1, num_steps=12, eval_games=0)
+    trainer = train(tmp_path, 4, **chosen, num_steps=12, eval_games=0)
     try:
-        assert trainer.spec.observation.size > trainer.seats.met[0][0].policy.size  # ty: ignore
+        assert trainer.spec.observation.size > seats_of(trainer).met[0][0].policy.size  # ty: ignore
         row = json.loads((trainer.session.run.path / "metrics.jsonl").read_text().splitlines()[-1])
         assert 0.0 <= row["league/vgc"] <= 1.0
-        assert row["train/rival_loss"] > 0
         assert row["health/illegal_actions"] == 0
         trainer.load_model(trainer.session.store.latest())
     finally:

@@ -40,7 +40,6 @@ def analyze(
     """
     from jimbot.evaluation import choose_seeds
     from jimbot.evaluation.report import analyze as write
-    from jimbot.knowledge.sorting import ways_of
     from jimbot.policies.players import find_player
 
     claimed = None if against is None else share(against)
@@ -58,7 +57,6 @@ def analyze(
             against=claimed,
             runs_root=playing.runs_dir,
             which=playing.which,
-            ways=ways_of(choice.game),
             **how,
         )
     if playing.as_json:

@@ -69,8 +69,7 @@ def _recorded(
     game: str, data: list[Path] | tuple[()], from_run: list[str] | tuple[()], from_bus: str | None, runs_dir: Path
 ) -> tuple[list[PlayedRun], str]:
     """(runs of all sources, the options that name them)"""
-    from jimbot.training.far_runs import runs_of_training
-    from jimbot.training.imitation.run_records import runs_of_dataset, runs_of_played
+    from jimbot.knowledge.recorded_runs import runs_of_dataset, runs_of_played, runs_of_training
 
     found = [run for path in data for run in runs_of_dataset(path)]
     found += [run for name in from_run for run in runs_of_training(name, runs_dir)]

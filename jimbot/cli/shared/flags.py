@@ -34,7 +34,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "memory": (),
     "curriculum": (),
     "league": (),
-    "PPO, seldom needed": ("ent_blocks", "clip_value", "forced_every", "rival_coef", "grow_batch"),
+    "PPO, seldom needed": ("ent_blocks", "clip_value", "forced_every", "grow_batch", "extensions"),
     "teacher": (),
     "advice": (),
     "exploration": (),

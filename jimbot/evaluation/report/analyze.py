@@ -22,6 +22,7 @@ from jimbot.evaluation.summary import Evaluation
 from jimbot.games.contract import game_entry
 from jimbot.games.hooks import Variety
 from jimbot.games.seeds import HELD_OUT
+from jimbot.plugins import entry_points, provided
 from jimbot.policies.players import Named, find_player
 from jimbot.runs.checkpoint import CHECKPOINTS, find_checkpoint
 from jimbot.runs.directory import RunDirectory
@@ -34,6 +35,16 @@ class Analysis(NamedTuple):
 
     path: Path
     evaluation: Evaluation
+
+
+WAYS = "jimbot.ways_to_play"
+"""Group of entry points: functions that tell ways to play a game apart (a `Variety` by the game's id, or None)."""
+
+
+def ways_to_play(game: str) -> Variety | None:
+    """By name, of the first who knows any: the knowledge graph has strategies. The report says which games take."""
+    found = (provided(WAYS, name)(game) for name in entry_points(WAYS))
+    return next((ways for ways in found if ways is not None), None)
 
 
 def analyze(
@@ -52,12 +63,11 @@ def analyze(
     progress: Progress | None = None,
     runs_root: str | Path = "runs",
     which: Any = "latest",
-    ways: Variety | None = None,
 ) -> Analysis:
     """Writes the report of a policy; arguments as in `evaluate`.
 
     It goes to `output`, else to `report.html` of the run the policy belongs to, else to `report-<name>.html` here.
-    `examples` games are told in words. `ways` tells ways to play apart, by name: the report says which its games take.
+    `examples` games are told in words.
     """
     if examples < 0:
         raise UsageError(f"examples is {examples}; expected 0 or more games to tell in words.")
@@ -67,7 +77,7 @@ def analyze(
     path = _destination(output, run, player.policy.name)
     make_directory(path.parent)
     check_target(path)  # before an hour of games is played for it
-    chronicle = Chronicle(entry, ways)
+    chronicle = Chronicle(entry, ways_to_play(entry.spec.id))
     judged = evaluate(
         player.policy,
         player.game,

@@ -29,12 +29,12 @@ from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import with_metadata
 from jimbot.policies.reward_transform import transform_reward
 from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
-from jimbot.training.graph_tables import graph_tables
 from jimbot.training.imitation.batches import Batch, Batches, prefetched
 from jimbot.training.imitation.dataset import Dataset
 from jimbot.training.imitation.settings import ALGORITHM, CloneSettings
+from jimbot.training.init_policy import looked_up
+from jimbot.training.jax_ppo.ppo import make_optimiser
 from jimbot.training.jax_ppo.program import network_for
-from jimbot.training.jax_ppo.update import make_optimiser
 from jimbot.training.session.compile_cache import use_compile_cache
 from jimbot.training.session.session import Session
 from jimbot.training.settings.record import checked_record
@@ -230,7 +230,7 @@ class Cloner:
                 worse_epochs=jnp.int32(0),
             )
 
-        tables = graph_tables(self.network.description, self.dataset.spec.id)
+        tables = looked_up(self.network.description, self.dataset.spec.id)
         return build({**self.network.init(self.settings.seed), **tables})
 
     def _save(self) -> Path:

@@ -19,8 +19,8 @@ import numpy as np
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import Params, make_network
 from jimbot.training.imitation.batches import LEAST_VARIANCE, Batch
-from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS
-from jimbot.training.jax_ppo.update import make_optimiser
+from jimbot.training.jax_ppo.ppo import make_optimiser
+from jimbot.training.jax_ppo.program import KEPT_PROGRAMS
 
 
 class Lesson(NamedTuple):

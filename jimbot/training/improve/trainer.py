@@ -33,9 +33,8 @@ from jimbot.training.framework import Callback, RLTrainer, plain_callback
 from jimbot.training.imitation.batches import Batch
 from jimbot.training.improve.lessons import Lesson, descending, learn
 from jimbot.training.init_policy import start_of
-from jimbot.training.jax_ppo.program import network_for
-from jimbot.training.jax_ppo.shared import network_text
-from jimbot.training.jax_ppo.update import make_optimiser
+from jimbot.training.jax_ppo.ppo import make_optimiser
+from jimbot.training.jax_ppo.program import network_for, network_text
 from jimbot.training.session.compile_cache import use_compile_cache
 from jimbot.training.session.log_rows import GameTally, Measures
 from jimbot.training.session.session import Session, TrainResult

@@ -20,16 +20,16 @@ from jimbot.policies.jax_networks import Params, make_network
 from jimbot.policies.networks import describe_network, forward_flops, train_flops
 from jimbot.training.environments.given import training_game, training_options
 from jimbot.training.jax_ppo.operations import operation_shares
+from jimbot.training.jax_ppo.ppo import every_row_decides, learn, make_optimiser
 from jimbot.training.jax_ppo.program import (
     HostUpdate,
     TrainState,
     UpdateResult,
     fused_update,
+    hyperparameters,
     initial_state,
-    loss_settings,
 )
-from jimbot.training.jax_ppo.rollout import Rollout
-from jimbot.training.jax_ppo.update import learn, make_optimiser
+from jimbot.training.jax_ppo.records import Update
 from jimbot.training.presets import preset
 from jimbot.training.settings.record import TrainSettings, load_settings, network_choice
 
@@ -97,22 +97,21 @@ def _learning_phase(
         legal_mask = jnp.ones((*shape, described["num_actions"]), bool)
         log_probability = zeros - jnp.log(described["num_actions"])
         reward = jax.random.normal(key, shape)
-        rollout = Rollout(
-            network.prepare(observation, params),
-            legal_mask,
-            jnp.zeros(shape, jnp.int32),
-            log_probability,
-            *(zeros, reward, never, never, zeros, zeros[0]),
-        )
+        stored = (network.prepare(observation, params), legal_mask, jnp.zeros(shape, jnp.int32), log_probability)
+        rollout = every_row_decides(*stored, zeros, reward, never, never, zeros, last_value=zeros[0])
         return params, make_optimiser(settings.ppo.max_grad_norm).init(params), rollout
 
     params, optimiser, rollout = build(network.init(0), jax.random.key(0))
-    losses = loss_settings(settings)
-    program = jax.jit(lambda *arguments: learn(network, losses, *arguments), donate_argnums=(0, 1))
+
+    def learned(params: Params, optimiser: Any, rollout: Any, key: Any) -> Any:
+        update = Update(network, params, jnp.int32(0), {})
+        return learn(hyperparameters(settings), (), update, optimiser, rollout, jnp.float32(settings.ppo.lr), key)
+
+    program = jax.jit(learned, donate_argnums=(0, 1))
 
     def once(repeat: int) -> None:
         nonlocal params, optimiser
-        answer = program(params, optimiser, rollout, settings.ppo.lr, jax.random.key(repeat))
+        answer = program(params, optimiser, rollout, jax.random.key(repeat))
         params, optimiser, _ = jax.block_until_ready(answer)
 
     once(0)

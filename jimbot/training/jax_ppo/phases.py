@@ -18,9 +18,8 @@ import jax.numpy as jnp
 from jimbot.games import functional
 from jimbot.games.contract import FunctionalGame
 from jimbot.policies.jax_networks import JaxNetwork, make_network
-from jimbot.training.jax_ppo.program import TrainState
-from jimbot.training.jax_ppo.rollout import act, luck
-from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS, network_text
+from jimbot.training.jax_ppo.ppo import act, uniforms
+from jimbot.training.jax_ppo.program import KEPT_PROGRAMS, TrainState, network_text
 from jimbot.training.settings.record import TrainSettings
 
 REPEATS = 5
@@ -51,7 +50,7 @@ def _parts(described: str, game: FunctionalGame) -> tuple[Callable[..., Any], Ca
 
     @jax.jit
     def choose(params: Any, features: Any, legal_mask: Any) -> Any:
-        return act(network, params, features, legal_mask, luck(jax.random.key(0), 0, legal_mask.shape[0]))
+        return act(network, params, features, legal_mask, uniforms(jax.random.key(0), 0, legal_mask.shape[0]))
 
     @jax.jit
     def simulate(rows: functional.Rows, action: Any) -> Any:

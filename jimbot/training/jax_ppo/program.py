@@ -1,14 +1,19 @@
-"""The compiled programs of the learner, and the state they carry from update to update.
+"""The compiled programs of the learner, the state they carry from update to update, and what trainers share.
 
 For a JAX game an update is one program: rollout, advantages, epochs of minibatches. For any other game the rollout
 is collected from Python and the learning half of the very same code runs on it. Everything random derives from
 (run key, update number), so the state holds no generator that could be used twice.
+
+The members of a population and the trials of a search differ in a few numbers of the loss. Those are arguments of the
+programs, as the learning rate is, so trainers that take turns in one process compile once. A program is found again by
+its key: the network, the game, and every setting that is not known to leave it alone. A setting that is added later is
+therefore part of the key until somebody says otherwise.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,30 +29,25 @@ from jimbot.policies.jax_networks import JaxNetwork, Params, make_network
 from jimbot.policies.networks import describe_network
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.own_networks import OWN
-from jimbot.training.exploration.counting import CountBonus
-from jimbot.training.exploration.weighing import RareWeight
-from jimbot.training.jax_ppo.entropy import blocks_of
-from jimbot.training.jax_ppo.guidance import guidance
-from jimbot.training.jax_ppo.normalising import Statistics, initial_statistics, with_observations, with_rewards
-from jimbot.training.jax_ppo.rollout import (
-    COLLECT,
-    SHUFFLE,
-    TEACH,
-    HostCollector,
-    Rollout,
-    Tally,
-    collect_fused,
-    phase_key,
-    seen_of,
-)
-from jimbot.training.jax_ppo.shared import KEPT_PROGRAMS, network_text, numbers_of, program_key, settings_of
-from jimbot.training.jax_ppo.teacher import Teacher
-from jimbot.training.jax_ppo.update import LossSettings, learn, make_optimiser
-from jimbot.training.league.opponents import Seats
+from jimbot.training.jax_ppo.collector import HostCollector
+from jimbot.training.jax_ppo.extension import Extension
+from jimbot.training.jax_ppo.extensions import extensions_of
+from jimbot.training.jax_ppo.ppo import COLLECT, SHUFFLE, collect_fused, learn, make_optimiser, observed, phase_key
+from jimbot.training.jax_ppo.records import Hyperparameters, Rollout, Update
+from jimbot.training.jax_ppo.tally import Tally
 from jimbot.training.session.log_rows import Measured
-from jimbot.training.settings.record import RunSettings, TrainSettings, network_choice
+from jimbot.training.settings.record import CHANGEABLE, RunSettings, TrainSettings, network_choice
 
 Array = jax.Array
+KEPT_PROGRAMS = 4
+TRACED = ("gamma", "gae_lambda", "clip_eps", "vf_coef", "ent_coef", "max_grad_norm")
+"""Settings that are arguments of the programs."""
+APART = (CHANGEABLE - {"gradient_pieces"}) | {
+    *("seed", "lr", "anneal_lr", "adviser", "count_bonus", "strategy_bonus", "rare_weight", "keep_games"),
+    *("init_from", "bc_model", "league", "league_members", "past_interval"),
+    *TRACED,
+}
+"""Settings that no program is compiled for."""
 
 
 class TrainState(NamedTuple):
@@ -59,8 +59,7 @@ class TrainState(NamedTuple):
     update: Array  # () int32, updates done
     tally: Tally
     rows: Any  # functional.Rows of a fused game; () when the game is stepped from Python
-    reference: Any = ()  # Params of the policy that init_kl pulls to; () without a pull
-    statistics: Statistics = Statistics()  # what normalisation knows; nothing without it
+    extensions: dict[str, Any]  # what each extension carries, by its name
 
 
 class UpdateResult(NamedTuple):
@@ -69,16 +68,8 @@ class UpdateResult(NamedTuple):
     measured: Measured
 
 
-def loss_settings(settings: TrainSettings, spec: GameSpec | None = None) -> LossSettings:
-    """What of the settings shapes learning; `spec` is needed only where blocks of actions are named."""
-    numbers = {name: settings[name] for name in LossSettings._fields if name != "blocks"}
-    return LossSettings(**numbers, blocks=None if spec is None else blocks_of(spec, settings.ppo.ent_blocks))
-
-
 def network_for(settings: RunSettings, spec: Any) -> JaxNetwork:
-    chosen = network_choice(settings)
-    rival = isinstance(settings, TrainSettings) and settings.ppo.rival_coef > 0
-    network = make_network(describe_network(spec, **chosen, normalize=settings.normalize_obs, rival=rival))
+    network = make_network(describe_network(spec, **network_choice(settings), normalize=settings.normalize_obs))
     if OWN in network.description:  # what cannot be written down is said before anything is learned
         first = {name: np.asarray(value) for name, value in network.init(settings.seed).items()}
         onnx_from_params(network.description, first, spec.observation.size, spec.actions.size)
@@ -88,6 +79,28 @@ def network_for(settings: RunSettings, spec: Any) -> JaxNetwork:
 def run_key(seed: int) -> np.ndarray:
     """The fixed key of a run, (2,) uint32."""
     return np.random.default_rng(seed).integers(0, 2**32, 2, dtype=np.uint32)
+
+
+def hyperparameters(settings: TrainSettings) -> Hyperparameters:
+    return Hyperparameters(**{name: settings[name] for name in Hyperparameters._fields})
+
+
+def traced(settings: TrainSettings) -> dict[str, Any]:
+    return {name: settings[name] for name in TRACED}
+
+
+def program_key(settings: TrainSettings) -> str:
+    return json.dumps({name: value for name, value in settings.flat().items() if name not in APART}, sort_keys=True)
+
+
+def settings_of(key: str) -> TrainSettings:
+    """The settings a program is compiled for; what is apart from it has its default."""
+    return TrainSettings(**json.loads(key))
+
+
+def network_text(network: JaxNetwork) -> str:
+    """A network as a key: its description, in its own order."""
+    return json.dumps(network.description)
 
 
 def initial_state(settings: TrainSettings, network: JaxNetwork, game: FunctionalGame | BatchGame) -> TrainState:
@@ -104,7 +117,7 @@ def fused_update(
     settings: TrainSettings, network: JaxNetwork, game: FunctionalGame
 ) -> Callable[[TrainState, float], UpdateResult]:
     """(state, learning rate) → one whole update, as a single compiled program. The old state is consumed."""
-    program, numbers = _fused(network_text(network), game, program_key(settings)), numbers_of(settings)
+    program, numbers = _fused(network_text(network), game, program_key(settings)), traced(settings)
     return lambda state, lr: program(state, lr, numbers)
 
 
@@ -116,62 +129,56 @@ class HostUpdate:
         settings: TrainSettings,
         network: JaxNetwork,
         game: BatchGame,
+        extensions: Sequence[Extension] = (),
         halves: int | None = None,
-        seats: Seats | None = None,
         folder: Path | None = None,
-        teacher: Teacher | None = None,
-        bonus: CountBonus | None = None,
-        rare: RareWeight | None = None,
     ) -> None:
-        self.teacher, self.bonus, self.rare = teacher, bonus, rare
-        guest = teacher if teacher is not None and teacher.play > 0 else None
         self.collector = HostCollector(
-            game, network, settings.reward_transform, settings.num_steps, halves, seats, folder, guest,
-            foresees=bool(settings.ppo.rival_coef),
-        )  # fmt: skip
-        self._numbers, self._gamma = numbers_of(settings), settings.gamma
+            game, network, settings.reward_transform, settings.num_steps, extensions, halves, folder
+        )
+        self._numbers = traced(settings)
         self._learn = _learning(network_text(network), game.spec, program_key(settings))
 
     def __call__(self, state: TrainState, lr: float) -> UpdateResult:
-        key = phase_key(state.key, state.update, COLLECT)
-        update = int(state.update)
-        guests = 0 if self.teacher is None else self.teacher.rows(update, self.collector.game.num_rows)
-        tally, rollout, measured = self.collector.collect(state.params, state.tally, key, guests)
-        if self.teacher is not None:
-            label = self.teacher.labels(rollout, update, phase_key(state.key, state.update, TEACH))
-            rollout = rollout._replace(label=label)
-        if self.teacher is not None and self.teacher.shaping:
-            ended = self.collector.terminated, self.collector.truncated
-            gained = self.teacher.shaped(self.collector.steps(), *ended, self._gamma)
-            rollout = rollout._replace(reward=rollout.reward + gained)
-        if self.bonus is not None:
-            rollout = rollout._replace(reward=rollout.reward + self.bonus.rewards(self.collector.steps()))
-        if self.rare is not None:
-            rollout = rollout._replace(weight=self.rare.weights(self.collector.steps()))
+        tally, rollout, measured = self.collector.collect(state.params, state.tally, state.key, int(state.update))
         state, losses = self._learn(state._replace(tally=tally), rollout, lr, self._numbers)
         return UpdateResult(state, losses, measured)
 
 
 def learned(
-    settings: TrainSettings, network: JaxNetwork, spec: GameSpec, state: TrainState, rollout: Rollout, lr: Array
+    settings: TrainSettings,
+    network: JaxNetwork,
+    extensions: Sequence[Extension],
+    state: TrainState,
+    rollout: Rollout,
+    lr: Array,
 ) -> tuple[TrainState, dict[str, Array]]:
-    """The learning half of an update, the same for every game: the state after `update.learn`, and its metrics."""
-    statistics, rollout = with_rewards(settings, state.statistics, rollout)
-    guide = guidance(settings, state.params, state.reference, state.update)
+    """The learning half of an update, the same for every game: the state after `ppo.learn`, and its metrics."""
+    update = Update(network, state.params, state.update, dict(state.extensions))
+    for extension in extensions:
+        kept, rollout = extension.transform(update, rollout)
+        update = _with(update, extension, kept)
     key = phase_key(state.key, state.update, SHUFFLE)
-    params, optimiser, metrics = learn(
-        network, loss_settings(settings, spec), state.params, state.optimiser, rollout, lr, key, guide
-    )
-    statistics, params = with_observations(settings, spec, statistics, rollout, state.update, params)
-    following = state._replace(params=params, optimiser=optimiser, statistics=statistics, update=state.update + 1)
+    params, optimiser, metrics = learn(hyperparameters(settings), extensions, update, state.optimiser, rollout, lr, key)
+    for extension in extensions:
+        kept, params = extension.after_learning(update, rollout, params)
+        update = _with(update, extension, kept)
+    following = state._replace(params=params, optimiser=optimiser, extensions=update.state, update=state.update + 1)
     return following, metrics
+
+
+def _with(update: Update, extension: Extension, kept: Any) -> Update:
+    return update if kept is None else update._replace(state=update.state | {extension.name: kept})
 
 
 def _start_program(
     settings: TrainSettings, game: FunctionalGame | BatchGame, rows: int
 ) -> Callable[[Params, Any, Any], TrainState]:
+    extensions = extensions_of(settings, game.spec)
+
     @jax.jit
     def build(params: Params, key: Array, streams: Array) -> TrainState:
+        found = {extension.name: extension.initial_state(params, rows) for extension in extensions}
         return TrainState(
             params=params,
             optimiser=make_optimiser(settings.ppo.max_grad_norm).init(params),
@@ -179,8 +186,7 @@ def _start_program(
             update=jnp.int32(0),
             tally=Tally(jnp.zeros(rows), jnp.zeros(rows, jnp.int32)),
             rows=functional.start(game, streams) if isinstance(game, FunctionalGame) else (),
-            reference=jax.tree.map(jnp.zeros_like, params) if settings.start.init_kl else (),  # until a start is given
-            statistics=initial_statistics(settings, game.spec, rows),
+            extensions={name: kept for name, kept in found.items() if kept is not None},
         )
 
     return build
@@ -197,9 +203,11 @@ def _fused(described: str, game: FunctionalGame, key: str) -> Callable[..., Upda
 
     def update(state: TrainState, lr: Array, numbers: dict[str, Any]) -> UpdateResult:
         settings = fixed.model_copy(update=numbers)
+        extensions = extensions_of(settings, game.spec)
         rows, tally, rollout, measured = collect_fused(
             game,
             network,
+            extensions,
             settings.reward_transform,
             settings.num_steps,
             state.params,
@@ -208,7 +216,7 @@ def _fused(described: str, game: FunctionalGame, key: str) -> Callable[..., Upda
             phase_key(state.key, state.update, COLLECT),
         )
         played = state._replace(rows=rows, tally=tally)
-        state, losses = learned(settings, network, game.spec, played, rollout, lr)
+        state, losses = learned(settings, network, extensions, played, rollout, lr)
         return UpdateResult(state, losses, measured)
 
     return jax.jit(update, donate_argnums=0)
@@ -220,8 +228,12 @@ def _learning(described: str, spec: GameSpec, key: str) -> Callable[..., Any]:
 
     def learn_raw(state: TrainState, rollout: Rollout, lr: Array, numbers: dict[str, Any]) -> Any:
         """From a rollout of raw observations."""
-        seen = jax.vmap(lambda observation: seen_of(network, observation))(rollout.features)
-        rollout = rollout._replace(features=network.prepare(rollout.features, state.params), seen=seen)
-        return learned(fixed.model_copy(update=numbers), network, spec, state, rollout, lr)
+        settings = fixed.model_copy(update=numbers)
+        extensions = extensions_of(settings, spec)
+        extras = jax.vmap(lambda observation: observed(extensions, observation))(rollout.features)
+        rollout = rollout._replace(
+            features=network.prepare(rollout.features, state.params), extras={**rollout.extras, **extras}
+        )
+        return learned(settings, network, extensions, state, rollout, lr)
 
     return jax.jit(learn_raw, donate_argnums=0)

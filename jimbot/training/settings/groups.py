@@ -59,14 +59,14 @@ class PPOSettings(Group):
     forced_every: int = Field(
         1, ge=1, description="Learn from every so manieth of the positions with one legal action only; 1: from all."
     )
-    rival_coef: float = Field(
-        0.0, ge=0, description="Weight of predicting what the other side does, by a head of its own; 0: no such head."
-    )
     grow_batch: int = Field(
         1,
         ge=1,
         le=1024,
         description="Let the batch grow (doubling num-steps) up to so many times as gradients get noisy.",
+    )
+    extensions: Annotated[dict[str, Any], AS_TYPED] = Field(
+        default_factory=dict, description="{name: its settings} of parts that plug-ins add to the learner."
     )
 
 

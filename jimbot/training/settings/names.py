@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from jimbot.errors import SettingsError, UnknownNameError
 from jimbot.training.settings.groups import Group
-from jimbot.training.settings.other_names import RENAMED
+from jimbot.training.settings.other_names import GONE, RENAMED
 
 FLAT = {
     "network.kind": "network",
@@ -81,7 +81,10 @@ def flat_values(record: type[BaseModel], values: Mapping[str, Any]) -> dict[str,
     flat: dict[str, Any] = {}
     for name, value in values.items():
         group, _, field = str(name).partition(".")
-        if field:
+        if (field or name) in GONE:
+            if value:
+                raise SettingsError(f"There is no setting '{name}' any more: {GONE[field or name]}. Leave it out.")
+        elif field:
             flat |= _of_group(record, group, {field: value})
         elif _is_group(record, name, value):
             flat |= _of_group(record, name, value)

@@ -7,7 +7,7 @@ from jimbot.training.settings.record import DEFAULTS, TrainSettings
 
 ONLY = {
     "jax": (
-        "clip_value", "ent_blocks", "forced_every", "rival_coef", "grow_batch", "teacher", "adviser", "count_bonus",
+        "clip_value", "ent_blocks", "forced_every", "grow_batch", "extensions", "teacher", "adviser", "count_bonus",
         "strategy_bonus", "rare_weight", "keep_games", "deep_starts",
     ),
     "improve": ("plan", "plan_with", "plan_settings"),

@@ -49,6 +49,9 @@ DERIVED: dict[str, tuple[str, Callable[[Any, Known], Any]]] = {
 }
 """Name elsewhere → ours and its value: a weight of the whole squared error, a switch for the range of the ratio."""
 
+GONE = {"rival_coef": "predicting the opponent gave nothing (docs/learners/training-log.md)"}
+"""Settings that were, and why they are no more; stored configurations have them switched off."""
+
 UNKNOWN_HERE = {
     **dict.fromkeys(("policy_kwargs", "net_arch"), "network, hidden_dim and num_layers, or policy_layers"),
     **dict.fromkeys(("norm_adv", "normalize_advantage"), "nothing: advantages are always normalised"),

@@ -13,9 +13,9 @@ import pytest
 from jimbot.games.contract import game_entry
 from jimbot.policies.jax_networks import make_network
 from jimbot.policies.networks import describe_network
-from jimbot.training.jax_ppo.gradients import gradient_of
-from jimbot.training.jax_ppo.samples import Samples
-from jimbot.training.jax_ppo.update import LossSettings, ppo_loss
+from jimbot.training.jax_ppo.ppo import gradient_of, ppo_loss
+from jimbot.training.jax_ppo.records import Hyperparameters
+from tests.training.small import first_update, samples_of_arrays
 
 SPEC = game_entry("probe").spec
 ROWS = 24
@@ -41,10 +41,15 @@ def test_jax_gradients_of_pieces_add_up_to_the_whole(weighted: bool) -> None:
     network = make_network(describe_network(SPEC, "mlp", hidden_dim=8))
     params = network.init(0)
     data = minibatch()
-    acts, counts = (jnp.asarray(np.arange(ROWS) % 3 > least) if weighted else None for least in (1, 0))
-    batch = Samples(*(jnp.asarray(data[name]) for name in list(data)), acts=acts, counts=counts)
-    loss = partial(ppo_loss, network, LossSettings(0.99, 0.95, 0.2, 0.5, 0.01, 0.5, 1, 1))
-    found: list[Any] = [gradient_of(loss, batch, count)(params, jnp.arange(ROWS)) for count in (1, 4)]
+    parts = {name: jnp.asarray(value) for name, value in data.items()}
+    places = jnp.arange(ROWS)
+    batch = samples_of_arrays({"policy": places % 3 > 1, "value": places % 3 > 0} if weighted else None, **parts)
+    hyper = Hyperparameters(0.99, 0.95, 0.2, 0.5, 0.01, 0.5, 1, 1, gradient_pieces=1, target_kl=0.0)
+    loss = partial(ppo_loss, hyper, (), first_update(network, params))
+    batch = jax.tree.map(jnp.asarray, batch)
+    found: list[Any] = [
+        gradient_of(loss, batch, hyper._replace(gradient_pieces=count))(params, places) for count in (1, 4)
+    ]
     jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6), *found)
 
 
