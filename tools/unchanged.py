@@ -156,9 +156,9 @@ def said(*words: str) -> str:
 def commands() -> Iterator[tuple[str, ...]]:
     import typer
 
-    from jimbot.cli.main import app
+    from jimbot.cli.main import command_line
 
-    group: Any = typer.main.get_command(app)
+    group: Any = typer.main.get_command(command_line())
     yield ()
     for name, command in group.commands.items():
         yield (name,)

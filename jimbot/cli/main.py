@@ -10,6 +10,7 @@ import errno
 import importlib
 import os
 import sys
+from collections.abc import Collection
 from typing import Annotated, Any
 
 import typer
@@ -35,17 +36,12 @@ COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 SUBCOMMANDS = ("runs", "bus", "host", "graph", "adviser")
 """Those of them that are a family of commands."""
+FIRST_STEPS = "First steps:  [bold]jimbot watch hackmatrix[/]   [bold]jimbot train hackmatrix --minutes 10[/]"
+COMPLETION = "_JIMBOT_COMPLETE"
+"""The variable by which a shell asks for completions."""
 MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ECONNRESET,
            errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT}  # fmt: skip
 """Errors of disks, memory and connections, which no command causes; any other OSError is a bug and shows itself."""
-
-app = typer.Typer(
-    name="jimbot",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 
 def show_version(wanted: bool) -> None:
@@ -54,7 +50,6 @@ def show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="First steps:  [bold]jimbot watch hackmatrix[/]   [bold]jimbot train hackmatrix --minutes 10[/]")
 def jimbot_command(
     version: Annotated[
         bool, typer.Option("--version", "-V", is_eager=True, callback=show_version, help="Show the version and leave.")
@@ -68,18 +63,39 @@ def jimbot_command(
     """Train, judge, watch and deploy agents for games with deep rules and huge masked action spaces."""
 
 
-for _group, _names in GROUPS.items():
-    for _name in _names:
-        importlib.import_module(f"jimbot.cli.{_group.lower()}.{_name}").register(app)
-        registered: Any = app.registered_groups[-1] if _name in SUBCOMMANDS else app.registered_commands[-1]
-        registered.rich_help_panel = _group
-set_up(app)
+def command_line(names: Collection[str] = COMMANDS) -> typer.Typer:
+    """`jimbot` with some of its commands: a command line names one, and pays for loading no other."""
+    app = typer.Typer(
+        name="jimbot",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(epilog=FIRST_STEPS)(jimbot_command)
+    for group, commands in GROUPS.items():
+        for name in commands:
+            if name in names:
+                importlib.import_module(f"jimbot.cli.{group.lower()}.{name}").register(app)
+                registered: Any = app.registered_groups[-1] if name in SUBCOMMANDS else app.registered_commands[-1]
+                registered.rich_help_panel = group
+    set_up(app)
+    return app
+
+
+def _needed(arguments: list[str]) -> tuple[str, ...]:
+    """The command that is asked for; all of them where help, an unknown word or a shell's completion wants to know."""
+    word = next((word for word in arguments if not word.startswith("-")), "")
+    alone = word in COMMANDS and word != "help" and arguments[0] == word and COMPLETION not in os.environ
+    return (word,) if alone else COMMANDS
 
 
 def run(arguments: list[str]) -> int:
     """One command line → its exit code; anything that is not a known error escapes with its traceback."""
     try:
-        answer = typer.main.get_command(app).main(with_plugins(arguments), prog_name="jimbot", standalone_mode=False)
+        words = with_plugins(arguments)
+        command = typer.main.get_command(command_line(_needed(words)))
+        answer = command.main(words, prog_name="jimbot", standalone_mode=False)
     except JimbotError as problem:
         terminal.complain(str(problem))
         return problem.exit_code

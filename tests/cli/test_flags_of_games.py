@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from jimbot.cli.main import app
+from jimbot.cli.main import command_line
 from jimbot.cli.shared.terminal import game_flags
 from jimbot.errors import UsageError
 from jimbot.evaluation.seeds import choose_seeds
@@ -91,7 +91,7 @@ def test_one_word_means_one_thing_in_all_commands() -> None:
     word_of = {other: word for word, others in ONE_WORD.items() for other in others}
     shown = {
         (name, flag)
-        for name, command in commands(typer.main.get_command(app))
+        for name, command in commands(typer.main.get_command(command_line()))
         for param in command.params
         if not getattr(param, "hidden", False)
         for flag in param.opts

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from jimbot.cli.main import app
+from jimbot.cli import main
 from jimbot.cli.shared.command import OLD_SPELLINGS, options_of
 from jimbot.games.contract import available_games
 from tests.docs.pages import REPOSITORY
@@ -136,7 +136,7 @@ def resolves(dotted: str) -> bool:
 @cache
 def command_line() -> TyperGroup:
     """The real command line, for its parser."""
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(main.command_line())
     assert isinstance(group, TyperGroup)
     return group
 
