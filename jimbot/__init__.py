@@ -8,8 +8,6 @@ import importlib
 import os
 from typing import Any
 
-from jimbot.moved import keep_old_paths
-
 __version__ = "0.1.0"
 
 # XLA writes banners ("Very slow compile?") into whatever is on the screen. What goes wrong in it is an exception, too.
@@ -37,6 +35,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_ROOM_OF])
-
-
-keep_old_paths()

@@ -51,10 +51,6 @@ class SynergyNetwork:
         one, other = (sides[[place[pair[side]] for pair in pairs]] for side in (0, 1))
         return np.clip(self.mean + ((one @ self.strengths) * other).sum(axis=1), -_LIMIT, _LIMIT)
 
-    def predict_group(self, keys: Sequence[str]) -> float:
-        """Of three or more: the sum over their pairs."""
-        return float(self.predict([(a, b) for index, a in enumerate(keys) for b in keys[index + 1 :]]).sum())
-
     def _sides(self, keys: Sequence[str]) -> np.ndarray:
         """(keys, units): how much every unit has to say about each joker."""
         units = np.stack([self.inputs[unit] for unit in self.units])

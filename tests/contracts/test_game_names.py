@@ -16,7 +16,6 @@ from tests.contracts.test_imports import PACKAGE, modules
 
 GAMES = [game for game in available_games() if game != "probe"]  # probe is a yardstick for learners, not a game
 MADE_FOR_ONE = {
-    "jimbot.moved": "the table of old import paths",
     "jimbot.cli.look.seed": "a command about Balatro's seeds, which no other game has",
     "jimbot.policies.balatro_net": "BalatroNet is a network for one game, by its public name",
 }

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import zstandard
 
 from jimbot.errors import CheckpointError, SettingsError, TrainingError
-from jimbot.training.replay.files import load_store, save_store
 from jimbot.training.replay.steps import Steps
 from jimbot.training.replay.store import SEGMENT_STEPS, ReplayStore
 from tests.training.replay.play import (
@@ -129,14 +126,13 @@ def test_what_was_evicted_since_it_was_drawn_keeps_no_priority() -> None:
 
 
 @pytest.mark.parametrize("limit", [40_000, 10**6])
-def test_a_restored_store_goes_on_exactly_as_the_original(limit: int, tmp_path: Path) -> None:
+def test_a_restored_store_goes_on_exactly_as_the_original(limit: int) -> None:
     store, writer = filled(403, limit)
     rng = np.random.default_rng(3)
     for _ in range(20):
         store.update_priorities(store.draw(50, rng).index, rng.random(50))
-    save_store(tmp_path / "replay.npz", store)
     other, second = filled(0, limit)
-    load_store(tmp_path / "replay.npz", other)
+    other.load_arrays(store.arrays())
     second.load_arrays(writer.arrays())
     for one in (writer, second):
         add_steps(one, 403, 900)
@@ -161,25 +157,9 @@ def test_a_smaller_store_keeps_the_newest_steps() -> None:
     assert store.rows(np.array([(store.newest - 1) * SEGMENT_STEPS]))[0][0, 0] == 792
 
 
-@pytest.mark.parametrize("cut", [600, 4000, -30])
-def test_a_damaged_file_is_one_sentence(cut: int, tmp_path: Path) -> None:
-    store, _ = filled(100)
-    path = tmp_path / "replay.npz"
-    save_store(path, store)
-    data = bytearray(path.read_bytes())
-    data[cut] ^= 0xFF
-    path.write_bytes(data)
-    with pytest.raises(CheckpointError, match="damaged"):
-        load_store(path, filled(0)[0])
-
-
-def test_a_file_of_another_game_or_no_replay_is_refused(tmp_path: Path) -> None:
-    save_store(tmp_path / "replay.npz", filled(100)[0])
+def test_the_arrays_of_another_game_are_refused() -> None:
     with pytest.raises(CheckpointError, match="another game"):
-        load_store(tmp_path / "replay.npz", ReplayStore(SIZE + 1, ACTIONS, 10**6))
-    np.savez(tmp_path / "other.npz", a=np.zeros(3))
-    with pytest.raises(CheckpointError, match="not a replay of JimBot"):
-        load_store(tmp_path / "other.npz", filled(0)[0])
+        ReplayStore(SIZE + 1, ACTIONS, 10**6).load_arrays(filled(100)[0].arrays())
 
 
 def test_parts_that_do_not_fit_together_are_refused() -> None:

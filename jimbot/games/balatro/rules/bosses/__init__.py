@@ -1,5 +1,1 @@
 """Boss blinds: each in one `define` of `definitions`; asked through `dispatch`; the blind being played is `blind`."""
-
-from jimbot.moved import old_names
-
-__getattr__ = old_names(__name__)
