@@ -84,7 +84,7 @@ def test_known_errors_become_one_sentence(
     def fail() -> None:
         raise problem
 
-    monkeypatch.setattr(main, "app", app)
+    monkeypatch.setattr(main, "command_line", lambda names: app)
     assert main.run([]) == code
     assert capsys.readouterr().err == f"{problem}\n"
 
@@ -96,7 +96,7 @@ def test_an_unexpected_error_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch
     def fail() -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(main, "app", app)
+    monkeypatch.setattr(main, "command_line", lambda names: app)
     with pytest.raises(ZeroDivisionError):
         main.run([])
 
@@ -108,7 +108,7 @@ def test_an_interrupt_is_one_line_and_130(monkeypatch: pytest.MonkeyPatch, capsy
     def fail() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(main, "app", app)
+    monkeypatch.setattr(main, "command_line", lambda names: app)
     assert main.run([]) == 130
     assert capsys.readouterr().err == "Interrupted.\n"
 
