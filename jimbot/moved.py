@@ -191,6 +191,9 @@ _TABLE: dict[str, dict[str, str]] = {
     "jimbot.policies": {
         "shipped": "jimbot.runs.shipped",
     },
+    "jimbot.runs": {
+        "locking": "jimbot.locking",
+    },
     "jimbot.training": {
         "compile_cache": "jimbot.training.session.compile_cache",
         "config": "jimbot.training.settings.trainer_config",

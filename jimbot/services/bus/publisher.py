@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING
 
 from jimbot.clients.bus_contract import Bus, BusSettings
 from jimbot.clients.event_bus import check_address, open_bus
-from jimbot.errors import BusError, JimbotError, MissingExtraError
+from jimbot.errors import BusError, JimbotError
 from jimbot.proto.events_pb2 import Event
+from jimbot.services.bus import local_server
+from jimbot.services.bus.embedded import SCHEME
+from jimbot.services.bus.nats_bus import require_client
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -31,12 +34,11 @@ _log = logging.getLogger("jimbot.services")
 
 
 def check_bus(address: str) -> None:
-    """Refuses an address that is none, and one whose client is not installed: told now, not in a log."""
-    if check_address(address) != "embedded":
-        try:
-            import nats  # noqa: F401
-        except ModuleNotFoundError as problem:
-            raise MissingExtraError("The client of NATS", "nats") from problem
+    """Refuses an address that is none, and one whose client or server is not installed: told now, not in a log."""
+    scheme = check_address(address)
+    require_client()
+    if scheme == SCHEME:
+        local_server.program()
 
 
 def open_publisher(address: str) -> BackgroundPublisher:
