@@ -27,9 +27,11 @@ LAYERS = (
     ("games", "doors"),
     ("reading",),
 )
-# Version, door, errors, foreign text, locks of files, the machine, log lines, notebooks, plug-ins: in no room.
-EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.foreign_text", "jimbot.locking", "jimbot.logs",
-              "jimbot.machine", "jimbot.moved", "jimbot.notebook", "jimbot.plugins")  # fmt: skip
+# Version, door, errors, foreign text, locks of files, the machine, log lines, notebooks, plug-ins, work in
+# the background, pauses between tries: in no room.
+EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.background", "jimbot.errors", "jimbot.foreign_text",
+              "jimbot.locking", "jimbot.logs", "jimbot.machine", "jimbot.moved", "jimbot.notebook", "jimbot.plugins",
+              "jimbot.retrying")  # fmt: skip
 
 # Inside games/, these are shared by all games; any other module or folder is one game, alone with its own rules.
 GAME_COMMONS = (

@@ -29,11 +29,13 @@ import psutil
 
 from jimbot.errors import BusError, MissingExtraError, NotWritableError
 from jimbot.locking import try_lock
+from jimbot.retrying import Backoff
 
 HOST = "127.0.0.1"
 IDLE_SECONDS = 5.0
 LOOK_EVERY = 0.5  # seconds between two looks at who is connected
 START_SECONDS = 20.0
+PAUSES = Backoff(0.2, 5.0)
 DEATHS = 5  # of a server that never listened, before its supervisor gives up
 STATE, CONFIGURATION, LOG, STARTING, SUPERVISED = "server.json", "server.conf", "server.log", "start.lock", "lock"
 LINUX = sys.platform == "linux"
@@ -132,7 +134,7 @@ def supervise(store: Path, sync: str, idle: float) -> int:
                 _write(store / STATE, json.dumps(own._replace(pid=server.pid, supervisor=0)._asdict()))
                 if not _listens(server, own.port):
                     deaths += 1
-                    time.sleep(0.1 * 2**deaths)
+                    time.sleep(PAUSES.pause(deaths))
                     continue
                 deaths = 0
                 _write(store / STATE, json.dumps(own._replace(pid=server.pid, supervisor=os.getpid())._asdict()))

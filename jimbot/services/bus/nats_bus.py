@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import itertools
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -26,13 +27,14 @@ from jimbot.clients.bus_contract import Bus, BusSettings, Reading, Start, Subscr
 from jimbot.errors import BusError, MissingExtraError
 from jimbot.proto.events_pb2 import Event
 from jimbot.proto.topics import ANY, TOPICS, matches, topic
+from jimbot.retrying import Backoff
 from jimbot.services.bus.delivery import Delivery, Runner
 
 STREAM = "JIMBOT"
 PREFIX = "jimbot."
 DELIVER = "_jimbot.deliver."
 ATTEMPT_SECONDS = 2.0  # without any acknowledgement, after which an event is sent again
-RETRY_PAUSE = 0.05
+PAUSES = Backoff(0.05, 0.5)
 FORGETS_BY_ITSELF = (2, 11)
 """The first version of the server in which a message may say how long it is kept."""
 CONNECT_SECONDS = 5.0
@@ -138,7 +140,7 @@ class NatsBus(Bus):
             self.figures.dropped[event.topic] += 1
             return 0, False
         ends = time.monotonic() + self.settings.publish_seconds
-        while True:
+        for attempt in itertools.count(1):
             try:
                 sent = await self._stream.publish_async(_subject(event.topic), body, headers=headers)
                 done = await self._acknowledged(sent, ends)
@@ -148,10 +150,11 @@ class NatsBus(Bus):
                         f"The NATS server at {self.shown} took no event for {self.settings.publish_seconds:g} s "
                         f"({type(problem).__name__}). Is it running?"
                     ) from problem
-                await asyncio.sleep(RETRY_PAUSE)
+                await asyncio.sleep(PAUSES.pause(attempt))
             else:
                 (self.figures.repeated if done.duplicate else self.figures.published)[event.topic] += 1
                 return int(done.seq), bool(done.duplicate)
+        raise AssertionError("an attempt returns or raises")
 
     async def _acknowledged(self, sent: asyncio.Future[Any], ends: float) -> Any:
         """The server's word that it has an event. One that is only slow is waited for: sending everything again to a
