@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -27,13 +26,15 @@ from jimbot.advisor.settings import AdviserSettings
 from jimbot.clients.resilience import CircuitBreaker
 from jimbot.errors import MissingExtraError
 from jimbot.games.contract import game_entry
+from jimbot.retrying import Backoff
 
 KEY, ADDRESS = "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"
 OVERHEAD = 1000  # tokens the service adds by itself: roles, and how tools are called
 LONGEST_PROMPT = 90_000  # bytes; beyond 100,000 tokens some models cost more
 LONGEST_PAGE = 40_000
 MOST_TOKENS = 10**9  # of one call; who says more is not believed
-FIRST_PAUSE, LONGEST_PAUSE, LONGEST_BAN = 0.5, 8.0, 900.0
+LONGEST_BAN = 900.0
+PAUSES = Backoff(0.5, 8.0, jitter=True)
 FAILURES, REST = 4, 60.0
 _LIMITED = ("requests", "tokens", "input-tokens", "output-tokens")
 
@@ -71,7 +72,7 @@ class Claude:
             try:
                 message = self._attempt(request, ends)
             except _AgainError as problem:
-                pause = max(problem.wait, random.uniform(0.5, 1) * min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
+                pause = max(problem.wait, PAUSES.pause(attempt + 1))
                 last = attempt == self.settings.attempts - 1
                 if last or time.monotonic() + pause >= ends:
                     raise NoAdviceError(problem.outcome, problem.details) from problem

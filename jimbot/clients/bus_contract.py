@@ -54,16 +54,16 @@ class BusSettings:
     publish_seconds: float = 5.0
     """How long a publisher waits until its event is safe."""
     ack_wait: float = 10.0
-    """Seconds without a sign of life after which a reader's event is given to another (NATS)."""
+    """Seconds without a sign of life after which a reader's event is given to another."""
     keep_seconds: float = 7 * 86_400.0
     keep_events: int = 1_000_000
     """What the log holds at most."""
     keep_bytes: int = 4 * 2**30
-    """The same (NATS)."""
     keep_figures_seconds: float = 3600.0
-    """Figures and heartbeats are kept this long (embedded)."""
+    """Figures and heartbeats are kept this long."""
     power_safe: bool = False
-    """Sync the disk before an event counts as safe (embedded); else the last moments may be lost with the power."""
+    """Whoever starts this machine's own server: sync the disk before an event counts as safe; else the last two minutes
+    may be lost with the power."""
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """`EventBusClient`: the event bus for programs.
 
-    bus = EventBusClient()                                          # this machine, no server
+    bus = EventBusClient()                                          # this machine
     bus = EventBusClient("nats://127.0.0.1:4222")                   # as many machines as there are
     await bus.subscribe(topics=["game.result"], handler=h)
     await bus.publish(event)

@@ -7,12 +7,13 @@ while who has failed again and again. The timeout of one attempt follows what an
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from jimbot.retrying import Backoff
 
 Clock = Callable[[], float]
 
@@ -136,8 +137,8 @@ class Attempts:
 
     def retry_in(self, hint: float = 0.0) -> float | None:
         """Seconds to wait before the next attempt; None: it is over. `hint` is what the service asked for."""
-        pause = min(self._patience.longest_pause, self._patience.first_pause * 2 ** (self.made - 1))
-        pause = max(hint, random.uniform(0.5, 1.0) * pause)
+        pauses = Backoff(self._patience.first_pause, self._patience.longest_pause, jitter=True)
+        pause = max(hint, pauses.pause(self.made))
         if self.made >= self._patience.attempts or self.remaining <= pause or not self._budget.spend():
             return None
         return pause

@@ -27,8 +27,8 @@ from jimbot.knowledge.engine_rows import all_edges, all_nodes, document_of_rows,
 from jimbot.knowledge.records import Edge, Graph, Node
 from jimbot.knowledge.safety import check_question
 from jimbot.knowledge.store import Limits, Rows
+from jimbot.locking import read_holder, try_lock, write_holder
 from jimbot.runs.files import file_in_progress, make_directory, read_json, write_atomically
-from jimbot.runs.locking import read_holder, try_lock, write_holder
 
 POOL = 2**27  # bytes of pages kept in memory
 ROOM = 2**33  # bytes a graph may become; the engine reserves addresses, not memory

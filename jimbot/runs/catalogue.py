@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from jimbot.errors import CheckpointError, SettingsError, UsageError
+from jimbot.locking import read_holder, try_lock
 from jimbot.runs.checkpoint import BEST, LATEST, run_names
 from jimbot.runs.directory import RunDirectory, is_plain_name
 from jimbot.runs.files import (
@@ -31,7 +32,6 @@ from jimbot.runs.files import (
     sync_directory,
     write_atomically,
 )
-from jimbot.runs.locking import read_holder, try_lock
 from jimbot.runs.manifest import parse_manifest
 from jimbot.runs.sinks.jsonl import last_row, read_rows
 

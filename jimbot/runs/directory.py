@@ -18,11 +18,11 @@ from typing import Any, Self
 import yaml
 
 from jimbot.errors import NotWritableError, SettingsError, StorageError, UnreadableError, UsageError
+from jimbot.locking import read_holder, try_lock, write_holder
 from jimbot.reading.plain import file_text
 from jimbot.reading.yaml_values import yaml_value
 from jimbot.runs.checkpoint import CHECKPOINTS, CheckpointStore
 from jimbot.runs.files import make_directory, storing, sweep, sync_directory, write_atomically
-from jimbot.runs.locking import read_holder, try_lock, write_holder
 
 HOUSEKEEPING = ("lock", "config.yaml", "events.log", "tensorboard", "spill", CHECKPOINTS)
 """What a run has before it has learned anything."""

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from queue import Full, Queue
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 
+from jimbot.background import BackgroundSender
 from jimbot.runs.files import make_directory, storing
 from jimbot.services.decision.choosing import luck
 from jimbot.services.decision.question import Told
 from jimbot.services.decision.refusal import Code
 
 WAITING = 10_000  # lines
+BATCH = 100
 
 
 class DecisionLog:
@@ -31,28 +31,25 @@ class DecisionLog:
 
     def __init__(self, path: Path, most_bytes: int = 64 * 2**20, keep: int = 5, bodies: float = 0.0) -> None:
         make_directory(path.parent)
-        self.dropped = 0
         self._bodies = bodies
         with storing(path):
             self._file = RotatingFileHandler(path, maxBytes=most_bytes, backupCount=keep, encoding="utf-8")
-        self._queue: Queue[Told | None] = Queue(WAITING)
-        self._thread = threading.Thread(target=self._write, name="decision log", daemon=True)
-        self._thread.start()
+        self._lines = BackgroundSender("The decision log", self._write, WAITING, BATCH)
+
+    @property
+    def dropped(self) -> int:
+        return self._lines.dropped
 
     def __call__(self, told: Told) -> None:
-        try:
-            self._queue.put_nowait(told)
-        except Full:
-            self.dropped += 1
+        self._lines.offer(told)
 
     def close(self) -> None:
         """Writes what waits."""
-        self._queue.put(None)
-        self._thread.join(10)
+        self._lines.close()
         self._file.close()
 
-    def _write(self) -> None:
-        while (told := self._queue.get()) is not None:
+    def _write(self, some: list[Told]) -> None:
+        for told in some:
             line = json.dumps(line_of(told, self._bodies), separators=(",", ":"), ensure_ascii=False)
             self._file.emit(logging.LogRecord("jimbot.decisions", logging.INFO, "", 0, line, None, None))
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import threading
 from pathlib import Path
 
+from jimbot.background import Repeating
 from jimbot.errors import JimbotError
 from jimbot.games.contract import game_entry
 from jimbot.policies.portable import load_policy
@@ -22,18 +22,17 @@ class RunWatch:
     def __init__(
         self, service: DecisionService, run: str, runs_root: Path = Path("runs"), seconds: float = 5.0, name: str = ""
     ) -> None:
-        self._service, self._run, self._root, self._seconds = service, run, runs_root, seconds
+        self._service, self._run, self._root = service, run, runs_root
         self.name = name or Path(run).name
         self._seen: Path | None = None
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name=f"watch {run}", daemon=True)
+        self._looks = Repeating(f"watch {run}", seconds, self.look)
 
     def start(self) -> None:
         """Serves what the run has now (there must be something), then follows it."""
         path = self._best()
         self._service.add(self._load(path))
         self._seen = path
-        self._thread.start()
+        self._looks.start()
 
     def look(self) -> bool:
         """Takes the run's best policy if it is a new one; whether it did."""
@@ -54,9 +53,7 @@ class RunWatch:
         return True
 
     def close(self) -> None:
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join(10)
+        self._looks.close()
 
     def _best(self) -> Path:
         return find_checkpoint(self._run, self._root, "best")
@@ -65,7 +62,3 @@ class RunWatch:
         policy, manifest = load_policy(path)
         assert manifest is not None
         return ServedPolicy.make(game_entry(manifest.game), policy, manifest, self.name)
-
-    def _watch(self) -> None:
-        while not self._stop.wait(self._seconds):
-            self.look()

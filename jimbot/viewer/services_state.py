@@ -12,6 +12,7 @@ from jimbot.clients.event_bus import EventBusClient, unpacked
 from jimbot.clients.resilience import Patience
 from jimbot.errors import JimbotError
 from jimbot.games.contract import game_entry, games_with
+from jimbot.services.bus.embedded import file_of, store_of
 from jimbot.services.live_play.client import LiveClient
 
 EMBEDDED = "embedded:"
@@ -75,9 +76,10 @@ class Services:
     async def _bus(self) -> dict[str, Any]:
         found: dict[str, Any] = {"address": self.bus, "well": False, "there": True, "topics": []}
         found |= {"readers": [], "decisions": []}
-        path = self.bus.removeprefix(EMBEDDED)
-        if path != self.bus and not Path(path).is_file():  # opening it would create it
-            return {**found, "there": False, "words": f"There is no bus at {path} yet; it begins with the first event."}
+        if self.bus.startswith(EMBEDDED) and not (store_of(self.bus).is_dir() or file_of(self.bus).is_file()):
+            place = store_of(self.bus)  # opening it would create it
+            words = f"There is no bus at {place} yet; it begins with the first event."
+            return {**found, "there": False, "words": words}
         try:
             async with asyncio.timeout(BUS_SECONDS), EventBusClient(self.bus) as client:
                 about = await client.stats()

@@ -33,11 +33,13 @@ DOORS = ("services", "clients", "proto", "viewer", "knowledge", "advisor")
 DOOR_MODULES = ("jimbot.training.sb3", "jimbot.training.ray", "jimbot.games.balatro.live")
 DOOR_NAME = re.compile(r"jimbot\.(services|clients|proto|viewer|knowledge|advisor)\.[\w.:]+")
 NOT_YET = ("jimbot.cli", "jimbot.runs.sinks.publishing", "jimbot.evaluation.telling", "jimbot.training.callbacks",
-           "jimbot.training.population", "jimbot.training.search", "jimbot.games.balatro", "jimbot.moved",
+           "jimbot.training.population", "jimbot.training.search", "jimbot.games.balatro",
            "jimbot.training.learners")  # fmt: skip
-# Version, door, errors, foreign text, the machine, log lines, notebooks, plug-ins: in no room.
-EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.errors", "jimbot.foreign_text", "jimbot.logs", "jimbot.machine",
-              "jimbot.notebook", "jimbot.plugins")  # fmt: skip
+# Version, door, errors, foreign text, locks of files, the machine, log lines, notebooks, plug-ins, work in
+# the background, pauses between tries: in no room.
+EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.background", "jimbot.errors", "jimbot.foreign_text",
+              "jimbot.locking", "jimbot.logs", "jimbot.machine", "jimbot.notebook", "jimbot.plugins",
+              "jimbot.retrying")  # fmt: skip
 
 # Inside games/, these are shared by all games; any other module or folder is one game, alone with its own rules.
 GAME_COMMONS = (

@@ -12,11 +12,10 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from jimbot import machine
+from jimbot import locking, machine
 from jimbot.cli.look import keys
 from jimbot.errors import UsageError
 from jimbot.games.vgc import worker
-from jimbot.runs import locking
 from tests.conftest import REPOSITORY
 
 WITHOUT_POSIX = """

@@ -11,8 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from jimbot import locking
 from jimbot.errors import CheckpointError, NotWritableError, StorageError, UsageError
-from jimbot.runs import files, locking
+from jimbot.runs import files
 from jimbot.runs.checkpoint import CheckpointStore, Manifest, find_checkpoint
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.files import check_target, storing

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jimbot.background import BackgroundSender, RefusedError
 from jimbot.errors import SettingsError
 from jimbot.runs.recorder import Recorder
 from jimbot.runs.sinks import QuestDBSink
-from jimbot.runs.sinks.courier import Courier, RefusedError
 from jimbot.runs.sinks.questdb import TOKEN_VARIABLE, line
 from tests.runs.questdb_server import BadLineError, QuestDB, lines, parse
 
@@ -79,7 +79,7 @@ def test_lines_travel_in_batches() -> None:
         for step in range(100):
             sink.record(step, 1.7e9, {f"train/{number}": 1.0 for number in range(10)})
         sink.close()
-        assert sum(server.requests) == sink.courier.sent == 1000
+        assert sum(server.requests) == sink.sender.sent == 1000
         assert len(server.requests) < 100
 
 
@@ -100,14 +100,14 @@ def test_a_server_that_is_away_costs_memory_only_up_to_the_bound(caplog: pytest.
     def away(lines: list[str]) -> None:
         raise ConnectionRefusedError("nobody there")
 
-    courier = Courier("Nowhere", away, most_waiting=10, batch=5, linger=0.0, grace=0.1)
+    sender = BackgroundSender("Nowhere", away, most_waiting=10, batch=5, linger=0.0, grace=0.1)
     for number in range(30):
-        courier.offer(f"{number}")
-        assert courier.waiting <= 10
-    courier.close()
-    courier.close()
-    assert not courier.offer("late")
-    assert (courier.sent, courier.dropped) == (0, 31)
+        sender.offer(f"{number}")
+        assert sender.waiting <= 10
+    sender.close()
+    sender.close()
+    assert not sender.offer("late")
+    assert (sender.sent, sender.dropped) == (0, 31)
     assert caplog.text.count("takes nothing for now") == 1
 
 
@@ -119,11 +119,11 @@ def test_what_is_refused_is_given_up_and_the_rest_goes_on(caplog: pytest.LogCapt
             raise RefusedError("400 no")
         taken.extend(lines)
 
-    courier = Courier("Picky", picky, most_waiting=10, batch=1, linger=0.0)
+    sender = BackgroundSender("Picky", picky, most_waiting=10, batch=1, linger=0.0)
     for word in ("good", "bad", "better"):
-        courier.offer(word)
-    courier.close()
-    assert (taken, courier.refused) == (["good", "better"], 1)
+        sender.offer(word)
+    sender.close()
+    assert (taken, sender.refused) == (["good", "better"], 1)
     with caplog.at_level(logging.WARNING):
         assert "400 no" in caplog.text
 
@@ -146,7 +146,7 @@ def test_the_token_is_in_the_environment(monkeypatch: pytest.MonkeyPatch, caplog
         without = QuestDBSink(server.url, "r", "probe", linger=0.0)
         without.event(1, 1.7e9, "nobody")
         without.close()
-        assert without.courier.refused == 1
+        assert without.sender.refused == 1
         assert "401" in caplog.text
         monkeypatch.setenv(TOKEN_VARIABLE, "s3cret-and-long")
         sink = QuestDBSink(server.url, "r", "probe", linger=0.0)

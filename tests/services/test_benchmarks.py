@@ -23,8 +23,8 @@ def figures(capsys: pytest.CaptureFixture[str], name: str, *words: str) -> dict[
 
 def test_the_bus_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     found = figures(capsys, "bus", "bus", "--seconds", "0.1")
-    assert found["embedded_durable_events_per_second"] > 0
-    assert found["embedded_request_reply_p99_9_ms"] >= found["embedded_request_reply_p50_ms"] > 0
+    assert found["nats_durable_events_per_second"] > 0
+    assert found["nats_request_reply_p99_9_ms"] >= found["nats_request_reply_p50_ms"] > 0
 
 
 @pytest.mark.long

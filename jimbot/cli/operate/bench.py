@@ -91,7 +91,7 @@ def bench(
     if what == "bus":  # nor it
         from jimbot.services.bus.benchmarks import bench_bus
 
-        terminal.note("The event bus, embedded and over NATS…")
+        terminal.note("The event bus…")
         results["bus"] = bench_bus(seconds)
     if what == "graph":
         from jimbot.knowledge.benchmarks import bench_graph

@@ -45,7 +45,7 @@ def up(
     ] = None,
     watch_run: Annotated[str | None, typer.Option(help="Serve a run's best policy, and every better one.")] = None,
     bus: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Another bus than a file beside the runs: nats://HOST:PORT.")
+        str | None, typer.Option(metavar="ADDRESS", help="Another bus than this machine's own: nats://HOST:PORT.")
     ] = None,
     without: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Leave a component out.")] = None,
     port: Annotated[

@@ -31,10 +31,13 @@ jimbot bus replay game.* --from 1 --to nats://127.0.0.1:4222   (copies them ther
 
 jimbot bus stats
 
-train, evaluate, watch and serve publish with --bus. Here, without it: JIMBOT_BUS, else embedded (runs/bus.sqlite)."""
+jimbot bus stop   (this machine's server; it ends by itself when nobody uses it)
+
+train, evaluate, watch and serve publish with --bus. Here, without it: JIMBOT_BUS, else embedded (in runs/bus.nats)."""
 
 BusAddressOption = Annotated[
-    str | None, typer.Option("--bus", metavar="ADDRESS", help="embedded, embedded:FILE or nats://HOST:PORT.")
+    str | None,
+    typer.Option("--bus", metavar="ADDRESS", help="embedded (this machine), embedded:FILE or nats://HOST:PORT."),
 ]
 TopicsArgument = Annotated[list[str] | None, typer.Argument(metavar="topic", help="game.result, game.*, …; none: all.")]
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -48,7 +51,7 @@ def register(app: typer.Typer) -> None:
         help="Look at the event bus, put an event on it, read its log again.",
         epilog=EPILOG,
     )
-    for command in (tail, publish, replay, stats):
+    for command in (tail, publish, replay, stats, stop):
         bus_app.command()(command)
     app.add_typer(bus_app, name="bus")
 
@@ -172,6 +175,18 @@ def stats(bus: BusAddressOption = None, as_json: JsonOption = False) -> None:
             for name, about in found[key].items():
                 table.add_row(name, *(str(about[column]) for column in columns))
             console.print(table)
+
+
+def stop(bus: BusAddressOption = None) -> None:
+    """End the server that this machine runs for the bus; who uses the bus next starts it again."""
+    from jimbot.clients import EventBusClient
+    from jimbot.services.bus import embedded, local_server
+
+    address = EventBusClient(bus).address
+    if not address.startswith(embedded.SCHEME):
+        raise UsageError(f"The bus {address} is not run by JimBot; stop it where it was started.")
+    ran = local_server.stop(embedded.store_of(address))
+    terminal.note(f"The server of {address} {'has ended' if ran else 'was not running'}.")
 
 
 def _print(event: Event, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
+from jimbot.background import Repeating
 from jimbot.errors import JimbotError
 from jimbot.runs.alerts.rules import RULES, Alert, Kind, Rule
 
@@ -96,9 +97,9 @@ class AlertBell:
         rules: Sequence[Rule] = RULES,
         beat: float = BEAT,
     ) -> None:
-        self._watch, self._tell, self._read, self._beat = AlertWatch(rules), tell, read, beat
-        self._lock, self._over = threading.Lock(), threading.Event()
-        self._thread = threading.Thread(target=self._run, name="jimbot-alerts", daemon=True)
+        self._watch, self._tell, self._read = AlertWatch(rules), tell, read
+        self._lock = threading.Lock()
+        self._beats = Repeating("jimbot-alerts", beat, self._beat, 5.0)
 
     def look(self, figures: Mapping[str, float]) -> None:
         """A new row of figures."""
@@ -108,13 +109,11 @@ class AlertBell:
             self._tell(alert)
 
     def start(self) -> Self:
-        self._thread.start()
+        self._beats.start()
         return self
 
     def close(self) -> None:
-        self._over.set()
-        if self._thread.is_alive():
-            self._thread.join(5)
+        self._beats.close()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -122,10 +121,9 @@ class AlertBell:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _run(self) -> None:
-        while not self._over.wait(self._beat):
-            try:
-                self.look(self._read())
-            except JimbotError as problem:  # the run is gone: whoever writes next says so better
-                _log.debug("No alert could be told: %s", problem)
-                return
+    def _beat(self) -> None:
+        try:
+            self.look(self._read())
+        except JimbotError as problem:  # the run is gone: whoever writes next says so better
+            _log.debug("No alert could be sent: %s", problem)
+            self._beats.close()

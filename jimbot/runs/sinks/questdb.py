@@ -1,7 +1,7 @@
 """QuestDB: rows, sentences and checkpoints as lines of its ingestion protocol (ILP) over HTTP.
 
 One line per figure, with its name as a symbol: names of metrics are made by games and would be refused as columns
-(`train/entropy` has a slash), and a game more is no column more. Nothing here waits for the server (`courier`).
+(`train/entropy` has a slash), and a game more is no column more. Nothing here waits for the server.
 
     jimbot_metrics  run, game, metric (symbols); value (double), step (long)
     jimbot_events   run, game, kind (symbols); text (string), step (long)
@@ -19,8 +19,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jimbot.background import BackgroundSender
 from jimbot.runs.sinks.contract import Sink
-from jimbot.runs.sinks.courier import Courier, check_url, post
+from jimbot.runs.sinks.http_post import check_url, post
 
 if TYPE_CHECKING:
     from jimbot.runs.alerts.rules import Alert
@@ -47,13 +48,13 @@ class QuestDBSink(Sink):
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
         self._symbols = {"run": run, "game": game}
-        self.courier = Courier(self.name, self._send, MOST_WAITING, BATCH, linger)
+        self.sender = BackgroundSender(self.name, self._send, MOST_WAITING, BATCH, linger)
 
     def record(self, step: int, time: float, metrics: Mapping[str, float]) -> None:
         for name, value in metrics.items():
             if math.isfinite(value):
                 symbols = {**self._symbols, "metric": name}
-                self.courier.offer(line(METRICS, symbols, {"value": float(value), "step": step}, time))
+                self.sender.offer(line(METRICS, symbols, {"value": float(value), "step": step}, time))
 
     def event(self, step: int, time: float, text: str) -> None:
         self._tell("event", step, time, text)
@@ -68,11 +69,11 @@ class QuestDBSink(Sink):
         self._tell("resumed", step, clock.time(), "")
 
     def close(self) -> None:
-        self.courier.close()
+        self.sender.close()
 
     def _tell(self, kind: str, step: int, time: float, text: str) -> None:
         symbols = {**self._symbols, "kind": kind}
-        self.courier.offer(line(EVENTS, symbols, {"text": text, "step": step}, time))
+        self.sender.offer(line(EVENTS, symbols, {"text": text, "step": step}, time))
 
     def _send(self, lines: list[str]) -> None:
         post(self._url, "".join(lines).encode(), self._headers)

@@ -6,9 +6,10 @@ import json
 import os
 import socket
 
+from jimbot.background import BackgroundSender
 from jimbot.runs.alerts.rules import Alert
 from jimbot.runs.sinks.contract import Sink
-from jimbot.runs.sinks.courier import Courier, check_url, post
+from jimbot.runs.sinks.http_post import check_url, post
 
 VARIABLE = "JIMBOT_ALERT_WEBHOOK"
 """Where the address may stand instead: many are secrets, and settings are kept in files."""
@@ -23,7 +24,7 @@ class WebhookSink(Sink):
     def __init__(self, url: str, who: str, game: str) -> None:
         """`who` is the run or the service that has something to say."""
         self._url, self._who, self._game = check_url("alert_webhook", url), who, game
-        self.courier = Courier(self.name, self._send, MOST_WAITING, batch=1, linger=0.0)
+        self.sender = BackgroundSender(self.name, self._send, MOST_WAITING, batch=1, linger=0.0)
 
     def alert(self, step: int, time: float, alert: Alert) -> None:
         message = {
@@ -39,10 +40,10 @@ class WebhookSink(Sink):
             "time": time,
             "host": socket.gethostname(),
         }
-        self.courier.offer(json.dumps(message))
+        self.sender.offer(json.dumps(message))
 
     def close(self) -> None:
-        self.courier.close()
+        self.sender.close()
 
     def _send(self, messages: list[str]) -> None:
         for message in messages:

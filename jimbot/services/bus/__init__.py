@@ -1,6 +1,2 @@
-"""The event bus: one contract (`jimbot/clients/bus_contract.py`), kept on one machine (`embedded.py`) or over NATS
-(`nats_bus.py`). Programs use it through `jimbot.clients.EventBusClient`."""
-
-from jimbot.clients.bus_contract import Bus, BusSettings, Subscription
-
-__all__ = ["Bus", "BusSettings", "Subscription"]
+"""The event bus: NATS with JetStream. Programs use it through `jimbot.clients.EventBusClient`; what it promises is in
+`jimbot/clients/bus_contract.py`. `local_server.py` runs the server of one machine."""

@@ -1,4 +1,4 @@
-"""What the bus costs: questions and answers, durable events per second, embedded and over a real NATS server.
+"""What the bus costs: questions and answers, durable events per second.
 
 Questions are due at times drawn before (open loop) and count from when they were due. The responder is in the same
 process and event loop, so a round trip is twice through the bus and nothing else.
@@ -8,14 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import socket
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +18,8 @@ import numpy as np
 from jimbot.clients.bus_contract import Bus
 from jimbot.clients.event_bus import answer_to, open_bus
 from jimbot.proto.events_pb2 import Event, GameResultEvent, StrategyRequest, StrategyResponse
+from jimbot.services.bus.embedded import store_of
+from jimbot.services.bus.local_server import stop
 
 RATE = 200.0  # questions per second
 IN_FLIGHT = 256
@@ -31,16 +27,14 @@ PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
 
 
 def bench_bus(seconds: float) -> dict[str, Any]:
-    """All figures; those of NATS where a server is installed."""
+    """All figures, on a server of this machine."""
     figures: dict[str, Any] = {"load_average": os.getloadavg()[0], "cores": os.cpu_count()}
     with tempfile.TemporaryDirectory() as folder:
-        figures |= asyncio.run(_measured("embedded", f"embedded:{Path(folder) / 'bus.sqlite'}", seconds))
-        program = nats_server()
-        if program is None:
-            figures["nats"] = "not measured: nats-server is not installed"
-        else:
-            with running_server(program, Path(folder) / "nats") as address:
-                figures |= asyncio.run(_measured("nats", address, seconds))
+        address = f"embedded:{Path(folder) / 'bus.sqlite'}"
+        try:
+            figures |= asyncio.run(_measured("nats", address, seconds))
+        finally:
+            stop(store_of(address))
     figures["load_average_after"] = os.getloadavg()[0]
     return figures
 
@@ -99,27 +93,6 @@ async def _published(bus: Bus, seconds: float) -> float:
 
     await asyncio.gather(*(publisher(number) for number in range(IN_FLIGHT)))
     return done / (time.perf_counter() - began)
-
-
-def nats_server() -> str | None:
-    """The server's program, beside Python's or on the path."""
-    beside = Path(sys.executable).parent / "nats-server"
-    return str(beside) if beside.exists() else shutil.which("nats-server")
-
-
-@contextmanager
-def running_server(program: str, store: Path) -> Generator[str]:
-    """A server on a loopback port of its own, with JetStream on disk."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [program, "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(store)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield f"nats://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(10)
 
 
 def _percentiles(seconds: list[float]) -> dict[str, float]:

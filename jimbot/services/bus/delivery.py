@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import itertools
 import logging
 import time
 from collections import OrderedDict
@@ -18,6 +19,7 @@ from jimbot.clients.bus_tracing import HANDLE, span
 from jimbot.errors import BusError, UsageError
 from jimbot.proto.events_pb2 import DeadLetter, Event
 from jimbot.proto.topics import check_event
+from jimbot.retrying import Backoff
 
 REMEMBERED = 20_000  # ids of handled events
 LONGEST_ERROR = 500
@@ -41,8 +43,6 @@ class Delivery:
     """Which hand-out this is, as far as the bus knows."""
     done: Callable[[], Awaitable[None]] = _nothing
     """Acknowledges it."""
-    alive: Callable[[], Awaitable[None]] = _nothing
-    """Says that it is still being worked on."""
 
 
 class Runner:
@@ -60,6 +60,7 @@ class Runner:
         """`consumer` is the durable name; without one an event is tried once. `bury` publishes a dead letter."""
         self._call = _awaitable(handler)
         self._settings, self._figures, self._consumer, self._bury = settings, figures, consumer, bury
+        self._pauses = Backoff(settings.first_pause, settings.longest_pause)
         self._room = asyncio.Semaphore(at_once)
         self._in_order = at_once == 1
         self._lanes: dict[str, asyncio.Task[None]] = {}  # the last task of each order key
@@ -130,7 +131,7 @@ class Runner:
         await delivery.done()
 
     async def _try(self, event: Event, delivery: Delivery) -> None:
-        settings, began, pause = self._settings, time.time_ns(), self._settings.first_pause
+        settings, began = self._settings, time.time_ns()
         event.sequence = delivery.sequence
         last = settings.tries if self._consumer is not None else 1
         attempt = delivery.attempt
@@ -155,9 +156,8 @@ class Runner:
             else:
                 self._figures.handled[delivery.topic] += 1
                 return
-            await delivery.alive()
-            await asyncio.sleep(pause)
-            pause, attempt = min(settings.longest_pause, 2 * pause), attempt + 1
+            await asyncio.sleep(self._pauses.pause(attempt))
+            attempt += 1
 
     async def _dead(self, delivery: Delivery, error: str, began: int) -> None:
         """Durable readers' failures are kept for people; a dead letter that fails itself is only counted."""
@@ -171,12 +171,11 @@ class Runner:
         )  # fmt: skip
         event = Event(topic=DEAD + delivery.topic, event_id=f"dead-{self._consumer}-{delivery.sequence}")
         event.payload.Pack(letter)
-        while True:
+        for attempt in itertools.count(1):
             try:
                 await self._bury(event)
             except BusError:  # the bus is away: neither is the event lost nor the next one taken
-                await delivery.alive()
-                await asyncio.sleep(self._settings.first_pause)
+                await asyncio.sleep(self._pauses.pause(attempt))
             else:
                 return
 

@@ -1,6 +1,7 @@
 """The bus over NATS with JetStream: as many processes and machines as there are.
 
-Durable topics are kept in one stream (`STREAM`, on the server's disk). A publisher is told when the server has it, and
+Topics are kept in one stream (`STREAM`, on the server's disk), figures only for an hour, and only by servers that can
+(2.11). A publisher is told when the server has it, and
 tries again until then; the server knows an event by its id (`Nats-Msg-Id`) for two minutes. A durable name is a
 JetStream consumer; whoever subscribes under it shares its events. Without `queue` and with `at_once` 1 the server hands
 out one event at a time, so the order holds through crashes of either side. When the server is killed the client
@@ -11,9 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import itertools
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -25,13 +27,16 @@ from jimbot.clients.bus_contract import Bus, BusSettings, Reading, Start, Subscr
 from jimbot.errors import BusError, MissingExtraError
 from jimbot.proto.events_pb2 import Event
 from jimbot.proto.topics import ANY, TOPICS, matches, topic
+from jimbot.retrying import Backoff
 from jimbot.services.bus.delivery import Delivery, Runner
 
 STREAM = "JIMBOT"
 PREFIX = "jimbot."
 DELIVER = "_jimbot.deliver."
 ATTEMPT_SECONDS = 2.0  # without any acknowledgement, after which an event is sent again
-RETRY_PAUSE = 0.05
+PAUSES = Backoff(0.05, 0.5)
+FORGETS_BY_ITSELF = (2, 11)
+"""The first version of the server in which a message may say how long it is kept."""
 CONNECT_SECONDS = 5.0
 DUPLICATE_WINDOW = 120.0
 SHARED_AT_ONCE = 256  # events a group may hold unacknowledged
@@ -39,16 +44,29 @@ BATCH = 256
 _log = logging.getLogger("jimbot.services")
 
 
-async def open_bus(address: str, settings: BusSettings = BusSettings()) -> NatsBus:
-    """`nats://host:port`; user, password or token as NATS writes them: nats://token@host."""
+def require_client() -> None:
     try:
-        import nats.errors
+        import nats  # noqa: F401
     except ModuleNotFoundError as problem:
         raise MissingExtraError("The client of NATS", "nats") from problem
-    bus = NatsBus(address, settings)
+
+
+async def open_bus(
+    address: str,
+    settings: BusSettings = BusSettings(),
+    shown: str = "",
+    revive: Callable[[], object] | None = None,
+) -> NatsBus:
+    """`nats://host:port`; user, password or token as NATS writes them: nats://token@host. `shown` names it to people,
+    `revive` is called, in a thread, whenever the server went away."""
+    require_client()
+    import nats.errors
+
+    bus = NatsBus(address, settings, shown, revive)
     connecting = nats.connect(
         address, max_reconnect_attempts=-1, reconnect_time_wait=0.1, connect_timeout=2, ping_interval=10,
-        error_cb=bus.note_error, reconnected_cb=bus.note_reconnect, pending_size=16 * 2**20,
+        error_cb=bus.note_error, disconnected_cb=bus.note_loss, reconnected_cb=bus.note_reconnect,
+        pending_size=16 * 2**20,
     )  # fmt: skip
     try:
         bus.connection = await asyncio.wait_for(connecting, CONNECT_SECONDS)
@@ -65,11 +83,15 @@ async def open_bus(address: str, settings: BusSettings = BusSettings()) -> NatsB
 class NatsBus(Bus):
     """See the module; made by `open_bus`."""
 
-    def __init__(self, address: str, settings: BusSettings) -> None:
+    def __init__(
+        self, address: str, settings: BusSettings, shown: str = "", revive: Callable[[], object] | None = None
+    ) -> None:
         super().__init__(settings)
         host = urlsplit(address)
-        self.shown = f"{host.scheme}://{host.hostname}:{host.port or 4222}"  # without secrets
+        self.shown = shown or f"{host.scheme}://{host.hostname}:{host.port or 4222}"  # without secrets
         self.connection: Any = None
+        self._revive, self._reviving, self._closed = revive, None, False
+        self._keeps_figures = False
         self._stream: Any = None
         self._answers: dict[str, Any] = {}
         self._subscriptions: list[_Durable | _Live] = []
@@ -81,11 +103,15 @@ class NatsBus(Bus):
         from nats.js.errors import NotFoundError
 
         self._stream = self.connection.jetstream(timeout=self.settings.publish_seconds)
-        settings, subjects = self.settings, [_subject(name) for name, about in TOPICS.items() if about.durable]
+        version = self.connection.connected_server_version
+        self._keeps_figures = (version.major, version.minor) >= FORGETS_BY_ITSELF
+        settings = self.settings
+        subjects = [_subject(name) for name, about in TOPICS.items() if about.durable or self._keeps_figures]
         config = api.StreamConfig(
             name=STREAM, subjects=subjects, storage=api.StorageType.FILE, retention=api.RetentionPolicy.LIMITS,
             discard=api.DiscardPolicy.OLD, max_age=settings.keep_seconds, max_msgs=settings.keep_events,
             max_bytes=settings.keep_bytes, duplicate_window=DUPLICATE_WINDOW,
+            allow_msg_ttl=self._keeps_figures or None,
         )  # fmt: skip
         try:
             found = await self._stream.stream_info(STREAM)
@@ -94,6 +120,7 @@ class NatsBus(Bus):
             return
         if missing := set(subjects) - set(found.config.subjects or ()):  # made by an older JimBot
             found.config.subjects = [*(found.config.subjects or ()), *sorted(missing)]
+            found.config.allow_msg_ttl = self._keeps_figures or None
             await self._stream.update_stream(found.config)
 
     async def store(self, event: Event) -> tuple[int, bool]:
@@ -104,6 +131,8 @@ class NatsBus(Bus):
         if event.trace.traceparent:
             headers["traceparent"] = event.trace.traceparent
         if not topic(event.topic).durable:
+            if self._keeps_figures:
+                headers["Nats-TTL"] = f"{max(1, round(self.settings.keep_figures_seconds))}s"
             with suppress(nats.errors.Error):
                 await self.connection.publish(_subject(event.topic), body, headers=headers)
                 self.figures.published[event.topic] += 1
@@ -111,7 +140,7 @@ class NatsBus(Bus):
             self.figures.dropped[event.topic] += 1
             return 0, False
         ends = time.monotonic() + self.settings.publish_seconds
-        while True:
+        for attempt in itertools.count(1):
             try:
                 sent = await self._stream.publish_async(_subject(event.topic), body, headers=headers)
                 done = await self._acknowledged(sent, ends)
@@ -121,10 +150,11 @@ class NatsBus(Bus):
                         f"The NATS server at {self.shown} took no event for {self.settings.publish_seconds:g} s "
                         f"({type(problem).__name__}). Is it running?"
                     ) from problem
-                await asyncio.sleep(RETRY_PAUSE)
+                await asyncio.sleep(PAUSES.pause(attempt))
             else:
                 (self.figures.repeated if done.duplicate else self.figures.published)[event.topic] += 1
                 return int(done.seq), bool(done.duplicate)
+        raise AssertionError("an attempt returns or raises")
 
     async def _acknowledged(self, sent: asyncio.Future[Any], ends: float) -> Any:
         """The server's word that it has an event. One that is only slow is waited for: sending everything again to a
@@ -211,8 +241,9 @@ class NatsBus(Bus):
         }  # fmt: skip
 
     async def close(self) -> None:
-        if self.connection is None:
+        if self.connection is None or self._closed:
             return
+        self._closed = True
         for subscription in list(self._subscriptions):
             await subscription.close()
         with suppress(Exception):  # whoever is away cannot be told
@@ -230,6 +261,10 @@ class NatsBus(Bus):
         else:
             _log.debug("NATS at %s: %s", self.shown, problem)
 
+    async def note_loss(self) -> None:
+        if self._revive is not None and not self._closed:
+            self._reviving = asyncio.create_task(asyncio.to_thread(self._revive))
+
     async def note_reconnect(self) -> None:
         self.figures.reconnects += 1
         _log.info("The bus is back: %s", self.shown)
@@ -243,21 +278,24 @@ class NatsBus(Bus):
         if event is not None:
             await self._answered(event)
 
+    async def keep_place(self, durable: str, start: Start) -> None:
+        """A durable reader that has not come yet begins there; what it wants to read it says when it comes."""
+        await self._make_consumer(["*"], durable, start, 1)
+
     async def _make_consumer(self, topics: Sequence[str], durable: str, start: Start, pending: int) -> None:
+        """One that is there keeps its place, and reads what is asked for now."""
         from nats.js import api
         from nats.js.errors import NotFoundError
 
-        with suppress(NotFoundError):
-            await self._stream.consumer_info(STREAM, durable)
-            return
-        await self._stream.add_consumer(
-            STREAM,
-            api.ConsumerConfig(
-                durable_name=durable, deliver_subject=DELIVER + durable, deliver_group=durable,
-                filter_subjects=_filters(topics), ack_policy=api.AckPolicy.EXPLICIT, ack_wait=self.settings.ack_wait,
-                max_deliver=-1, max_ack_pending=pending, **_deliver(start),
-            ),
+        config = api.ConsumerConfig(
+            durable_name=durable, deliver_subject=DELIVER + durable, deliver_group=durable,
+            ack_policy=api.AckPolicy.EXPLICIT, ack_wait=self.settings.ack_wait, max_deliver=-1, **_deliver(start),
         )  # fmt: skip
+        with suppress(NotFoundError):
+            config = (await self._stream.consumer_info(STREAM, durable)).config
+        wanted = config.evolve(filter_subject=None, filter_subjects=_filters(topics), max_ack_pending=pending)
+        if config != wanted:
+            await self._stream.add_consumer(STREAM, wanted)
 
 
 class _Live(Subscription):

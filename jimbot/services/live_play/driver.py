@@ -16,6 +16,7 @@ from typing import Any
 
 from jimbot.errors import UsageError
 from jimbot.games.hooks import LiveCall, LivePlay, Standing
+from jimbot.retrying import Backoff
 from jimbot.services.live_play.client import AwayError, Exchange, LiveClient, LiveError, RefusedError, UnansweredError
 
 STARTS = 5  # tries to leave a run and to start one
@@ -169,14 +170,14 @@ class LiveDriver:
         raise AwayError(f"Nobody answers at {self.client.address} any more{how}. Start the game with its mod.")
 
     def _answers(self, seconds: float) -> bool:
-        ends, pause = time.monotonic() + seconds, self.patience.pause
+        ends, failures, pauses = time.monotonic() + seconds, 0, Backoff(self.patience.pause, 2.0)
         while time.monotonic() < ends:
             try:
                 self.client.call("health", deadline=min(5.0, self.client.deadline))
                 return True
             except (AwayError, UnansweredError):
-                time.sleep(pause)
-                pause = min(2.0, pause * 2)
+                failures += 1
+                time.sleep(pauses.pause(failures))
         return False
 
     def _start_process(self) -> None:

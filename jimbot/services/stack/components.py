@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jimbot.errors import UnknownNameError, UsageError
+from jimbot.errors import MissingExtraError, UnknownNameError, UsageError
 from jimbot.games.contract import game_entry, games_with
 from jimbot.services.bus.publisher import check_bus
 from jimbot.services.stack import health
@@ -52,7 +52,7 @@ class StackSettings:
     watch_run: str | None = None
     runs_dir: Path = Path("runs")
     bus: str | None = None
-    """None: a file in the folder of the runs."""
+    """None: a server of this machine, its events in the folder of the runs."""
     without: Sequence[str] = ()
     ports: Mapping[str, int] = field(default_factory=dict)
 
@@ -71,7 +71,6 @@ def components(settings: StackSettings) -> list[Component]:
     for name in settings.ports:
         if name not in PORTS:
             raise UnknownNameError("component with a port", name, PORTS)
-    check_bus(settings.bus_address)
     for one in found:
         if one.words and not one.missing:
             _require_free(one)
@@ -85,28 +84,31 @@ def _all(settings: StackSettings) -> list[Component]:
     assert live is not None
     ports["host"] = ports["host"] or live.port
     policies = [*settings.policies, *(("--watch-run", settings.watch_run) if settings.watch_run else ())] or hosted
-    bus, runs = settings.bus_address, str(settings.runs_dir)
+    bus, runs, no_bus = settings.bus_address, str(settings.runs_dir), _missing_bus(settings)
+    on_bus = () if no_bus else ("--bus", bus)
 
-    def one(name: str, what: str, port: str, check: Check, *words: str, scheme: str = "http://") -> Component:
+    def one(
+        name: str, what: str, port: str, check: Check, *words: str, scheme: str = "http://", missing: str = ""
+    ) -> Component:
         where = f"{scheme}{HERE}:{ports[port]}"
-        return Component(name, what, where, check, (*words, "--port", str(ports[port])), _missing(name))
+        return Component(name, what, where, check, (*words, "--port", str(ports[port])), _missing(name) or missing)
 
     def at(port: str, path: str = "") -> str:
         return f"http://{HERE}:{ports[port]}{path}"
 
     return [
-        Component("bus", "events between programs", bus, health.bus(bus)),
+        Component("bus", "events between programs", bus, health.bus(bus), missing=no_bus),
         one(
             "serve", "decisions over gRPC and the bus", "serve", health.decisions(f"{HERE}:{ports['serve']}"),
-            "serve", *policies, "--runs-dir", runs, "--bus", bus, "--metrics-port", str(ports["figures"]), scheme="",
+            "serve", *policies, "--runs-dir", runs, *on_bus, "--metrics-port", str(ports["figures"]), scheme="",
         ),
-        one("ui", "the page", "ui", health.page(at("ui", "/api/hello")), "ui", "--runs", runs, "--bus", bus, "--serve",
+        one("ui", "the page", "ui", health.page(at("ui", "/api/hello")), "ui", "--runs", runs, *on_bus, "--serve",
             f"{HERE}:{ports['serve']}", "--live", at("host")),
         one("graph", "what is known, as GraphQL", "graph", health.page(at("graph", "/graphql")), "graph", "serve"),
         one(
             "events", "what mods push, to the bus", "events",
             health.page(at("events", "/health"), lambda said: f"{said['accepted']:,} events taken"),
-            "host", "events", "--bus", bus,
+            "host", "events", *on_bus, missing=no_bus,
         ),
         one("host", f"{hosted[0]} in the place of the bought game", "host", health.live_game(at("host")), "host",
             hosted[0]),
@@ -116,6 +118,17 @@ def _all(settings: StackSettings) -> list[Component]:
 def _missing(name: str) -> str:
     extra, modules = EXTRAS.get(name, ("", ()))
     return extra if any(importlib.util.find_spec(module) is None for module in modules) else ""
+
+
+def _missing_bus(settings: StackSettings) -> str:
+    """The extra that the bus needs; whoever named a bus is told in a sentence."""
+    try:
+        check_bus(settings.bus_address)
+    except MissingExtraError:
+        if settings.bus is not None:
+            raise
+        return "nats"
+    return ""
 
 
 def _require_free(one: Component) -> None:

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, Self
 import psutil
 
 from jimbot.errors import install_command
+from jimbot.retrying import Backoff
 from jimbot.runs.files import make_directory
 from jimbot.services.stack.components import Component
 from jimbot.services.stack.leash import LEAVE_SECONDS
@@ -160,7 +161,7 @@ class Kept:
             self._to(State.GIVEN_UP, now)
             return
         self.restarts += 1
-        self._due = now + min(self._patience.longest_pause, self._patience.first_pause * 2 ** (self.deaths - 1))
+        self._due = now + Backoff(self._patience.first_pause, self._patience.longest_pause).pause(self.deaths)
         self._to(State.WAITING, now)
 
     def _to(self, state: State, now: float) -> None:

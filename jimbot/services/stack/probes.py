@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jimbot.background import LoopThread, Repeating
 from jimbot.clients import DecisionClient, EventBusClient
 from jimbot.clients.resilience import Patience
 from jimbot.errors import JimbotError
@@ -39,27 +40,19 @@ class Probe:
         """Of the last failure that nothing explains."""
         self.calm: Callable[[str], bool] = lambda needs: True
         """Whether a component was well, and has been for a moment."""
-        self._ask, self._beat = ask, beat
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"jimbot-probe-{name}", daemon=True)
+        self._ask = ask
+        self._beats = Repeating(f"jimbot-probe-{name}", beat, self._asked, 2 * SECONDS)
+        self.start, self.close = self._beats.start, self._beats.close
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def close(self) -> None:
-        self._over.set()
-        self._thread.join(2 * SECONDS)
-
-    def _run(self) -> None:
-        while not self._over.wait(self._beat):
-            calm = self._calm()
-            try:
-                self.taken.append(self._ask())
-            except (JimbotError, OSError, ValueError) as problem:
-                self.failed += 1
-                if calm and self._calm() and not self._over.is_set():
-                    self.unexplained += 1
-                    self.problem = f"{type(problem).__name__}: {problem}"
+    def _asked(self) -> None:
+        calm = self._calm()
+        try:
+            self.taken.append(self._ask())
+        except (JimbotError, OSError, ValueError) as problem:
+            self.failed += 1
+            if calm and self._calm() and not self._beats.is_over:
+                self.unexplained += 1
+                self.problem = f"{type(problem).__name__}: {problem}"
 
     def _calm(self) -> bool:
         return all(map(self.calm, self.needs))
@@ -146,13 +139,11 @@ _starting = threading.Lock()
 
 
 @cache
-def _started_loop() -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="jimbot-probes", daemon=True).start()
-    return loop
+def _started_loop() -> LoopThread:
+    return LoopThread("jimbot-probes")
 
 
-def _loop() -> asyncio.AbstractEventLoop:
+def _loop() -> LoopThread:
     """One for all questions over the bus, in a thread of its own: clients stay open, as those of programs do. Probes
     begin at the same moment, and a second loop would get clients that belong to the first."""
     with _starting:
@@ -160,7 +151,7 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def _soon(answer: Coroutine[Any, Any, float]) -> float:
-    return asyncio.run_coroutine_threadsafe(answer, _loop()).result(2 * SECONDS)
+    return _loop().submit(answer).result(2 * SECONDS)
 
 
 def page(url: str, found: str, body: dict[str, Any] | None = None) -> Callable[[], float]:

@@ -4,7 +4,7 @@ First training runs alone, so that there is a speed to compare with and a policy
 has is started beside it, with the run's policy: the service takes each better one, a bot plays the hosted game with
 its decisions and asks an adviser now and then, probes ask every door at a steady beat, and the page for the run, the
 decisions, the graph and the bot's game. Every so often the next program is killed without warning, training included,
-and must come back by itself. The bus is a file: in its turn a process that holds it in the middle of writing is killed.
+and must come back by itself, the server of the bus included.
 
 Training can wait, answers cannot: it stands back by `BACK`, so it takes what processor the services leave.
 """
@@ -15,8 +15,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 import urllib.request
 from collections import defaultdict
@@ -33,6 +31,8 @@ from jimbot.games.contract import games_with
 from jimbot.runs.checkpoint import CheckpointStore
 from jimbot.runs.files import write_atomically
 from jimbot.runs.sinks.jsonl import last_row, read_rows
+from jimbot.services.bus.embedded import store_of
+from jimbot.services.bus.local_server import join
 from jimbot.services.stack import probes
 from jimbot.services.stack.bot import Bot, Played, read_played
 from jimbot.services.stack.components import HERE, PORTS, Component, StackSettings, components
@@ -43,15 +43,6 @@ TRAIN, BOT, BUS = "train", "bot", "bus"
 BACK = {TRAIN: 10, BOT: 5}
 """How far who can wait stands back, as nice(1) counts."""
 BEAT = 0.25
-HOLD_SECONDS = 2.0  # that a process holds the bus's file before it is killed
-HOLD = """
-import sqlite3, sys, time
-log = sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None)
-log.execute("BEGIN IMMEDIATE")
-log.execute("INSERT INTO events (event_id, topic, time, body) VALUES ('half-written', 'system.heartbeat', 0, x'')")
-print("held", flush=True)
-time.sleep(600)
-"""
 CALM_SECONDS = 5.0  # a program must have been well for so long before a failure is its own
 STALE_SECONDS = 300.0  # without a log row, and training does not count as well
 RECOVERY_SECONDS = 900.0  # for a killed program to be back
@@ -282,7 +273,7 @@ class _Soak:
         self._well_since.pop(BUS, None)
         self.report.kills[BUS] = self.report.kills.get(BUS, 0) + 1
         self._recovery[BUS].append(strike_bus(self.bus))
-        self.note(f"Killed a process that held the bus; heard again after {self._recovery[BUS][-1]:.1f} s.")
+        self.note(f"Killed the bus; heard again after {self._recovery[BUS][-1]:.1f} s.")
 
     # --- looking ---
 
@@ -373,17 +364,8 @@ def _met(name: str, value: float) -> bool:
 
 
 def strike_bus(address: str) -> float:
-    """Kills a process that holds the bus's file in the middle of writing; seconds until somebody is heard again."""
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, address.partition(":")[2]], stdout=subprocess.PIPE, text=True
-    )  # fmt: skip
-    try:
-        assert holder.stdout is not None
-        holder.stdout.readline()
-        time.sleep(HOLD_SECONDS)
-    finally:
-        holder.kill()
-        holder.communicate()
+    """Kills this machine's server of the bus; seconds until somebody is heard again."""
+    os.kill(join(store_of(address)).pid, signal.SIGKILL)
     began = time.monotonic()
     probes.heartbeats(address)()
     return time.monotonic() - began
