@@ -145,8 +145,8 @@ class Bus(ABC):
                     before = self.figures.reconnects
                     if missed:
                         with suppress(BusError):  # away again; there is another look
-                            async for told in self.replay([answer], place):
-                                await self._answered(told)
+                            async for found in self.replay([answer], place):
+                                await self._answered(found)
                     await asyncio.wait((future,), timeout=LOOK_AGAIN)
                     missed = self.figures.reconnects != before  # what was said while the bus was away was not heard
                 return future.result()

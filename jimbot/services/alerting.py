@@ -7,7 +7,7 @@ import time
 
 from jimbot.clients.bus_contract import BusFigures
 from jimbot.proto.events_pb2 import RunEvent
-from jimbot.runs.alerts import Alert, AlertBell
+from jimbot.runs.alerts import Alert, AlertThread
 from jimbot.runs.sinks.publishing import ALERT, Publisher
 from jimbot.runs.sinks.webhook import WebhookSink
 from jimbot.services.decision.figures import Figures
@@ -19,13 +19,13 @@ _log = logging.getLogger("jimbot.services")
 
 
 class ServiceAlerts:
-    """Looks at a service's figures every few seconds, until closed; tells the log, the bus and a webhook."""
+    """Looks at a service's figures every few seconds, until closed; notifies the log, the bus and a webhook."""
 
     def __init__(
         self, figures: Figures, bus: BusFigures | None, publisher: Publisher | None, webhook: WebhookSink | None
     ) -> None:
         self._figures, self._bus, self._publisher, self._webhook = figures, bus, publisher, webhook
-        self._bell = AlertBell(self.tell, self.read).start()
+        self._alerts = AlertThread(self.notify, self.read).start()
 
     def read(self) -> dict[str, float]:
         """The figures rules speak of, over all games."""
@@ -37,15 +37,15 @@ class ServiceAlerts:
             found["bus/lag"] = max(dict(self._bus.lag).values(), default=0.0)
         return found
 
-    def tell(self, alert: Alert) -> None:
+    def notify(self, alert: Alert) -> None:
         _log.warning("%s", alert.text)
         if self._webhook is not None:
             self._webhook.alert(0, time.time(), alert)
         if self._publisher is not None:
-            told = RunEvent(run=WHO, kind=ALERT, message=alert.text, path=alert.rule.runbook)
-            self._publisher.offer("run.event", told, WHO)
+            event = RunEvent(run=WHO, kind=ALERT, message=alert.text, path=alert.rule.runbook)
+            self._publisher.offer("run.event", event, WHO)
 
     def close(self) -> None:
-        self._bell.close()
+        self._alerts.close()
         if self._webhook is not None:
             self._webhook.close()

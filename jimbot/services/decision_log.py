@@ -19,7 +19,7 @@ from google.protobuf.json_format import MessageToDict
 from jimbot.background import BackgroundSender
 from jimbot.runs.files import make_directory, storing
 from jimbot.services.decision.choosing import luck
-from jimbot.services.decision.question import Told
+from jimbot.services.decision.question import DecisionRecord
 from jimbot.services.decision.refusal import Code
 
 WAITING = 10_000  # lines
@@ -40,31 +40,33 @@ class DecisionLog:
     def dropped(self) -> int:
         return self._lines.dropped
 
-    def __call__(self, told: Told) -> None:
-        self._lines.offer(told)
+    def __call__(self, record: DecisionRecord) -> None:
+        self._lines.offer(record)
 
     def close(self) -> None:
         """Writes what waits."""
         self._lines.close()
         self._file.close()
 
-    def _write(self, some: list[Told]) -> None:
-        for told in some:
-            line = json.dumps(line_of(told, self._bodies), separators=(",", ":"), ensure_ascii=False)
+    def _write(self, some: list[DecisionRecord]) -> None:
+        for record in some:
+            line = json.dumps(line_of(record, self._bodies), separators=(",", ":"), ensure_ascii=False)
             self._file.emit(logging.LogRecord("jimbot.decisions", logging.INFO, "", 0, line, None, None))
 
 
-def line_of(told: Told, bodies: float = 0.0, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> dict[str, Any]:
+def line_of(
+    record: DecisionRecord, bodies: float = 0.0, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> dict[str, Any]:
     """What is written about a decision."""
-    request, answer, refusal = told.request, told.answer, told.refusal
+    request, answer, refusal = record.request, record.answer, record.refusal
     line: dict[str, Any] = {
         "time": now().isoformat(timespec="milliseconds"),
-        "trace": told.trace_id,
+        "trace": record.trace_id,
         "request": request.request_id,
-        "game": told.game,
+        "game": record.game,
         "session": request.session_id,
         "code": (refusal.code if refusal is not None else Code.OK).name,
-        "total_ms": round(told.total_ms, 3),
+        "total_ms": round(record.total_ms, 3),
     }
     if refusal is not None:
         line["message"] = str(refusal)
@@ -83,8 +85,8 @@ def line_of(told: Told, bodies: float = 0.0, now: Callable[[], datetime] = lambd
             "inference_ms": round(answer.timing.inference_ms, 3),
             "batch": answer.timing.batch_size,
         }
-    if told.rows:
-        line["rows"] = told.rows
+    if record.rows:
+        line["rows"] = record.rows
         for single in ("action", "label", "confidence"):
             line.pop(single, None)
     if request.HasField("context"):

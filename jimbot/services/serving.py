@@ -25,8 +25,8 @@ from jimbot.policies.players import Player, find_player
 from jimbot.runs.sinks.publishing import Publisher
 from jimbot.runs.sinks.webhook import open_webhook
 from jimbot.services.alerting import WHO, ServiceAlerts
+from jimbot.services.bus.decision_events import DecisionPublisher
 from jimbot.services.bus.publisher import open_publisher
-from jimbot.services.bus.told import DecisionTeller
 from jimbot.services.decision import CanaryRule, DecisionService, ServedPolicy, ServiceSettings
 from jimbot.services.decision.hinting import Hinting
 from jimbot.services.decision_log import DecisionLog
@@ -237,5 +237,5 @@ async def _over_bus(service: DecisionService, address: str, publisher: Publisher
     """Questions of the bus are answered, decisions of the other doors told there."""
     worker = RayLearningOrchestrator(EventBusClient(address), service)
     await worker.start()
-    service.listeners.append(DecisionTeller(publisher, worker.is_asked))
+    service.listeners.append(DecisionPublisher(publisher, worker.is_asked))
     return worker

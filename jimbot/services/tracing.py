@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from jimbot.errors import MissingExtraError
-from jimbot.services.decision.question import Told
+from jimbot.services.decision.question import DecisionRecord
 
 
 class Tracing:
@@ -35,21 +35,21 @@ class Tracing:
         self._tracer = self.provider.get_tracer("jimbot.services")
         self._context = TraceContextTextMapPropagator()
 
-    def __call__(self, told: Told) -> None:
+    def __call__(self, record: DecisionRecord) -> None:
         from opentelemetry.trace import Status, StatusCode, set_span_in_context
 
         end = time.time_ns()
-        start = end - int(told.total_ms * 1e6)
-        parent = self._context.extract({"traceparent": told.traceparent}) if told.traceparent else None
+        start = end - int(record.total_ms * 1e6)
+        parent = self._context.extract({"traceparent": record.traceparent}) if record.traceparent else None
         span = self._tracer.start_span("decide", parent, start_time=start)
-        span.set_attributes({"game": told.game, "request_id": told.request.request_id})
-        if told.rows:
-            span.set_attribute("rows", told.rows)
-        if told.refusal is not None:
-            span.set_status(Status(StatusCode.ERROR, f"{told.refusal.code.name}: {told.refusal}"))
-        if told.answer is not None:
-            span.set_attributes({"policy": told.answer.policy.name, "action": told.answer.selected_action.label})
-            timing, inside = told.answer.timing, set_span_in_context(span)
+        span.set_attributes({"game": record.game, "request_id": record.request.request_id})
+        if record.rows:
+            span.set_attribute("rows", record.rows)
+        if record.refusal is not None:
+            span.set_status(Status(StatusCode.ERROR, f"{record.refusal.code.name}: {record.refusal}"))
+        if record.answer is not None:
+            span.set_attributes({"policy": record.answer.policy.name, "action": record.answer.selected_action.label})
+            timing, inside = record.answer.timing, set_span_in_context(span)
             waited = start + int(timing.queue_ms * 1e6)
             for name, begin, over in (
                 ("queue", start, waited),

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from jimbot.runs.alerts import RULES, Alert, AlertBell, AlertWatch, Kind, Rule
+from jimbot.runs.alerts import RULES, Alert, AlertThread, AlertWatch, Kind, Rule
 from jimbot.runs.alerts.prometheus_rules import rules_file
 from jimbot.runs.recorder import Recorder
 from jimbot.runs.sinks import EventLogSink
@@ -80,8 +80,8 @@ def test_silence_needs_no_row_to_be_noticed() -> None:
 def test_the_bell_rings_from_its_thread_where_no_row_comes() -> None:
     heard: list[Alert] = []
     rule = Rule("Quiet", "run/row_time", Kind.SILENT, 0.05, 0.0, "nothing for {value} s.")
-    with AlertBell(heard.append, rules=[rule], beat=0.01) as bell:
-        bell.look({"run/row_time": time.time()})
+    with AlertThread(heard.append, rules=[rule], beat=0.01) as alerts:
+        alerts.look({"run/row_time": time.time()})
         while not heard:
             time.sleep(0.01)
     assert heard[0].firing
@@ -159,7 +159,7 @@ def test_a_service_tells_what_it_refused(hook: Hook, caplog: pytest.LogCaptureFi
     figures = Figures()
     alerts = ServiceAlerts(figures, None, None, WebhookSink(hook.url, "serve", ""))
     figures.illegal["probe"] += 2
-    alerts._bell.look(alerts.read())
+    alerts._alerts.look(alerts.read())
     alerts.close()
     assert [said["alert"] for said in hook.heard] == ["IllegalDecisions"]
     assert "2 illegal moves" in caplog.text

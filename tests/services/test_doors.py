@@ -31,7 +31,7 @@ from jimbot.games.contract import game_entry
 from jimbot.knowledge import KnowledgeGraphClient
 from jimbot.runs.sinks.prometheus import PrometheusSink, show_figures
 from jimbot.services.bus.publisher import BackgroundPublisher
-from jimbot.services.events_in.intake import Intake
+from jimbot.services.events_in.ingest import Ingest
 from jimbot.services.events_in.server import event_server
 from jimbot.services.graph_server import graph_server
 from jimbot.services.live_files import FolderFiles
@@ -85,9 +85,9 @@ def _live(folder: Path, tokens: Path | None, stack: ExitStack) -> Door:
 def _events(folder: Path, tokens: Path | None, stack: ExitStack) -> Door:
     publisher = BackgroundPublisher(f"embedded:{folder / 'bus.sqlite'}", 100)
     stack.callback(publisher.close)
-    intake = Intake(publisher)
-    port = _served(event_server(intake, "127.0.0.1", 0, tokens, HASTY), stack)
-    return Door(port, Question("POST", "/api/v1/events", EVENT), lambda patch: patch.setattr(intake, "take", _broken))
+    ingest = Ingest(publisher)
+    port = _served(event_server(ingest, "127.0.0.1", 0, tokens, HASTY), stack)
+    return Door(port, Question("POST", "/api/v1/events", EVENT), lambda patch: patch.setattr(ingest, "take", _broken))
 
 
 def _graph(folder: Path, tokens: Path | None, stack: ExitStack) -> Door:

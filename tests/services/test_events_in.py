@@ -28,7 +28,7 @@ from jimbot.services.events_in.events import (
     read_event,
     read_message,
 )
-from jimbot.services.events_in.intake import Intake
+from jimbot.services.events_in.ingest import Ingest
 from jimbot.services.events_in.server import event_server
 
 PLAYED = {"type": "hand_played", "timestamp": 1763350000.5, "game_id": "g1", "data": {"hand": "Flush", "score": 420}}
@@ -40,8 +40,8 @@ class Door:
     def __init__(self, bus: Path, most_waiting: int) -> None:
         self.address = f"embedded:{bus}"
         self.publisher = BackgroundPublisher(self.address, most_waiting)
-        self.intake = Intake(self.publisher)
-        self.server = event_server(self.intake, "127.0.0.1", 0)
+        self.ingest = Ingest(self.publisher)
+        self.server = event_server(self.ingest, "127.0.0.1", 0)
         self.thread = threading.Thread(target=self.server.run)
         self.thread.start()
         while not self.server.started:
@@ -110,7 +110,7 @@ def test_the_same_over_http_with_an_honest_status(door: Door) -> None:
     assert door.post("/api/v1/events", {"type": "nothing"})[0] == 400
     assert door.post("/api/v1/events", b'{"type": "hand_')[0] == 400
     assert door.post("/api/v1/events", b" " * (LARGEST_MESSAGE + 1))[0] == 413
-    assert door.intake.figures()["accepted"] == 2
+    assert door.ingest.figures()["accepted"] == 2
     assert len(door.published()) == 2
 
 
@@ -137,7 +137,7 @@ def test_what_does_not_fit_is_dropped_counted_and_told(tmp_path: Path) -> None:
     assert answer["status"] == "partial"
     status, answer = door.post("/api/v1/events", PLAYED)
     assert (status, answer["dropped"]) == (503, 1)
-    assert door.intake.figures()["dropped"] >= 5
+    assert door.ingest.figures()["dropped"] >= 5
     door.stop()
 
 

@@ -1,4 +1,4 @@
-"""Everything at once: what dies is started again, what keeps dying is given up, and nothing survives its keeper."""
+"""Everything at once: what dies is started again, what keeps dying is given up, and nothing survives its supervisor."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ import pytest
 
 from jimbot.cli.main import run
 from jimbot.errors import UnknownNameError, UsageError, install_command
-from jimbot.services.stack import Component, Keeper, StackSettings, State, Status, components
+from jimbot.services.stack import Component, StackSettings, State, Status, Supervisor, components
 from jimbot.services.stack.components import EXTRAS, PORTS
-from jimbot.services.stack.keeper import Patience
+from jimbot.services.stack.supervisor import Patience
 from tests.services.buses import free_port
 
 QUICK = Patience(check=0.02, first_pause=0.02, longest_pause=0.1, deaths=3, unwell=0.2, settled=0.3, leave=1.0)
@@ -37,17 +37,17 @@ def script(name: str, text: str, check: Callable[[], str] = fine) -> Component:
     return Component(name, "for a test", "nowhere", check, (text,))
 
 
-def keeper(tmp_path: Path, *parts: Component, patience: Patience = QUICK) -> Keeper:
+def supervisor(tmp_path: Path, *parts: Component, patience: Patience = QUICK) -> Supervisor:
     def command(part: Component) -> list[str]:
         return [sys.executable, "-c", *part.words]
 
-    return Keeper(parts, tmp_path, patience, command)
+    return Supervisor(parts, tmp_path, patience, command)
 
 
-def until(kept: Keeper, met: Callable[[dict[str, Status]], Any], seconds: float = 20.0) -> dict[str, Status]:
+def until(running: Supervisor, met: Callable[[dict[str, Status]], Any], seconds: float = 20.0) -> dict[str, Status]:
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
-        found = {one.name: one for one in kept.tick()}
+        found = {one.name: one for one in running.tick()}
         if met(found):
             return found
         time.sleep(0.01)
@@ -63,22 +63,22 @@ def gone(pid: int, seconds: float = 20.0) -> bool:
     return False
 
 
-def test_what_dies_is_started_again_and_all_ends_with_the_keeper(tmp_path: Path) -> None:
-    with keeper(tmp_path, script("a", STAYS), script("b", STUBBORN)) as kept:
-        first = until(kept, lambda found: all(one.state is State.WELL for one in found.values()))
-        assert kept.well
+def test_what_dies_is_started_again_and_all_ends_with_the_supervisor(tmp_path: Path) -> None:
+    with supervisor(tmp_path, script("a", STAYS), script("b", STUBBORN)) as running:
+        first = until(running, lambda found: all(one.state is State.WELL for one in found.values()))
+        assert running.well
         assert first["a"].says == "fine"
         os.kill(first["a"].pid or 0, signal.SIGKILL)
-        second = until(kept, lambda found: found["a"].state is State.WELL and found["a"].pid != first["a"].pid)
+        second = until(running, lambda found: found["a"].state is State.WELL and found["a"].pid != first["a"].pid)
         assert (second["a"].restarts, second["b"].restarts) == (1, 0)
-        until(kept, lambda found: "here" in (tmp_path / "b.log").read_text())
+        until(running, lambda found: "here" in (tmp_path / "b.log").read_text())
     assert gone(second["a"].pid or 0)
     assert gone(second["b"].pid or 0)  # asked kindly it would have stayed
 
 
 def test_what_can_wait_stands_back_for_what_answers(tmp_path: Path) -> None:
-    with keeper(tmp_path, script("answers", STAYS), replace(script("learns", STAYS), nice=3)) as kept:
-        found = until(kept, lambda found: all(one.state is State.WELL for one in found.values()))
+    with supervisor(tmp_path, script("answers", STAYS), replace(script("learns", STAYS), nice=3)) as running:
+        found = until(running, lambda found: all(one.state is State.WELL for one in found.values()))
         priority = {name: os.getpriority(os.PRIO_PROCESS, one.pid or 0) for name, one in found.items()}
     assert priority["learns"] == min(19, priority["answers"] + 3)
 
@@ -88,23 +88,23 @@ def test_what_keeps_dying_is_given_up_with_its_last_words(tmp_path: Path) -> Non
         raise ConnectionRefusedError("nobody there")
 
     failing = script("bad", "import sys; print('Port 9 is taken.', file=sys.stderr); sys.exit(2)", away)
-    with keeper(tmp_path, failing, script("good", STAYS)) as kept:
-        found = until(kept, lambda found: found["bad"].state is State.GIVEN_UP)
+    with supervisor(tmp_path, failing, script("good", STAYS)) as running:
+        found = until(running, lambda found: found["bad"].state is State.GIVEN_UP)
         assert found["bad"].says == "ended with code 2: Port 9 is taken."
         assert found["bad"].restarts == QUICK.deaths - 1
-        until(kept, lambda found: found["good"].state is State.WELL)
-        assert kept.settled
-        assert not kept.well
+        until(running, lambda found: found["good"].state is State.WELL)
+        assert running.settled
+        assert not running.well
 
 
 def test_earlier_deaths_are_forgotten_after_a_while_of_health(tmp_path: Path) -> None:
-    with keeper(tmp_path, script("a", STAYS)) as kept:
+    with supervisor(tmp_path, script("a", STAYS)) as running:
         for _ in range(QUICK.deaths + 1):
-            found = until(kept, lambda found: found["a"].state is State.WELL)
-            until(kept, lambda found, since=time.monotonic(): time.monotonic() - since > QUICK.settled + 0.1)
+            found = until(running, lambda found: found["a"].state is State.WELL)
+            until(running, lambda found, since=time.monotonic(): time.monotonic() - since > QUICK.settled + 0.1)
             os.kill(found["a"].pid or 0, signal.SIGKILL)
-            until(kept, lambda found: found["a"].state is not State.WELL)
-        assert until(kept, lambda found: found["a"].state is State.WELL)
+            until(running, lambda found: found["a"].state is not State.WELL)
+        assert until(running, lambda found: found["a"].state is State.WELL)
 
 
 def test_what_no_longer_answers_is_started_again(tmp_path: Path) -> None:
@@ -116,9 +116,9 @@ def test_what_no_longer_answers_is_started_again(tmp_path: Path) -> None:
             raise TimeoutError("no answer")
         return "fine"
 
-    with keeper(tmp_path, script("a", STAYS, check), patience=replace(QUICK, unwell=0.05)) as kept:
-        first = until(kept, lambda found: found["a"].state is State.WELL)
-        found = until(kept, lambda found: found["a"].restarts == 1 and found["a"].state is State.WELL)
+    with supervisor(tmp_path, script("a", STAYS, check), patience=replace(QUICK, unwell=0.05)) as running:
+        first = until(running, lambda found: found["a"].state is State.WELL)
+        found = until(running, lambda found: found["a"].restarts == 1 and found["a"].state is State.WELL)
         assert found["a"].pid != first["a"].pid
 
 
@@ -127,12 +127,12 @@ def test_what_is_not_installed_is_listed_with_its_extra(tmp_path: Path, monkeypa
     ports = {name: free_port() for name in PORTS}
     parts = components(StackSettings(runs_dir=tmp_path, ports=ports))
     assert [one.name for one in parts] == ["bus", "serve", "ui", "graph", "events", "host"]
-    with keeper(tmp_path, *(one for one in parts if one.name in ("bus", "ui"))) as kept:
-        found = until(kept, lambda found: found["bus"].state is State.WELL)
+    with supervisor(tmp_path, *(one for one in parts if one.name in ("bus", "ui"))) as running:
+        found = until(running, lambda found: found["bus"].state is State.WELL)
         assert found["ui"].state is State.MISSING
         assert found["ui"].says == install_command("web")
         assert found["bus"].says == "0 events, 0 behind"
-        assert kept.well
+        assert running.well
 
 
 def test_wrong_names_and_taken_ports_are_told_before_anything_starts(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def told(process: subprocess.Popen[str], met: Callable[[dict[str, Any]], bool]) 
     raise AssertionError("it ended before")
 
 
-def test_no_child_survives_a_killed_keeper(tmp_path: Path) -> None:
+def test_no_child_survives_a_killed_supervisor(tmp_path: Path) -> None:
     process = up(tmp_path)
     try:
         found = told(process, lambda one: one["name"] == "events" and one["state"] == "well")

@@ -16,29 +16,29 @@ def record_bus(
 ) -> None:
     """Reads the log of the bus from its place `start` to its end."""
     from jimbot.games.contract import game_entry
-    from jimbot.services.bus.games import GamesTold
+    from jimbot.services.bus.games import PublishedGames
     from jimbot.training.imitation.played import write_played
 
     entry = game_entry(game)
     path = output or Path(f"{game}-bus.npz")
     if path.exists() and not overwrite:
         raise UsageError(f"{path} exists already. Give another --output, or --overwrite to replace it.")
-    told = GamesTold(entry, options)
+    games = PublishedGames(entry, options)
     try:
-        info = write_played(entry.spec, _games(told, address, start), path, policy="bus", options=options)
+        info = write_played(entry.spec, _games(games, address, start), path, policy="bus", options=options)
     finally:
-        told.close()
-        for reason, count in told.left_out.items():
+        games.close()
+        for reason, count in games.left_out.items():
             terminal.note(f"{count} games left out: {reason}")
-    if told.unfinished:
-        terminal.note(f"{told.unfinished} games have not ended yet.")
+    if games.unfinished:
+        terminal.note(f"{games.unfinished} games have not ended yet.")
     if as_json:
         terminal.print_json(
-            {"dataset": str(path), "left_out": dict(told.left_out), "policies": dict(told.policies),
-             "unfinished": told.unfinished, **info.model_dump(exclude={"chunks"})}
+            {"dataset": str(path), "left_out": dict(games.left_out), "policies": dict(games.policies),
+             "unfinished": games.unfinished, **info.model_dump(exclude={"chunks"})}
         )  # fmt: skip
         return
-    players = ", ".join(f"{name} ({count:,})" for name, count in told.policies.most_common(5))
+    players = ", ".join(f"{name} ({count:,})" for name, count in games.policies.most_common(5))
     console = terminal.console()
     console.print(
         f"{path}: {info.games:,} games of {info.game} by {players}, {info.rows:,} decisions in "
@@ -50,18 +50,18 @@ def record_bus(
 def told_games(game: str, address: str) -> Iterator[Any]:
     """Whole games that the log of a bus tells of, from its beginning."""
     from jimbot.games.contract import game_entry
-    from jimbot.services.bus.games import GamesTold
+    from jimbot.services.bus.games import PublishedGames
 
-    told = GamesTold(game_entry(game), {})
+    games = PublishedGames(game_entry(game), {})
     try:
-        yield from _games(told, address, 0)
+        yield from _games(games, address, 0)
     finally:
-        told.close()
-        for reason, count in told.left_out.items():
+        games.close()
+        for reason, count in games.left_out.items():
             terminal.note(f"{count} games left out: {reason}")
 
 
-def _games(told: Any, address: str, start: int) -> Iterator[Any]:
+def _games(games: Any, address: str, start: int) -> Iterator[Any]:
     """Whole games, one after another; the bus is read as they are wanted."""
     from jimbot.clients import EventBusClient
     from jimbot.services.bus.games import TOPICS
@@ -75,7 +75,7 @@ def _games(told: Any, address: str, start: int) -> Iterator[Any]:
                 event = loop.run_until_complete(anext(events))
             except StopAsyncIteration:
                 return
-            if (game := told.take(event)) is not None:
+            if (game := games.take(event)) is not None:
                 yield game
     finally:
         loop.run_until_complete(events.aclose())

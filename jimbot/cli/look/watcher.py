@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jimbot.games import BatchGame
     from jimbot.policies import Decision
     from jimbot.policies.players import Player
-    from jimbot.runs.sinks.publishing import GameTeller, Publisher
+    from jimbot.runs.sinks.publishing import GamePublisher, Publisher
 
 FASTEST, SLOWEST = 1000.0, 0.1  # steps per second that + and − can reach
 MOST_CHANCES = 6
@@ -123,7 +123,7 @@ class Watcher:
             file = self._file(game, seed)
             if file is not None:  # also of a game that is left
                 end.callback(lambda: self.console.print(file.write(self.total), soft_wrap=True))
-            teller = self._teller(game, seed)
+            published = self._published(game, seed)
             while True:
                 decision = decide(self.choice.policy, game, game.acting, not self.stochastic, self.luck)
                 show = partial(self._show, game, decision, seed)
@@ -132,11 +132,11 @@ class Watcher:
                 words = game.describe_action(0, int(decision.actions[0]))
                 if file is not None:
                     file.note(int(decision.actions[0]))
-                if teller is not None:
-                    teller.before(int(decision.actions[0]))
+                if published is not None:
+                    published.before(int(decision.actions[0]))
                 game.step(decision.actions)
-                if teller is not None:
-                    teller.after()
+                if published is not None:
+                    published.after()
                 self._after(game, words)
                 if game.terminated[0] or game.truncated[0]:
                     break
@@ -162,10 +162,10 @@ class Watcher:
         name = self.record.name if self.episode == 1 else f"{self.record.stem}-{self.episode}{self.record.suffix}"
         return GameFile(self.record.with_name(name), game, seed, self.choice.options)
 
-    def _teller(self, game: BatchGame, seed: int) -> GameTeller | None:
-        from jimbot.runs.sinks.publishing import GameTeller
+    def _published(self, game: BatchGame, seed: int) -> GamePublisher | None:
+        from jimbot.runs.sinks.publishing import GamePublisher
 
-        return None if self.publisher is None else GameTeller(self.publisher, game, str(seed), self.choice.name)
+        return None if self.publisher is None else GamePublisher(self.publisher, game, str(seed), self.choice.name)
 
     def _show(self, game: BatchGame, decision: Decision, seed: int) -> None:
         self._draw(self.picture(game, decision, seed))

@@ -17,7 +17,7 @@ from jimbot.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from jimbot.services.stack import Keeper, Status
+    from jimbot.services.stack import Status, Supervisor
 
 EPILOG = """Examples:
 
@@ -59,17 +59,17 @@ def up(
 
     Decision service, event bus, page, knowledge graph, event ingest, simulator host; what dies is started again.
     """
-    from jimbot.services.stack import Keeper, StackSettings, components
+    from jimbot.services.stack import StackSettings, Supervisor, components
 
     settings = StackSettings(tuple(policy or ()), watch_run, runs_dir, bus, tuple(without or ()), ports_of(port))
     parts = components(settings)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with Keeper(parts, runs_dir / FOLDER) as keeper:
+    with Supervisor(parts, runs_dir / FOLDER) as supervisor:
         try:
-            _watch(keeper, once, as_json)
+            _watch(supervisor, once, as_json)
         except KeyboardInterrupt:
             terminal.note("Ending everything…")
-        well = keeper.well
+        well = supervisor.well
     if once and not well:
         raise typer.Exit(1)
 
@@ -83,7 +83,7 @@ def ports_of(given: list[str] | None) -> dict[str, int]:
     return found
 
 
-def _watch(keeper: Keeper, once: bool, as_json: bool) -> None:
+def _watch(supervisor: Supervisor, once: bool, as_json: bool) -> None:
     """Until Ctrl+C, or, with `once`, until everything is up or given up."""
     from rich.live import Live
 
@@ -94,12 +94,12 @@ def _watch(keeper: Keeper, once: bool, as_json: bool) -> None:
     told: dict[str, Any] = {}
     try:
         while True:
-            found = keeper.tick()
+            found = supervisor.tick()
             if picture is not None:
                 picture.update(table(found), refresh=True)
             elif not once:
                 told = _tell_changes(found, told, as_json)
-            if once and keeper.settled:
+            if once and supervisor.settled:
                 break
             time.sleep(BEAT)
     finally:

@@ -1,12 +1,12 @@
-"""A command of `jimbot up` in a process of its own: the ordinary command line, which ends when its keeper does."""
+"""A command of `jimbot up` in a process of its own: the ordinary command line, which ends when its supervisor does."""
 
 from __future__ import annotations
 
 import sys
 
 from jimbot.cli.main import run
-from jimbot.services.stack.leash import wait_for_the_end
+from jimbot.services.stack.parent_watch import end_with_parent
 
 if __name__ == "__main__":
-    wait_for_the_end()
+    end_with_parent()
     sys.exit(run(sys.argv[1:]))

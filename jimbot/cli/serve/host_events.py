@@ -35,21 +35,21 @@ def events(
     from jimbot.doors.access import check_exposure
     from jimbot.doors.listening import listener
     from jimbot.services.bus.publisher import BackgroundPublisher, check_bus
-    from jimbot.services.events_in.intake import Intake
+    from jimbot.services.events_in.ingest import Ingest
     from jimbot.services.events_in.server import event_server
 
     check_exposure(address, token_file is not None)
     check_bus(bus)
     place = listener(address, port)
     publisher = BackgroundPublisher(bus, queue_size)
-    intake = Intake(publisher)
-    server, port = event_server(intake, address, port, token_file), place.getsockname()[1]
+    ingest = Ingest(publisher)
+    server, port = event_server(ingest, address, port, token_file), place.getsockname()[1]
     terminal.note(f"Events go from ws://{address}:{port}/events to the bus {bus}; Ctrl+C ends it.")
     try:
         until_stopped(server.run, sockets=[place])
     finally:
         publisher.close()
-        figures = intake.figures()
+        figures = ingest.figures()
         if as_json:
             terminal.print_json(figures)
         else:

@@ -1,6 +1,6 @@
 """What is worth waking somebody: one table of rules, watched while training and serving, and given to Prometheus."""
 
 from jimbot.runs.alerts.rules import RULES, Alert, Kind, Rule
-from jimbot.runs.alerts.watch import AlertBell, AlertWatch
+from jimbot.runs.alerts.watch import AlertThread, AlertWatch
 
-__all__ = ["RULES", "Alert", "AlertBell", "AlertWatch", "Kind", "Rule"]
+__all__ = ["RULES", "Alert", "AlertThread", "AlertWatch", "Kind", "Rule"]

@@ -1,6 +1,6 @@
 """Looks at figures by the rules: who watches is told once when something begins, and once when it is over.
 
-`AlertWatch` is the bookkeeping, without a clock of its own. `AlertBell` asks it with every row and, from a thread,
+`AlertWatch` is the bookkeeping, without a clock of its own. `AlertThread` asks it with every row and, from a thread,
 every few seconds, since the rule that nothing comes must hold where nothing comes. A look costs microseconds.
 """
 
@@ -84,20 +84,20 @@ class AlertWatch:
         return Alert(standing.rule, value, True)
 
 
-class AlertBell:
-    """Rings `tell` for every alert, from whichever thread noticed it, until closed; also a context manager.
+class AlertThread:
+    """Calls `notify` for every alert, from whichever thread noticed it, until closed; also a context manager.
 
     `read` gives figures at every beat, where no rows come by themselves.
     """
 
     def __init__(
         self,
-        tell: Callable[[Alert], None],
+        notify: Callable[[Alert], None],
         read: Callable[[], Mapping[str, float]] = dict,
         rules: Sequence[Rule] = RULES,
         beat: float = BEAT,
     ) -> None:
-        self._watch, self._tell, self._read = AlertWatch(rules), tell, read
+        self._watch, self._notify, self._read = AlertWatch(rules), notify, read
         self._lock = threading.Lock()
         self._beats = Repeating("jimbot-alerts", beat, self._beat, 5.0)
 
@@ -106,7 +106,7 @@ class AlertBell:
         with self._lock:
             alerts = self._watch.look(time.time(), figures)
         for alert in alerts:
-            self._tell(alert)
+            self._notify(alert)
 
     def start(self) -> Self:
         self._beats.start()

@@ -1,4 +1,4 @@
-"""Telling the world: metrics, checkpoints and games as events, through whoever publishes them.
+"""Notifying the world: metrics, checkpoints and games as events, through whoever publishes them.
 
 This room knows messages and the shape of a publisher, nothing of buses. A publisher takes what it is offered at once or
 drops it, and never raises: whether a bus is there, slow or dead makes no difference to who trains or plays.
@@ -59,30 +59,30 @@ class BusSink(Sink):
 
         values = {name: value for name, value in metrics.items() if math.isfinite(value)}
         self._publisher.offer(TRAIN, MetricEvent(run=self._run, step=step, values=values), self._run)
-        self._tell("progress", step)
+        self._notify("progress", step)
 
     def event(self, step: int, time: float, text: str) -> None:
-        self._tell("event", step, message=text)
+        self._notify("event", step, message=text)
 
     def alert(self, step: int, time: float, alert: Alert) -> None:
-        self._tell(ALERT, step, message=alert.text, path=alert.rule.runbook)
+        self._notify(ALERT, step, message=alert.text, path=alert.rule.runbook)
 
     def checkpoint(self, step: int, path: Path, is_best: bool) -> None:
-        self._tell("best" if is_best else "checkpoint", step, path=str(path))
+        self._notify("best" if is_best else "checkpoint", step, path=str(path))
 
     def close(self) -> None:
-        self._tell("closed", 0)
+        self._notify("closed", 0)
         self._publisher.close()
 
-    def _tell(self, kind: str, step: int, **rest: Any) -> None:
+    def _notify(self, kind: str, step: int, **rest: Any) -> None:
         from jimbot.proto.events_pb2 import RunEvent
 
         event = RunEvent(run=self._run, kind=kind, step=step, game=self._game, **rest)
         self._publisher.offer("run.event", event, self._run)
 
 
-class GameTeller:
-    """One game of one row, told as it is played: the state before each action, the action, the result."""
+class GamePublisher:
+    """One game of one row, published as it is played: the state before each action, the action, the result."""
 
     def __init__(self, publisher: Publisher, game: BatchGame, seed: str, policy: str, row: int = 0) -> None:
         self._publisher, self._game, self._seed, self._policy, self._row = publisher, game, seed, policy, row

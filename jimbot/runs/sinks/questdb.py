@@ -57,21 +57,21 @@ class QuestDBSink(Sink):
                 self.sender.offer(line(METRICS, symbols, {"value": float(value), "step": step}, time))
 
     def event(self, step: int, time: float, text: str) -> None:
-        self._tell("event", step, time, text)
+        self._notify("event", step, time, text)
 
     def alert(self, step: int, time: float, alert: Alert) -> None:
-        self._tell("alert", step, time, alert.text)
+        self._notify("alert", step, time, alert.text)
 
     def checkpoint(self, step: int, path: Path, is_best: bool) -> None:
-        self._tell("best" if is_best else "checkpoint", step, clock.time(), str(path))
+        self._notify("best" if is_best else "checkpoint", step, clock.time(), str(path))
 
     def trim(self, step: int) -> None:
-        self._tell("resumed", step, clock.time(), "")
+        self._notify("resumed", step, clock.time(), "")
 
     def close(self) -> None:
         self.sender.close()
 
-    def _tell(self, kind: str, step: int, time: float, text: str) -> None:
+    def _notify(self, kind: str, step: int, time: float, text: str) -> None:
         symbols = {**self._symbols, "kind": kind}
         self.sender.offer(line(EVENTS, symbols, {"text": text, "step": step}, time))
 

@@ -1,7 +1,7 @@
-"""Games put together again from what the bus tells of them: states, actions, results.
+"""Games put together again from the events of the bus: states, actions, results.
 
 Events may come twice; a game of which something is missing, or that does not fit the game as it is here, is left out
-and its reason counted. Games whose end was not told yet wait, up to `MOST_OPEN` of them.
+and its reason counted. Games whose end has not come yet wait, up to `MOST_OPEN` of them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ MOST_OPEN = 10_000
 
 
 @dataclass
-class _Told:
+class _OpenGame:
     states: dict[int, Any] = field(default_factory=dict)
     actions: dict[int, GameActionEvent] = field(default_factory=dict)
 
 
-class GamesTold:
+class PublishedGames:
     """Takes events one after another and gives whole games."""
 
     def __init__(self, entry: GameEntry, options: Mapping[str, Any]) -> None:
@@ -37,7 +37,7 @@ class GamesTold:
         self.left_out: Counter[str] = Counter()
         self.policies: Counter[str] = Counter()
         self._reader = StateReader(entry, options)
-        self._open: OrderedDict[tuple[str, int], _Told] = OrderedDict()
+        self._open: OrderedDict[tuple[str, int], _OpenGame] = OrderedDict()
         self._over: OrderedDict[tuple[str, int], None] = OrderedDict()
 
     @property
@@ -47,23 +47,23 @@ class GamesTold:
     def take(self, event: Event) -> PlayedGame | None:
         """The game that this event ends, if it does and the game is whole."""
         kind = {"game.state": GameStateEvent, "game.event": GameActionEvent, "game.result": GameResultEvent}
-        told: Any = kind[event.topic]()
-        event.payload.Unpack(told)
-        key = (told.game_id, told.player)
-        if told.game != self.spec.id or key in self._over:
+        message: Any = kind[event.topic]()
+        event.payload.Unpack(message)
+        key = (message.game_id, message.player)
+        if message.game != self.spec.id or key in self._over:
             return None
-        game = self._open.setdefault(key, _Told())
-        if isinstance(told, GameStateEvent):
-            game.states.setdefault(told.step, told.state)
-        elif isinstance(told, GameActionEvent):
-            game.actions.setdefault(told.step, told)
+        game = self._open.setdefault(key, _OpenGame())
+        if isinstance(message, GameStateEvent):
+            game.states.setdefault(message.step, message.state)
+        elif isinstance(message, GameActionEvent):
+            game.actions.setdefault(message.step, message)
         else:
             del self._open[key]
             self._remember(key)
-            return self._whole(game, told)
+            return self._whole(game, message)
         if len(self._open) > MOST_OPEN:
             self._open.popitem(last=False)
-            self.left_out["their end was never told"] += 1
+            self.left_out["their end never came"] += 1
         return None
 
     def close(self) -> None:
@@ -74,7 +74,7 @@ class GamesTold:
         while len(self._over) > MOST_OPEN:
             self._over.popitem(last=False)
 
-    def _whole(self, game: _Told, result: GameResultEvent) -> PlayedGame | None:
+    def _whole(self, game: _OpenGame, result: GameResultEvent) -> PlayedGame | None:
         if result.game_version not in (0, self.spec.version):
             return self._leave(f"they are of version {result.game_version}, here it is {self.spec.version}")
         steps = sorted(game.actions)

@@ -1,11 +1,10 @@
 """The bus over NATS with JetStream: as many processes and machines as there are.
 
 Topics are kept in one stream (`STREAM`, on the server's disk), figures only for an hour, and only by servers that can
-(2.11). A publisher is told when the server has it, and
-tries again until then; the server knows an event by its id (`Nats-Msg-Id`) for two minutes. A durable name is a
-JetStream consumer; whoever subscribes under it shares its events. Without `queue` and with `at_once` 1 the server hands
-out one event at a time, so the order holds through crashes of either side. When the server is killed the client
-connects again by itself, and goes on.
+(2.11). A publisher waits for the server's acknowledgement, and tries again until then; the server knows an event by its
+id (`Nats-Msg-Id`) for two minutes. A durable name is a JetStream consumer; whoever subscribes under it shares its
+events. Without `queue` and with `at_once` 1 the server hands out one event at a time, so the order holds through
+crashes of either side. When the server is killed the client connects again by itself, and goes on.
 """
 
 from __future__ import annotations
@@ -246,12 +245,12 @@ class NatsBus(Bus):
         self._closed = True
         for subscription in list(self._subscriptions):
             await subscription.close()
-        with suppress(Exception):  # whoever is away cannot be told
+        with suppress(Exception):  # whoever is away hears nothing
             await asyncio.wait_for(self.connection.flush(), 1)
         with suppress(OSError):  # it was cut off in the middle of something
             await self.connection.close()
 
-    # --- what the connection tells ---
+    # --- what the connection reports ---
 
     async def note_error(self, problem: Exception) -> None:
         import nats.errors

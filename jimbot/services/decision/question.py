@@ -40,7 +40,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Told:
+class DecisionRecord:
     """What listeners hear of a decision."""
 
     request: Request

@@ -33,7 +33,15 @@ from jimbot.services.decision.hinting import Hinting
 from jimbot.services.decision.lane import Item, Lane
 from jimbot.services.decision.places import Place, Places
 from jimbot.services.decision.plans import Plans
-from jimbot.services.decision.question import Answer, Question, Request, Told, joined, joined_async, session_of
+from jimbot.services.decision.question import (
+    Answer,
+    DecisionRecord,
+    Question,
+    Request,
+    joined,
+    joined_async,
+    session_of,
+)
 from jimbot.services.decision.recent import RecentAnswers, RequestIds, digest
 from jimbot.services.decision.refusal import Code, RefusedError, invalid
 from jimbot.services.decision.rows import LONGEST_ID, RowDecisions
@@ -52,7 +60,7 @@ class DecisionService(Places):
         self, settings: ServiceSettings = ServiceSettings(), coordinator: ResourceCoordinator | None = None
     ) -> None:
         super().__init__(settings, coordinator)
-        self.listeners: list[Callable[[Told], None]] = []
+        self.listeners: list[Callable[[DecisionRecord], None]] = []
         """Told of every answer and refusal: the log, the bus. They must not block."""
         self._ids: RequestIds[Answer] = RequestIds(settings.idempotency_seconds, settings.idempotency_size)
         self._cache: RecentAnswers[Answer] = RecentAnswers(settings.cache_size)
@@ -389,6 +397,8 @@ class DecisionService(Places):
         code = Code.OK if refusal is None else refusal.code
         self.figures.count(self.figures.requests, game, code.name)
         if self.listeners:
-            told = Told(request, answer, refusal, game, (time.perf_counter() - began) * 1000, traceparent, rows)
+            record = DecisionRecord(
+                request, answer, refusal, game, (time.perf_counter() - began) * 1000, traceparent, rows
+            )
             for listener in self.listeners:
-                listener(told)
+                listener(record)

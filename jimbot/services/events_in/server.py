@@ -22,13 +22,13 @@ from jimbot.doors.access import Bearers, Tokens
 from jimbot.doors.guard import Door, Limits
 from jimbot.doors.listening import guarded_server
 from jimbot.services.events_in.events import LARGEST_MESSAGE
-from jimbot.services.events_in.intake import Acknowledgement, Intake
+from jimbot.services.events_in.ingest import Acknowledgement, Ingest
 
 PING_SECONDS, PONG_SECONDS = 30.0, 10.0
 RETRY_SECONDS = "1"
 
 
-def event_app(intake: Intake) -> Starlette:
+def event_app(ingest: Ingest) -> Starlette:
     """Everything that is answered."""
 
     async def socket(connection: WebSocket) -> None:
@@ -38,15 +38,15 @@ def event_app(intake: Intake) -> Starlette:
                 message = await connection.receive()
                 if message["type"] == "websocket.disconnect":
                     return
-                await connection.send_json(intake.take(message.get("text") or message.get("bytes") or b"").to_dict())
+                await connection.send_json(ingest.take(message.get("text") or message.get("bytes") or b"").to_dict())
         except WebSocketDisconnect:  # gone before its acknowledgement; what it sent was taken
             return
 
     async def post(request: Request) -> JSONResponse:
-        return _answer(intake.take(await request.body()))
+        return _answer(ingest.take(await request.body()))
 
     async def health(request: Request) -> JSONResponse:
-        return JSONResponse(intake.figures())
+        return JSONResponse(ingest.figures())
 
     return Starlette(
         routes=[
@@ -60,7 +60,7 @@ def event_app(intake: Intake) -> Starlette:
 
 
 def event_server(
-    intake: Intake, host: str, port: int, token_file: Path | None = None, limits: Limits = Limits()
+    ingest: Ingest, host: str, port: int, token_file: Path | None = None, limits: Limits = Limits()
 ) -> uvicorn.Server:
     """The server, ready to `run`; it ends in order on SIGTERM and Ctrl+C."""
     access = Bearers(Tokens(token_file)) if token_file is not None else None
@@ -68,7 +68,7 @@ def event_server(
         access, largest_body=LARGEST_MESSAGE, untyped=True, reads_json=False, refusal=_refusal, limits=limits
     )  # fmt: skip
     return guarded_server(
-        event_app(intake), door, host, port, ws="websockets-sansio", ws_max_size=LARGEST_MESSAGE,
+        event_app(ingest), door, host, port, ws="websockets-sansio", ws_max_size=LARGEST_MESSAGE,
         ws_ping_interval=PING_SECONDS, ws_ping_timeout=PONG_SECONDS,
     )  # fmt: skip
 

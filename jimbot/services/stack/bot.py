@@ -25,7 +25,7 @@ from jimbot.runs.files import read_text, write_atomically
 from jimbot.services.live_play.client import LiveClient
 from jimbot.services.live_play.driver import LiveDriver
 from jimbot.services.live_play.player import LeftError, LivePlayer, PlayedLive, Thought
-from jimbot.services.stack.leash import wait_for_the_end
+from jimbot.services.stack.parent_watch import end_with_parent
 
 PAUSE = 0.25  # seconds between two moves, as a mod's animations would take
 ADVICE = AdviserSettings(source="planner", rollouts=4, confidence_threshold=0.9, least_stake=0.0, seconds=5.0)
@@ -54,9 +54,9 @@ def read_played(path: Path) -> Played:
 class Bot:
     """Plays until it is ended; goes on where the game stands after whatever was away is back."""
 
-    def __init__(self, game: str, service: str, host: str, told: Path) -> None:
-        self.played = read_played(told)
-        self._game, self._service, self._host, self._told = game, service, host, told
+    def __init__(self, game: str, service: str, host: str, path: Path) -> None:
+        self.played = read_played(path)
+        self._game, self._service, self._host, self._path = game, service, host, path
         self._figures, self._before = AdviceFigures(), replace(self.played)
         self._written = 0.0
         self._over = threading.Event()
@@ -66,7 +66,7 @@ class Bot:
 
     def decided(self, run: LiveRun, thought: Thought, played: PlayedLive) -> int | None:
         self.played.moves += 1
-        self._tell()
+        self._write()
         if self._over.wait(PAUSE):
             raise LeftError("The time is over.")
         return None
@@ -87,12 +87,12 @@ class Bot:
             self.played.troubles += 1
             self._over.wait(1.0)
 
-    def _tell(self) -> None:
+    def _write(self) -> None:
         """With what this adviser was asked on top of those before it; once a second is enough."""
         for name, count in (("decided", "decisions"), ("asked", "asked"), ("followed", "followed")):
             setattr(self.played, name, getattr(self._before, name) + getattr(self._figures, count))
         if time.monotonic() - self._written >= 1.0:
-            write_atomically(self._told, json.dumps(asdict(self.played)).encode())
+            write_atomically(self._path, json.dumps(asdict(self.played)).encode())
             self._written = time.monotonic()
 
     def _play(self, join: bool) -> None:
@@ -113,7 +113,7 @@ class Bot:
                 if not one.finished:
                     return
         finally:
-            self._tell()
+            self._write()
             advised.close()
 
     def _in_a_game(self, driver: LiveDriver) -> bool:
@@ -123,5 +123,5 @@ class Bot:
 
 
 if __name__ == "__main__":
-    wait_for_the_end()
+    end_with_parent()
     Bot(*sys.argv[1:4], Path(sys.argv[4])).run()

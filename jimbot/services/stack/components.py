@@ -16,7 +16,7 @@ from jimbot.services.stack.health import Check
 
 HERE = "127.0.0.1"
 COMMAND = "jimbot.cli.operate.up_child"
-"""The module a child runs: the command line, on a leash."""
+"""The module a child runs: the command line, ended with its parent."""
 PORTS = {"serve": 50051, "figures": 9101, "ui": 8600, "graph": 8766, "events": 8765, "host": 0}
 """Where each listens unless told otherwise; the simulator where the bought game's mod does."""
 EXTRAS = {

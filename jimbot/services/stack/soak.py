@@ -36,8 +36,8 @@ from jimbot.services.bus.local_server import join
 from jimbot.services.stack import probes
 from jimbot.services.stack.bot import Bot, Played, read_played
 from jimbot.services.stack.components import HERE, PORTS, Component, StackSettings, components
-from jimbot.services.stack.keeper import Keeper, State
 from jimbot.services.stack.probes import Probe
+from jimbot.services.stack.supervisor import State, Supervisor
 
 TRAIN, BOT, BUS = "train", "bot", "bus"
 BACK = {TRAIN: 10, BOT: 5}
@@ -148,16 +148,16 @@ def training(soak: StackSoak, game: str, bus: str) -> Component:
     return Component(TRAIN, "a run that learns", where, check, (TRAIN, game, *own, *flags), nice=BACK[TRAIN])
 
 
-def bot(game: str, service: str, host: str, told: Path) -> Component:
+def bot(game: str, service: str, host: str, path: Path) -> Component:
     """Somebody who plays the hosted game."""
 
     def check() -> str:
-        played = read_played(told)
-        if not played.moves or time.time() - told.stat().st_mtime > STALE_SECONDS:
+        played = read_played(path)
+        if not played.moves or time.time() - path.stat().st_mtime > STALE_SECONDS:
             raise SoakError("No move of late.")
         return f"{played.moves:,} moves in {played.games:,} games"
 
-    words = (game, service, host, str(told))
+    words = (game, service, host, str(path))
     return Component(BOT, "plays the hosted game", host, check, words, nice=BACK[BOT], module=Bot.__module__)
 
 
@@ -169,7 +169,7 @@ class _Soak:
         self.bus = self.settings.bus_address
         self.report = StackReport()
         self.folder = soak.runs_dir / soak.run
-        self.bot_told = self.folder / "bot.json"
+        self.bot_path = self.folder / "bot.json"
         self._well_since: dict[str, float] = {}
         self._memory: list[tuple[float, float]] = []
         self._recovery: dict[str, list[float]] = defaultdict(list)
@@ -179,7 +179,7 @@ class _Soak:
         began = time.time()
         train = training(self.soak, self.game, self.bus)
         folder = self.soak.runs_dir / ".soak"
-        with Keeper([train], folder) as alone:
+        with Supervisor([train], folder) as alone:
             self._until(alone, self._has_policy, START_SECONDS, "training has no policy to serve")
             since = time.time()
             self.note(f"Training alone for {self.soak.alone_minutes:g} minutes…")
@@ -187,13 +187,13 @@ class _Soak:
             self.report.training_alone = self._speed(since)
         parts = components(self.settings)
         where = {one.name: one.where for one in parts}
-        parts += [bot(self.game, where["serve"], where["host"], self.bot_told), train]
-        with Keeper(parts, folder) as keeper:
-            self._until(keeper, lambda: keeper.settled, START_SECONDS, "not everything came up")
-            if not keeper.well:
-                raise SoakError(f"Not everything came up: {self._states(keeper)}. The logs are in {folder}.")
+        parts += [bot(self.game, where["serve"], where["host"], self.bot_path), train]
+        with Supervisor(parts, folder) as supervisor:
+            self._until(supervisor, lambda: supervisor.settled, START_SECONDS, "not everything came up")
+            if not supervisor.well:
+                raise SoakError(f"Not everything came up: {self._states(supervisor)}. The logs are in {folder}.")
             since = time.time()
-            self._under_load(keeper, 3600 * self.soak.hours)
+            self._under_load(supervisor, 3600 * self.soak.hours)
             self.report.training_beside = self._speed(since)
         self.report.hours = (time.time() - began) / 3600
         self._sum_up()
@@ -201,20 +201,20 @@ class _Soak:
 
     # --- the load ---
 
-    def _under_load(self, keeper: Keeper, seconds: float) -> None:
+    def _under_load(self, supervisor: Supervisor, seconds: float) -> None:
         ports = {**PORTS, **self.soak.ports}
-        address = {one.component.name: one.component.where for one in keeper.kept}
+        address = {one.component.name: one.component.where for one in supervisor.programs}
         asked = self._probes(address)
         for probe in asked:
             probe.calm = self._calm
             probe.start()
         self.note(f"Everything is up; {seconds / 60:.0f} minutes under load, a kill every {self.soak.kill_minutes:g}.")
         try:
-            self._killing(keeper, seconds, f"http://{HERE}:{ports['figures']}/metrics")
+            self._killing(supervisor, seconds, f"http://{HERE}:{ports['figures']}/metrics")
         finally:
             for probe in asked:
                 probe.close()
-            self._told_by(asked)
+            self._sum_up_probes(asked)
 
     def _probes(self, address: Mapping[str, str]) -> list[Probe]:
         ui, run = address["ui"], f"/api/runs/0/{self.soak.run}"
@@ -232,12 +232,12 @@ class _Soak:
             Probe("page: the game", ("ui", "host", BOT), probes.shown_game(ui, self.game, address["host"]), 5.0),
         ]
 
-    def _killing(self, keeper: Keeper, seconds: float, figures: str) -> None:
+    def _killing(self, supervisor: Supervisor, seconds: float, figures: str) -> None:
         ends = time.monotonic() + seconds
-        names = [one.component.name for one in keeper.kept if not one.component.missing]
+        names = [one.component.name for one in supervisor.programs if not one.component.missing]
         turn = 0
         while time.monotonic() < ends:
-            self._go_on(keeper, min(60 * self.soak.kill_minutes, max(0.0, ends - time.monotonic())))
+            self._go_on(supervisor, min(60 * self.soak.kill_minutes, max(0.0, ends - time.monotonic())))
             if time.monotonic() >= ends:
                 break
             name = names[turn % len(names)]
@@ -247,12 +247,12 @@ class _Soak:
             if name == BUS:
                 self._strike_bus()
             else:
-                self._kill(keeper, name)
+                self._kill(supervisor, name)
         self._reloads += reloads(figures)
 
-    def _kill(self, keeper: Keeper, name: str) -> None:
-        kept = next(one for one in keeper.kept if one.component.name == name)
-        process, restarts = kept.process, kept.restarts
+    def _kill(self, supervisor: Supervisor, name: str) -> None:
+        program = next(one for one in supervisor.programs if one.component.name == name)
+        process, restarts = program.process, program.restarts
         if process is None:
             return
         began, clock = time.monotonic(), time.time()
@@ -263,9 +263,9 @@ class _Soak:
         def back() -> bool:
             """Well again; a run only once it has learned something since."""
             learns = name != TRAIN or (last_row(self.folder / "metrics.jsonl") or {"time": 0.0})["time"] > clock
-            return kept.restarts > restarts and kept.state is State.WELL and learns
+            return program.restarts > restarts and program.state is State.WELL and learns
 
-        self._until(keeper, back, RECOVERY_SECONDS, f"{name} did not come back")
+        self._until(supervisor, back, RECOVERY_SECONDS, f"{name} did not come back")
         self._recovery[name].append(time.monotonic() - began)
         self.note(f"Killed {name}; well again after {self._recovery[name][-1]:.1f} s.")
 
@@ -277,10 +277,10 @@ class _Soak:
 
     # --- looking ---
 
-    def _tick(self, keeper: Keeper) -> None:
-        keeper.tick()
+    def _tick(self, supervisor: Supervisor) -> None:
+        supervisor.tick()
         now = time.monotonic()
-        for one in keeper.kept:
+        for one in supervisor.programs:
             name = one.component.name
             if one.state is not State.WELL or (one.process is not None and one.process.poll() is not None):
                 self._well_since.pop(name, None)
@@ -293,22 +293,22 @@ class _Soak:
         since = self._well_since.get(name)
         return since is not None and time.monotonic() - since >= CALM_SECONDS
 
-    def _go_on(self, keeper: Keeper, seconds: float) -> None:
+    def _go_on(self, supervisor: Supervisor, seconds: float) -> None:
         ends = time.monotonic() + seconds
         while time.monotonic() < ends:
-            self._tick(keeper)
+            self._tick(supervisor)
             time.sleep(BEAT)
 
-    def _until(self, keeper: Keeper, met: Callable[[], bool], seconds: float, problem: str) -> None:
+    def _until(self, supervisor: Supervisor, met: Callable[[], bool], seconds: float, problem: str) -> None:
         ends = time.monotonic() + seconds
         while not met():
-            if time.monotonic() > ends or any(one.state is State.GIVEN_UP for one in keeper.kept):
-                raise SoakError(f"The soak ended: {problem} ({self._states(keeper)}).")
-            self._tick(keeper)
+            if time.monotonic() > ends or any(one.state is State.GIVEN_UP for one in supervisor.programs):
+                raise SoakError(f"The soak ended: {problem} ({self._states(supervisor)}).")
+            self._tick(supervisor)
             time.sleep(BEAT)
 
-    def _states(self, keeper: Keeper) -> str:
-        return "; ".join(f"{one.component.name}: {one.state}, {one.says}" for one in keeper.kept)
+    def _states(self, supervisor: Supervisor) -> str:
+        return "; ".join(f"{one.component.name}: {one.state}, {one.says}" for one in supervisor.programs)
 
     def _has_policy(self) -> bool:
         return CheckpointStore(self.folder / "checkpoints").latest() is not None
@@ -320,9 +320,9 @@ class _Soak:
 
     # --- the report ---
 
-    def _told_by(self, asked: list[Probe]) -> None:
+    def _sum_up_probes(self, asked: list[Probe]) -> None:
         report, by_name = self.report, {probe.name: probe for probe in asked}
-        report.bot, report.decisions = read_played(self.bot_told), len(by_name["decisions"].taken)
+        report.bot, report.decisions = read_played(self.bot_path), len(by_name["decisions"].taken)
         report.decisions_p50_ms = by_name["decisions"].milliseconds(50)
         for name in ("decisions", "bus", "heartbeat", "graph", "page"):
             setattr(report, f"{name}_p95_ms", by_name[name].milliseconds(95))

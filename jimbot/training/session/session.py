@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import psutil
 
 from jimbot.errors import SettingsError, TrainingError
-from jimbot.runs.alerts import Alert, AlertBell
+from jimbot.runs.alerts import Alert, AlertThread
 from jimbot.runs.checkpoint import CheckpointStore, find_checkpoint, load_checkpoint
 from jimbot.runs.directory import RunDirectory, default_name
 from jimbot.runs.recorder import Recorder, standard_sinks
@@ -66,7 +66,7 @@ class Session:
         self.latest_metrics: dict[str, float] = {}
         self.memory = MemoryKeeper(MemoryBudget(settings.memory.limit_gb), run.path)
         self._health = HealthWatch()
-        self._bell = AlertBell(self._ring)
+        self._alerts = AlertThread(self._ring)
         self._process = psutil.Process()
         self._request = StopRequest()
         self._stop: str | None = None
@@ -130,8 +130,8 @@ class Session:
             history=read_rows(self.run.metrics_path),
             expect=_expectation(self.settings),
         )
-        with stop_requests(self._note_request) as self._request, AlertBell(self._ring) as self._bell:
-            self._bell.look({ROW_TIME: time.time()})  # a start that never gets to its first row is no progress, too
+        with stop_requests(self._note_request) as self._request, AlertThread(self._ring) as self._alerts:
+            self._alerts.look({ROW_TIME: time.time()})  # a start that never gets to its first row is no progress, too
             try:
                 yield
             finally:
@@ -231,7 +231,7 @@ class Session:
         self.view.row(step, metrics)
         self.latest_metrics = metrics
         self._row_at, self._row_step, self._aside = now, step, {}
-        self._bell.look({**metrics, ROW_TIME: time.time()})
+        self._alerts.look({**metrics, ROW_TIME: time.time()})
         return metrics
 
     def keep_memory(self, relieve: Callable[[str], str | None], step: int) -> None:

@@ -40,7 +40,7 @@ class Acknowledgement(NamedTuple):
         }  # fmt: skip
 
 
-class Intake:
+class Ingest:
     """Takes messages, publishes events."""
 
     def __init__(self, publisher: BackgroundPublisher) -> None:
@@ -61,10 +61,10 @@ class Intake:
         for index, event in enumerate(message.events):
             sentence = event if isinstance(event, str) else None
             if not isinstance(event, str):
-                told = _message(event)
-                if told.ByteSize() > LARGEST_EVENT:
-                    sentence = f"A {event.type} has {told.ByteSize():,} bytes; {LARGEST_EVENT:,} are the most."
-                elif self._publisher.offer(TOPIC, told, event.game_id, event.event_id):
+                live = _message(event)
+                if live.ByteSize() > LARGEST_EVENT:
+                    sentence = f"A {event.type} has {live.ByteSize():,} bytes; {LARGEST_EVENT:,} are the most."
+                elif self._publisher.offer(TOPIC, live, event.game_id, event.event_id):
                     self.taken[event.type] += 1
                     accepted += 1
                 else:

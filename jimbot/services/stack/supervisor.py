@@ -2,8 +2,9 @@
 
 A program that dies is started again after a pause that doubles; after so many deaths in a row without having been well
 in between it is given up, and says why. One that was well and does not answer for a minute is ended and counts as dead.
-Each has a group of its own (Ctrl+C is the keeper's to handle) and is on a `leash`: a killed keeper leaves none behind.
-What can wait stands back (`Component.nice`), so that what answers people and programs is quick under load.
+Each has a group of its own (Ctrl+C is the supervisor's to handle) and watches its parent (`parent_watch.py`): a killed
+supervisor leaves none behind. What can wait stands back (`Component.nice`), so that what answers people and
+programs is quick under load.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from jimbot.errors import install_command
 from jimbot.retrying import Backoff
 from jimbot.runs.files import make_directory
 from jimbot.services.stack.components import Component
-from jimbot.services.stack.leash import LEAVE_SECONDS
+from jimbot.services.stack.parent_watch import LEAVE_SECONDS
 
 LARGEST_LOG = 2**20  # bytes kept when a program is started again
 
@@ -44,7 +45,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Patience:
-    """How long the keeper waits for what."""
+    """How long the supervisor waits for what."""
 
     check: float = 2.0
     """Seconds between two questions about health."""
@@ -83,7 +84,7 @@ def jimbot_child(component: Component) -> list[str]:
     return [sys.executable, "-m", component.module, *component.words]
 
 
-class Kept:
+class Program:
     """One program and what happened to it."""
 
     def __init__(self, component: Component, log: Path, patience: Patience, command: Callable[..., list[str]]) -> None:
@@ -218,7 +219,7 @@ class Kept:
         return Status(about.name, self.state, about.what, about.where, self.says, pid, self.restarts, since, megabytes)
 
 
-class Keeper:
+class Supervisor:
     """All of them. A context manager: leaving it ends every program."""
 
     def __init__(
@@ -231,32 +232,32 @@ class Keeper:
         """`folder` takes a log per program."""
         make_directory(folder)
         self._patience = patience
-        self.kept = [Kept(one, folder / f"{one.name}.log", patience, command) for one in components]
-        self._pool = ThreadPoolExecutor(max(1, len(self.kept)), "jimbot-health")
+        self.programs = [Program(one, folder / f"{one.name}.log", patience, command) for one in components]
+        self._pool = ThreadPoolExecutor(max(1, len(self.programs)), "jimbot-health")
 
     def tick(self) -> list[Status]:
         """Does what is due; how everything is now. To be called a few times a second."""
         now = time.monotonic()
-        for kept in self.kept:
-            kept.tick(now, self._pool)
-        return [kept.status(now) for kept in self.kept]
+        for program in self.programs:
+            program.tick(now, self._pool)
+        return [program.status(now) for program in self.programs]
 
     @property
     def settled(self) -> bool:
         """Whether nothing is on its way any more: well, not installed, or given up."""
-        return all(kept.state in (State.WELL, State.MISSING, State.GIVEN_UP) for kept in self.kept)
+        return all(program.state in (State.WELL, State.MISSING, State.GIVEN_UP) for program in self.programs)
 
     @property
     def well(self) -> bool:
         """Whether everything that is installed is well."""
-        return all(kept.state in (State.WELL, State.MISSING) for kept in self.kept)
+        return all(program.state in (State.WELL, State.MISSING) for program in self.programs)
 
     def close(self) -> None:
-        for kept in self.kept:
-            kept.terminate()
+        for program in self.programs:
+            program.terminate()
         by = time.monotonic() + self._patience.leave
-        for kept in self.kept:
-            kept.end(by)
+        for program in self.programs:
+            program.end(by)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def __enter__(self) -> Self:
