@@ -15,10 +15,6 @@ alone, or both what one would have:
 One softmax over all legal pairs is then exactly "slot a, then slot b given a", with the exact pair mask, and the same
 masked arithmetic as in every other game. Both slots share their weights. A preview is built from the four Pokémon it
 brings: two leads, their pair, two behind.
-
-Where the game shows an insight (hits as ranges with the chance of a knock-out, who acts first), it has layers of its
-own that add to those of trunk, slot and code: whatever was learned without it stays as it was (see `widening`). So has
-the foresight (what the rival is expected to order): an aim is judged by what its target is about to do.
 """
 
 from __future__ import annotations
@@ -52,11 +48,6 @@ VICTIMS: dict[str, tuple[int, ...]] = {
     "matchup_threat": tuple(row for row in range(OWN) for _ in range(FOE)),
 }
 """For every entry of the game's tables of expected damage the row of the Pokémon that would be hit."""
-STRIKES, DANGERS, ORDER, FORESIGHT = INSIGHT = ("strikes", "dangers", "order", "foresight")
-"""Fields a game may show behind all others; what comes later in this order was shown later."""
-STRIKE_FACTS = 3  # least, most, the chance of a knock-out
-FORESEEN = ("move_1", "move_2", "move_3", "move_4", "on_a", "on_b", "protects", "harm_a", "harm_b")
-AIM_FACTS = 2  # of a target: whether it is about to protect itself, what it is about to do to the slot
 
 
 def suits(spec: GameSpec) -> bool:
@@ -71,8 +62,7 @@ def describe(spec: GameSpec) -> dict[str, Any]:
     moves = [[f for f in of_rows if f.name.startswith(f"{_MOVE}{number}")] for number in range(1, MOVES + 1)]
     pokemon = [field for field in of_rows if not field.name.startswith(_MOVE)]
     columns = spec.observation[_ROWS_FIELD].columns
-    loose = [field for field in fields if field.items != _ROWS_FIELD and field.name not in INSIGHT]
-    insight = {field.name: [offsets[field.name], field.size] for field in fields if field.name in INSIGHT}
+    loose = [field for field in fields if field.items != _ROWS_FIELD]
     return {
         "tables": {items.table_of(f): f.ids for f in of_rows if f.ids > items.EMBEDDED_ABOVE},
         "pokemon": items.group_of(pokemon, offsets),
@@ -81,7 +71,6 @@ def describe(spec: GameSpec) -> dict[str, Any]:
         "per_slot": [[offsets[name], spec.observation[name].size // 2] for name in ("slot", "outspeeds")],
         "estimates": {name: offsets[name] for name in VICTIMS},
         "hp": [offsets[_ROWS_FIELD] + row * len(columns) + columns.index("hp") for row in range(ROWS)],
-        **({"insight": insight} if insight else {}),
     }
 
 
@@ -126,19 +115,6 @@ def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
         "right_lead": (WIDTH, RANK),
         "gate_lead": (hidden[-1], RANK),
         "value": (hidden[-1], 1),
-        **_insight_shapes(network),
-    }
-
-
-def _insight_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    if "insight" not in network["doubles"]:
-        return {}
-    seen = sum(size for _, size in network["doubles"]["insight"].values())
-    return {
-        "insight": (seen, network["hidden"][0]),
-        "actor_insight": (seen, SLOT_WIDTH),
-        "actor_strike": (2 * STRIKE_FACTS, CODE_WIDTH),
-        **({"actor_foresight": (AIM_FACTS, CODE_WIDTH)} if FORESIGHT in network["doubles"]["insight"] else {}),
     }
 
 
@@ -146,8 +122,7 @@ _TIMES = {
     "move": ROWS * MOVES, "pokemon": ROWS, "prospects": ROWS, "moveset": ROWS, "deeper": ROWS, "actor_slot": 2,
     "actor_situation": 2, "actor_move": 2 * MOVES, "actor_aim": 2 * COLUMNS, "actor_hit": AIMED,
     "actor_switch": 2 * PLACES, "actor_standing": 2 * PLACES, "policy_move": AIMED, "policy_switch": 2 * PLACES,
-    "policy_pass": 2, "actor_insight": 2, "actor_strike": AIMED, "actor_foresight": 2 * COLUMNS,
-    "left_pair": AIMED + 2 * PLACES, "actor_preview": OWN, "left_lead": OWN, "right_lead": OWN,
+    "policy_pass": 2, "left_pair": AIMED + 2 * PLACES, "actor_preview": OWN, "left_lead": OWN, "right_lead": OWN,
 }  # fmt: skip
 """How often a layer runs for one observation, where more than once."""
 
@@ -166,7 +141,7 @@ def forward_flops(network: Mapping[str, Any]) -> int:
 def input_flops(network: Mapping[str, Any]) -> int:
     """Of these, the products with what comes straight from the observation."""
     shapes, loose = layer_shapes(network), items.encoded_size(network["doubles"]["loose"])
-    plain = ("move", "pokemon", "prospects", "actor_hit", "actor_standing", *_insight_shapes(network))
+    plain = ("move", "pokemon", "prospects", "actor_hit", "actor_standing")
     per_item = sum(2 * _TIMES.get(name, 1) * shapes[name][0] * shapes[name][1] for name in plain)
     return per_item + 2 * loose * network["hidden"][0]
 
@@ -277,18 +252,8 @@ def _trunk(
         ops.sum_over(foe, 1),
     ])  # fmt: skip
     for layer in range(len(network["hidden"])):
-        hidden = dense(params, f"trunk_{layer}", hidden)
-        if layer == 0 and "insight" in network["doubles"]:
-            hidden = hidden + dense(params, "insight", _insight(ops, network["doubles"], observation))
-        hidden = ops.relu(hidden)
+        hidden = ops.relu(dense(params, f"trunk_{layer}", hidden))
     return hidden
-
-
-def _insight(ops: Any, d: Mapping[str, Any], observation: Any, slot: int = 0) -> Any:
-    """(N, …) the whole insight as an own slot sees it: its own part first, then its partner's."""
-    shown = [name for name in INSIGHT if name in d["insight"]]
-    places = [d["insight"][name][0] + place for name in shown for place in _seen_by(name, slot)]
-    return ops.take(observation, places)
 
 
 def _slot(
@@ -309,10 +274,8 @@ def _slot(
     doing = [_of_slot(ops, fact, s, "damage") for s in (slot, 1 - slot) for fact in hits["damage"]]
     suffering = [_of_slot(ops, fact, s, "threat") for s in (slot, 1 - slot) for fact in hits["threat"]]
     worst = [ops.maximum_over(suffering[at], 1) for at in (0, FACTS)]
-    context = dense(params, "actor_slot", ops.concat([hidden, who, partner, *told, *doing, *suffering, *worst]))
-    if "insight" in d:
-        context = context + dense(params, "actor_insight", _insight(ops, d, observation, slot))
-    context = ops.relu(context)
+    seen = ops.concat([hidden, who, partner, *told, *doing, *suffering, *worst])
+    context = ops.relu(dense(params, "actor_slot", seen))
     situation = ops.reshape(dense(params, "actor_situation", context), (-1, 1, CODE_WIDTH))
 
     known = ops.concat([ops.columns(move, slot, slot + 1) for move in moves], axis=1)  # (N, moves, width)
@@ -320,13 +283,6 @@ def _slot(
     code = ops.reshape(dense(params, "actor_move", known) + situation, (-1, MOVES, 1, CODE_WIDTH))
     code = code + ops.reshape(dense(params, "actor_aim", aims), (-1, 1, COLUMNS, CODE_WIDTH))
     code = code + dense(params, "actor_hit", ops.reshape(aimed, (-1, MOVES, COLUMNS, 2 * FACTS)))
-    if "insight" in d:
-        struck = ops.take(observation, _strikes_of(d["insight"][STRIKES][0], slot)) @ ops.constant(_aims(slot))
-        code = code + dense(params, "actor_strike", ops.reshape(struck, (-1, MOVES, COLUMNS, 2 * STRIKE_FACTS)))
-    if FORESIGHT in d.get("insight", {}):
-        at, size = d["insight"][FORESIGHT]
-        meant = ops.columns(observation, at, at + size) @ ops.constant(_aims_foreseen(slot))
-        code = code + dense(params, "actor_foresight", ops.reshape(meant, (-1, 1, COLUMNS, AIM_FACTS)))
     code = ops.relu(code)
     scores = ops.swapped(ops.reshape(dense(params, "policy_move", code), (-1, MOVES * COLUMNS, 2)))
     plain, gimmick = (ops.reshape(ops.columns(scores, i, i + 1), (-1, MOVES, 1, COLUMNS)) for i in range(2))
@@ -388,30 +344,7 @@ def _previews(ops: Any, params: Mapping[str, Any], hidden: Any, pokemon: Any, hi
 # --- fixed tables ---
 
 _THREATS = tuple([2 * entry + slot for entry in range(2 * MOVES)] for slot in range(2))
-_EXCHANGED = {"on_a": "on_b", "on_b": "on_a", "harm_a": "harm_b", "harm_b": "harm_a"}
 _STANDING = [place * FOE + foe for place in range(PLACES) for foe in range(2)]
-
-
-@cache
-def _seen_by(name: str, slot: int) -> list[int]:
-    """The entries of a table of the insight in the order in which an own slot looks at them."""
-    if name == STRIKES:
-        table = np.arange(2 * MOVES * 3 * STRIKE_FACTS).reshape(2, -1)[[slot, 1 - slot]]
-    elif name == DANGERS:
-        table = np.arange(2 * MOVES * 2 * STRIKE_FACTS).reshape(2 * MOVES, 2, STRIKE_FACTS)[:, [slot, 1 - slot]]
-    elif name == ORDER:
-        four = [slot, 1 - slot, 2, 3]
-        table = np.arange(16).reshape(4, 4)[np.ix_(four, four)]
-    else:
-        columns = FORESEEN if slot == 0 else tuple(_EXCHANGED.get(column, column) for column in FORESEEN)
-        table = np.arange(2 * len(FORESEEN)).reshape(2, -1)[:, [FORESEEN.index(column) for column in columns]]
-    return table.reshape(-1).tolist()
-
-
-def _strikes_of(at: int, slot: int) -> list[int]:
-    """Where the strikes of a slot lie, fact by fact as `_aims` wants them."""
-    table = at + np.arange(2 * MOVES * 3 * STRIKE_FACTS).reshape(2, MOVES * 3, STRIKE_FACTS)
-    return table[slot].T.reshape(-1).tolist()
 
 
 @cache
@@ -427,16 +360,6 @@ def _aims(slot: int) -> np.ndarray:
         for column in (slot, 2):
             table[fact, move, 2, move, column, FACTS + fact] = 1
     return table.reshape(FACTS * MOVES * 3, -1)
-
-
-@cache
-def _aims_foreseen(slot: int) -> np.ndarray:
-    """(2 · foreseen, columns · facts): what each aim's target is about to do; without a target, both halfway."""
-    table = np.zeros((2, len(FORESEEN), COLUMNS, AIM_FACTS), np.float32)
-    for foe, fact in product(range(2), range(AIM_FACTS)):
-        column = FORESEEN.index(("protects", f"harm_{'ab'[slot]}")[fact])
-        table[foe, column, 3 + foe, fact], table[foe, column, 2, fact] = 1.0, 0.5
-    return table.reshape(2 * len(FORESEEN), -1)
 
 
 @cache

@@ -1,14 +1,14 @@
 """A network in more room, or with fewer eyes: how a policy goes on as another network of its kind.
 
 In more room it gives the same answers and has more to learn with.
-It may have wider layers (`mlp`, `board`) and see more behind what it saw (`mlp`, `doubles`; the insight of a game).
+It may have wider layers (`mlp`, `board`) and see more behind what it saw (`mlp`; the insight of a game).
 New units begin with random inputs and reach nothing that was there before: the weights from them to old units and to
 the heads are 0, and so are the weights of what is newly seen. So the larger network plays exactly as the small one did,
 and learns on from there.
 
 With fewer eyes it no longer sees the last entries of the observation, such as helpers that a game only shows on
-request. Where they went into the first layer (`mlp`, `board`), what they usually were goes into its bias; where they
-had layers of their own (the insight of `doubles`) those are left out. It may play worse than it did, and learns.
+request; what they usually were goes into the bias of the first layer (`mlp`, `board`). It may play worse than it did,
+and learns.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from jimbot.policies.networks import INITIAL, layer_shapes, param_shapes
 
 STACKS = ("mlp", "board")
 """Kinds that are one stack of dense layers with the heads on top."""
-SEE_MORE = ("mlp", "doubles")
-"""Kinds that can be shown more: new entries come after all others, or have layers of their own."""
+SEE_MORE = ("mlp",)
+"""Kinds that can be shown more: new entries come after all others."""
 
 
 def can_widen(narrow: Mapping[str, Any], wide: Mapping[str, Any]) -> bool:
@@ -35,7 +35,7 @@ def can_widen(narrow: Mapping[str, Any], wide: Mapping[str, Any]) -> bool:
             return False
         old["hidden"] = new["hidden"] = []
     if kind in SEE_MORE and kind == new["kind"] and old["observation_size"] <= new["observation_size"]:
-        old, new = _without_insight(old), _without_insight(new)
+        old["observation_size"] = new["observation_size"] = 0
     return old == new
 
 
@@ -44,8 +44,6 @@ def can_narrow(wide: Mapping[str, Any], narrow: Mapping[str, Any]) -> bool:
     old, new = dict(wide), dict(narrow)
     if old.get("normalize") or old["observation_size"] <= new["observation_size"]:
         return False
-    if "doubles" in old:
-        return "insight" not in new.get("doubles", {}) and _without_insight(old) == _without_insight(new)
     return old.get("kind") in STACKS and {**old, "observation_size": 0} == {**new, "observation_size": 0}
 
 
@@ -53,10 +51,8 @@ def narrowed(
     params: Mapping[str, np.ndarray], narrow: Mapping[str, Any], usual_sight: Callable[[], np.ndarray]
 ) -> dict[str, np.ndarray]:
     """The parameters of a network that saw more, behind what `narrow` sees; `usual_sight` tells what, on average (its
-    whole observation), and is asked where that matters."""
+    whole observation)."""
     found = {name: params[name] for name in param_shapes(narrow)}
-    if "doubles" in narrow:
-        return found
     usual = usual_sight()[narrow["observation_size"] :]
     board = narrow.get("board")
     on_board = board["rows"] * board["cols"] * board["channels"] if board else 0  # what is off the board comes first
@@ -68,21 +64,12 @@ def narrowed(
     return found
 
 
-def _without_insight(network: Mapping[str, Any]) -> dict[str, Any]:
-    doubles = {name: part for name, part in network.get("doubles", {}).items() if name != "insight"}
-    return {**network, "observation_size": 0, "doubles": doubles}
-
-
 def widened(params: Mapping[str, np.ndarray], wide: Mapping[str, Any], seed: int = 0) -> dict[str, np.ndarray]:
     """The parameters of a narrow network as those of a wide one that answers the same."""
     luck = np.random.default_rng(seed)
     found = {name: params[name] for name in param_shapes(wide) if name in params}
     for layer, (inputs, outputs) in layer_shapes(wide).items():
-        weight, bias = (params.get(f"{layer}.{part}") for part in ("weight", "bias"))
-        if weight is None or bias is None:  # a layer that is new: it adds nothing yet
-            found[f"{layer}.weight"] = np.zeros((inputs, outputs), np.float32)
-            found[f"{layer}.bias"] = np.zeros(outputs, np.float32)
-            continue
+        weight, bias = (params[f"{layer}.{part}"] for part in ("weight", "bias"))
         old_inputs, old_outputs = weight.shape
         wider = luck.normal(0.0, np.sqrt(2.0 / inputs), (inputs, outputs)).astype(weight.dtype)
         wider[:, :old_outputs] = 0.0

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -122,7 +123,7 @@ def test_players_of_one_name_get_numbers() -> None:
 
 
 def test_who_was_trained_on_less_goes_on_seeing_that() -> None:
-    entry = game_entry("vgc")
+    entry = game_entry("balatro")
 
     class Looks:
         name = "looks"
@@ -133,22 +134,20 @@ def test_who_was_trained_on_less_goes_on_seeing_that() -> None:
     def seen(trained_with: dict, options: dict) -> int:
         spec = entry.spec.under(trained_with)
         made = Manifest.for_game(spec, learner="jax", algorithm="PPO", step=1, game_options=trained_with)
-        policy = Player("one", Looks(), "vgc", manifest=made).shown(options)
+        policy = Player("one", Looks(), "balatro", manifest=made).shown(options)
         size = entry.spec.under(options).observation.size
         return policy.act(np.zeros((1, size), np.float32), np.ones((1, 1), bool))  # ty: ignore[invalid-return-type]
 
-    narrow, wide = (entry.spec.under({"insight": parts}).observation.size for parts in ("", "all"))
-    assert (seen({}, {}), seen({}, {"insight": "all"}), seen({"insight": "all"}, {"insight": "all"})) == (
-        narrow,
-        narrow,
-        wide,
-    )
+    less, more = {"helpers": True}, {"helpers": True, "insight": "all"}
+    narrow, wide = (entry.spec.under(options).observation.size for options in (less, more))
+    assert (seen(less, less), seen(less, more), seen(more, more)) == (narrow, narrow, wide)
     with pytest.raises(JimbotError, match="observation table"):
-        seen({"insight": "all"}, {})
+        seen(more, less)
 
 
 def test_rivals_must_have_been_trained_for_the_same_rules() -> None:
     entry = game_entry("vgc")
+    assert entry.two_sides is not None
 
     def trained(name: str, **options: object) -> Player:
         made = Manifest.for_game(entry.spec, learner="jax", algorithm="PPO", step=1, game_options=options)
@@ -159,10 +158,11 @@ def test_rivals_must_have_been_trained_for_the_same_rules() -> None:
         agreed_options(entry, [open_sheets, closed])
     assert agreed_options(entry, [open_sheets, closed], {"open_team_sheets": True}) == {"open_team_sheets": True}
     assert agreed_options(entry, [closed]) == {"open_team_sheets": False}
-    seer, other = trained("three", insight="all"), trained("four", insight="order")
-    assert agreed_options(entry, [open_sheets, seer]) == {"open_team_sheets": True, "insight": "all"}, "one sees more"
-    with pytest.raises(UsageError, match="different insight"):
-        agreed_options(entry, [seer, other])
+    showing = replace(entry, two_sides=replace(entry.two_sides, shows=("teams",)))  # as if it only showed more
+    seer, other = trained("three", teams="train"), trained("four", teams="validation")
+    assert agreed_options(showing, [open_sheets, seer]) == {"open_team_sheets": True, "teams": "train"}, "one sees more"
+    with pytest.raises(UsageError, match="different teams"):
+        agreed_options(showing, [seer, other])
     with pytest.raises(UsageError, match="--opponent"):
         agreed_options(entry, [open_sheets], {"opponent": "random"})
     with pytest.raises(UsageError, match="one player"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
 from typing import Any
 
@@ -18,9 +17,6 @@ from jimbot.policies.jax_networks import JaxOps, make_network
 from jimbot.policies.networks import continuous_entries, describe_network, forward_flops, param_shapes, train_flops
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import OnnxPolicy
-from jimbot.policies.widening import can_narrow, can_widen, narrowed, widened
-from jimbot.runs.shipped import shipped_policy
-from jimbot.training.init_policy import start_of
 
 SPEC = game_entry("vgc").spec
 ROWS = 5
@@ -109,109 +105,6 @@ def test_torch_and_jax_agree(which: str, request: pytest.FixtureRequest) -> None
     expected, expected_value = parts["apply"](parts["params"], rows)
     np.testing.assert_allclose(logits, expected, rtol=1e-4, atol=1e-2)
     np.testing.assert_allclose(value, expected_value, rtol=1e-4, atol=1e-2)
-
-
-# --- with the insight ---
-
-
-WIDE = SPEC.under({"insight": "all,foresight"})
-
-
-@pytest.fixture(scope="module")
-def insight() -> dict[str, Any]:
-    """The shipped policy, and what it becomes where it is shown more."""
-    narrow = describe_network(SPEC)
-    wide = describe_network(WIDE)
-    shipped = shipped_policy("vgc")
-    return {
-        "narrow": narrow,
-        "wide": wide,
-        "params": start_of(shipped, SPEC, narrow).params,
-        "wider": start_of(shipped, WIDE, wide).params,
-    }
-
-
-def decided(network: dict[str, Any], params: dict[str, np.ndarray], rows: np.ndarray) -> np.ndarray:
-    legal = np.zeros((len(rows), SPEC.actions.size), bool)
-    legal[:, :2025] = True
-    model = onnx_from_params(network, params, rows.shape[1], SPEC.actions.size)
-    return OnnxPolicy.from_bytes(model).act(rows, legal).probabilities
-
-
-def with_insight(rng: np.random.Generator) -> np.ndarray:
-    more = rng.uniform(0, 1, (ROWS, WIDE.observation.size - SPEC.observation.size)).astype(np.float32)
-    return np.concatenate([0.2 * np.abs(made_up_rows(rng)), more], axis=1)
-
-
-def test_shown_more_the_shipped_policy_plays_as_before_until_it_learns(insight: dict[str, Any]) -> None:
-    rows = with_insight(np.random.default_rng(8))
-    for field in SPEC.observation.fields:
-        if field.ids:
-            rows[:, SPEC.observation.span(field.name)] = 0
-    before = decided(insight["narrow"], insight["params"], rows[:, : SPEC.observation.size])
-    np.testing.assert_allclose(decided(insight["wide"], insight["wider"], rows), before, atol=1e-6)
-    new = sorted(set(insight["wider"]) - set(insight["params"]))
-    assert {name.partition(".")[0] for name in new} == {"insight", "actor_insight", "actor_strike", "actor_foresight"}
-
-
-def test_a_policy_goes_on_without_the_insight(insight: dict[str, Any]) -> None:
-    narrow, wide = describe_network(SPEC), describe_network(WIDE)
-    assert can_narrow(wide, narrow)
-    assert not can_narrow(narrow, wide)
-    assert not can_narrow(wide, describe_network(SPEC.under({"insight": "all"})))
-    learned = {name: value + 1.0 for name, value in widened(insight["params"], wide).items()}
-    less = narrowed(learned, narrow, usual_sight=lambda: np.zeros(0))
-    assert less.keys() == insight["params"].keys()
-    assert all(np.array_equal(less[name], insight["params"][name] + 1.0) for name in less)
-
-
-def test_a_policy_with_the_insight_is_shown_the_foresight_too(insight: dict[str, Any]) -> None:
-    rng = np.random.default_rng(4)
-    seen = SPEC.under({"insight": "all"})
-    before, after = describe_network(seen), describe_network(WIDE)
-    assert can_widen(before, after)
-    start = widened(insight["params"], before)
-    params = {name: value + 0.05 * rng.normal(size=value.shape).astype(np.float32) for name, value in start.items()}
-    rows = 0.1 * with_insight(rng)
-    rows[:, SPEC.observation.id_limits[0]] = 0
-    expected = decided(before, params, rows[:, : seen.observation.size])
-    np.testing.assert_allclose(decided(after, widened(params, after), rows), expected, atol=1e-5)
-
-
-def test_foresight_moves_the_orders_that_aim_at_whom_it_is_about(insight: dict[str, Any]) -> None:
-    rng = np.random.default_rng(3)
-    network = make_network(insight["wide"])
-    params = dict(insight["wider"])
-    params["actor_foresight.weight"] = rng.normal(size=params["actor_foresight.weight"].shape).astype(np.float32)
-    rows = np.repeat(0.1 * with_insight(rng)[:1], 2, axis=0)
-    rows[:, SPEC.observation.id_limits[0]] = 0
-    assert WIDE.observation["foresight"].columns == doubles.FORESEEN
-    protects = doubles.FORESEEN.index("protects")
-    WIDE.observation.view(rows, "foresight")[:, :, protects] = [[0.0, 0.0], [0.0, 1.0]]  # foe b is about to
-    logits, _ = jax.jit(network.apply)(params, rows)
-    change = np.diff(np.asarray(logits)[:, :2025].reshape(2, 45, 45), axis=0)[0]
-    assert abs(change[orders.move_code(0, 2)].mean() - change[orders.move_code(0, 1)].mean()) > 1e-3
-
-
-def test_strikes_move_the_orders_that_aim_them_and_all_arithmetics_agree(insight: dict[str, Any]) -> None:
-    rng = np.random.default_rng(9)
-    network = make_network(insight["wide"])
-    params = {
-        name: value + 0.1 * rng.normal(size=value.shape).astype(np.float32) for name, value in insight["wider"].items()
-    }
-    rows = 0.1 * with_insight(rng)[:2]
-    rows[:, SPEC.observation.id_limits[0]] = 0
-    rows[1] = rows[0]
-    WIDE.observation.view(rows, "strikes")[1, 0, 2, 0, 2] += 1.0  # slot a, third move, foe a: it knocks out
-    logits, _ = jax.jit(network.apply)(params, rows)
-    joint = np.asarray(logits)[:, :2025].reshape(2, 45, 45)
-    change = joint[1] - joint[0]
-    assert abs(change[orders.move_code(2, 1)].mean() - change[orders.move_code(2, 2)].mean()) > 1e-3
-    legal = np.ones((2, SPEC.actions.size), bool)
-    expected = masking.probabilities(masking.log_probabilities(np.asarray(logits), legal), legal)
-    read_again = json.loads(json.dumps(insight["wide"], sort_keys=True))  # as a manifest may give it back
-    model = onnx_from_params(read_again, params, WIDE.observation.size, SPEC.actions.size)
-    np.testing.assert_allclose(OnnxPolicy.from_bytes(model).act(rows, legal).probabilities, expected, atol=1e-4)
 
 
 def test_facts_do_not_depend_on_how_observations_are_scaled(scaled: dict[str, Any]) -> None:

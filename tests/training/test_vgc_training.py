@@ -84,11 +84,10 @@ def test_record_clone_and_train_from_the_clone(tmp_path: Path, monkeypatch: pyte
     assert row["speed/decisions_per_second"] > 0
 
 
-def test_an_exploiter_of_the_shipped_policy_sees_more_than_it_and_says_how_often_it_wins(tmp_path: Path) -> None:
-    chosen = {"league": {"exploiter": 1.0}, "league_members": ["vgc"], "game_options": {"insight": "all"}}
+def test_an_exploiter_of_the_shipped_policy_says_how_often_it_wins(tmp_path: Path) -> None:
+    chosen = {"league": {"exploiter": 1.0}, "league_members": ["vgc"]}
     trainer = train(tmp_path, 4, **chosen, num_steps=12, eval_games=0)
     try:
-        assert trainer.spec.observation.size > seats_of(trainer).met[0][0].policy.size  # ty: ignore
         row = json.loads((trainer.session.run.path / "metrics.jsonl").read_text().splitlines()[-1])
         assert 0.0 <= row["league/vgc"] <= 1.0
         assert row["health/illegal_actions"] == 0

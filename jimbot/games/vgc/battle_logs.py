@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from jimbot.errors import SimulatorError, UnreadableError, UsageError
-from jimbot.games.spec import ObservationSpec
 from jimbot.games.vgc import fields, orders, rewards
 from jimbot.games.vgc.reader import Reader
 from jimbot.reading.plain import file_text, json_value
@@ -82,13 +81,13 @@ def read_replay(reader: Reader, log: str) -> Replay:
         found = reader.pool.ask({"what": "decisions", "log": log})
     except SimulatorError as problem:
         raise ReplayError(str(problem).partition("'decisions': ")[2] or str(problem)) from problem
-    one, two = (_side(found, number, reader.options.observation) for number in (0, 1))
+    one, two = (_side(found, number) for number in (0, 1))
     return Replay((one, two), bool(found["over"]), int(found["unexplained"]))
 
 
-def _side(found: dict, number: int, observation: ObservationSpec) -> ReplaySide:
+def _side(found: dict, number: int) -> ReplaySide:
     made = [decision for decision in found["decisions"] if decision["side"] == number]
-    rows = np.array([decision["row"] for decision in made], np.float32).reshape(-1, observation.size)
+    rows = np.array([decision["row"] for decision in made], np.float32).reshape(-1, fields.OBSERVATION.size)
     masks = np.zeros((2, len(made), orders.ACTIONS), bool)
     for place, decision in enumerate(made):
         masks[0, place, decision["legal"]] = True
@@ -99,7 +98,7 @@ def _side(found: dict, number: int, observation: ObservationSpec) -> ReplaySide:
         "fainted": fainted[number], "knock_outs": fainted[1 - number], "refused": 0,
     }  # fmt: skip
     stats = np.array([float(known[name]) for name in rewards.STATS], np.float32)
-    return ReplaySide(rows * fields.scales(observation), masks[0], masks[1], result, stats)
+    return ReplaySide(rows * fields.scales(), masks[0], masks[1], result, stats)
 
 
 def read_replays(reader: Reader, paths: list[Path]) -> Iterator[tuple[Path, Replay | ReplayError]]:

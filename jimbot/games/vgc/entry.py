@@ -149,7 +149,7 @@ GAME = GameEntry(
     spec=SPEC,
     make=make,
     scripted={name: scripted(name) for name in SCRIPTED if name != "random"},
-    two_sides=TwoSides({"opponent": SELF}, agreed=("format", "open_team_sheets"), shows=("insight",)),
+    two_sides=TwoSides({"opponent": SELF}, agreed=("format", "open_team_sheets")),
     render=render,
     legal_masks=legal_masks,
     render_small=render_small,

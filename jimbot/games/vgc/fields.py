@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -94,8 +93,6 @@ COLUMNS: dict[str, Columns] = {
     },
     "field": _scaled(5.0, "weather_turns", "terrain_turns", "trickroom", "gravity", "wonderroom", "magicroom")
     | _scaled(20.0, "turn"),
-    "foresight": _flags("move_1", "move_2", "move_3", "move_4", "on_a", "on_b", "protects")
-    | _scaled(100.0, "harm_a", "harm_b"),
 }  # fmt: skip
 
 
@@ -131,7 +128,6 @@ _POKEMON: tuple[Field, ...] = (
     *(field for number in range(1, MOVES + 1) for field in _move_fields(number)),
 )
 
-_TABLE = (SLOTS, MOVES, 3)
 FIELDS: tuple[Field, ...] = (
     _numbers("phase", (), COLUMNS["phase"], "what is to be decided, one-hot"),
     *(replace(field, items="pokemon") for field in _POKEMON),
@@ -140,35 +136,17 @@ FIELDS: tuple[Field, ...] = (
     Field("weather", (1,), "weather", ids=len(vocabulary()["weathers"]), vocabulary="weathers"),
     Field("terrain", (1,), "terrain", ids=len(vocabulary()["terrains"]), vocabulary="terrains"),
     _numbers("field", (), COLUMNS["field"], "whole field; lasting effects in turns since they began, from 1"),
-    Field("damage", _TABLE, "expected damage of own moves to rival a, rival b and the partner, share of full HP"),
+    Field(
+        "damage",
+        (SLOTS, MOVES, 3),
+        "expected damage of own moves to rival a, rival b and the partner, share of full HP",
+    ),
     Field("threat", (SLOTS, MOVES, 2), "expected damage of the rivals' known moves to own a and own b"),
     Field("matchup", (SIDE_ROWS, SIDE_ROWS), "best expected damage of each own Pokémon to each rival's, unboosted"),
     Field("matchup_threat", (SIDE_ROWS, SIDE_ROWS), "best expected damage to each own Pokémon by each rival's"),
     Field("outspeeds", (SLOTS, 2), "1 where an own slot is expected to be faster than a rival's, -1 slower"),
 )
 OBSERVATION = ObservationSpec(FIELDS)
-
-STRIKE: Columns = {"low": 100.0, "high": 100.0, "knock_out": 100.0}
-INSIGHT: tuple[Field, ...] = (  # after all others, and only with the option `insight`; see node/sight.js
-    _numbers("strikes", _TABLE, STRIKE, "own moves on rival a, rival b and the partner, share of the HP it has left"),
-    _numbers("dangers", (SLOTS, MOVES, 2), STRIKE, "the rivals' known moves on own a and own b, the same"),
-    Field("order", (2 * SLOTS, 2 * SLOTS), "own a, own b, rival a, rival b: chance to act before each of the others"),
-)
-INSIGHT_PARTS = tuple(field.name for field in INSIGHT)
-WITH_INSIGHT = ObservationSpec((*FIELDS, *INSIGHT))
-
-FORESIGHT = _numbers(  # after the insight, and only where it is asked for by name; see node/foresight.js
-    "foresight", (SLOTS,), COLUMNS["foresight"], "what the heuristic would order for rival a and b, and its harm"
-)
-WITH_FORESIGHT = ObservationSpec((*FIELDS, *INSIGHT, FORESIGHT))
-
-
-def observation_with(parts: Sequence[str]) -> ObservationSpec:
-    """What a row shows where these parts of the insight are filled in; more is always behind what less has."""
-    if FORESIGHT.name in parts:
-        return WITH_FORESIGHT
-    return WITH_INSIGHT if parts else OBSERVATION
-
 
 _SCALES: dict[str, tuple[float, ...]] = {
     **{name: tuple(columns.values()) for name, columns in COLUMNS.items() if name != "move"},
@@ -177,19 +155,16 @@ _SCALES: dict[str, tuple[float, ...]] = {
     "threat": (100.0,),
     "matchup": (100.0,),
     "matchup_threat": (100.0,),
-    "strikes": tuple(STRIKE.values()),
-    "dangers": tuple(STRIKE.values()),
-    "order": (100.0,),
 }
 
 
-def scales(observation: ObservationSpec = OBSERVATION) -> np.ndarray:
+def scales() -> np.ndarray:
     """(D,) float32: what every integer of a row is multiplied with to become the observation."""
-    found = np.ones(observation.size, np.float32)
-    for field in observation.fields:
+    found = np.ones(OBSERVATION.size, np.float32)
+    for field in FIELDS:
         if field.name in _SCALES:
             scale = np.array(_SCALES[field.name], np.float32)
-            found[observation.span(field.name)] = 1.0 / np.resize(scale, field.size)
+            found[OBSERVATION.span(field.name)] = 1.0 / np.resize(scale, field.size)
     return found
 
 
@@ -199,13 +174,11 @@ def column(field: str, name: str) -> int:
     return list(COLUMNS[field]).index(name)
 
 
-def layout(insight: Sequence[str] = ()) -> dict[str, object]:
-    """What a worker needs to know to fill in a row, with these parts of the insight."""
-    observation = observation_with(insight)
+def layout() -> dict[str, object]:
+    """What a worker needs to know to fill in a row."""
     return {
-        "size": observation.size,
-        "offsets": observation.offsets,
-        "insight": list(insight),
+        "size": OBSERVATION.size,
+        "offsets": OBSERVATION.offsets,
         "columns": {name: list(columns) for name, columns in COLUMNS.items()},
         "volatiles": list(VOLATILES),
     }

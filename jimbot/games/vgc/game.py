@@ -40,7 +40,6 @@ SPEC = GameSpec(
     shaping=rewards.SHAPING,
     episode_stats=rewards.STATS,
     options=Options,
-    observed_with=lambda options: options.observation,
 )
 """With one row per battle, against a scripted opponent."""
 SELF_PLAY_SPEC = replace(SPEC, players=2)
@@ -69,7 +68,7 @@ class VgcGame(BatchGame):
         self.groups = np.array_split(np.arange(num_envs), GROUPS)
         """Battles of each group, for callers who overlap `send` and `receive`."""
         self.team_table, self.pool = _open(options, num_envs)
-        self._scales = fields.scales(options.observation)
+        self._scales = fields.scales()
         self._weights = np.array(rewards.PRESETS[options.reward], np.float32)
         self._streams = np.random.default_rng(seed).integers(0, 2**63, num_envs, dtype=np.uint64)
         self._episodes = np.zeros(num_envs, np.int64)
@@ -387,7 +386,7 @@ def _open(options: Options, num_envs: int) -> tuple[team_files.TeamTable, Pool]:
         "patch": options.fast_handlers,
         "turn_limit": options.turn_limit,
         "vocabulary": str(fields.VOCABULARY_FILE),
-        "layout": fields.layout(options.insight_parts),
+        "layout": fields.layout(),
         "teams": [],
     }
     table = _team_table(options, settings)

@@ -30,8 +30,7 @@ class Table:
     """Named access to whole numbers of N rows."""
 
     def __init__(self, observation: np.ndarray) -> None:
-        seen = np.asarray(observation)[:, : OBSERVATION.size]  # the insight is for learners
-        self.features = np.rint(seen / fields.scales()).astype(np.int64)
+        self.features = np.rint(np.asarray(observation) / fields.scales()).astype(np.int64)
         self.hp = self.pokemon("hp") // 10  # (N, 12) percent
         self.damage = self.field("damage")  # (N, slots, moves, targets)
         own = [self.field(f"move_{number}")[:, :SLOTS] for number in range(1, MOVES + 1)]

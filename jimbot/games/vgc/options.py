@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jimbot.errors import UnknownNameError
-from jimbot.games.spec import ObservationSpec, check_discount
-from jimbot.games.vgc.fields import FORESIGHT, INSIGHT_PARTS, observation_with
+from jimbot.games.spec import check_discount
 from jimbot.games.vgc.rewards import PRESETS
 from jimbot.games.vgc.teams import BY_SEED, SPLITS
 from jimbot.machine import usable_cores
@@ -16,7 +15,6 @@ DEFAULT_FORMAT = "gen9vgc2023regc"
 FORMAT_ALIASES = {"gen9vgc2023regulationc": DEFAULT_FORMAT}
 """Names older simulators gave to a format."""
 SELF = "self"
-ALL = "all"
 SCRIPTED = ("random", "max_power", "max_damage", "heuristic")
 OPPONENTS = (SELF, *SCRIPTED)
 BATTLES_WORTH_A_WORKER = 8
@@ -37,8 +35,6 @@ class Options:
     """by-seed (as the seed's bank), train, validation, held-out, or a file."""
     own_team: str = ""
     """A file with the team the first side always plays."""
-    insight: str = ""
-    """More to see: all, foresight, or strikes,dangers,order."""
     reward: str = "shaped"
     """shaped (knock-outs, HP and status as a potential) or win."""
     discount: float = field(default=0.99, repr=False)
@@ -60,7 +56,6 @@ class Options:
         for name in ("open_team_sheets", "fast_handlers"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected true or false.")
-        _ = self.insight_parts
         check_discount(self.discount)
         if isinstance(self.workers, bool) or not isinstance(self.workers, int) or not 0 <= self.workers <= MOST_WORKERS:
             raise ValueError(f"workers is {self.workers!r}; expected 0 (automatic) to {MOST_WORKERS}.")
@@ -83,21 +78,6 @@ class Options:
         """The simulator's name of the format."""
         name = str(self.format).lower()
         return FORMAT_ALIASES.get(name, name)
-
-    @property
-    def insight_parts(self) -> tuple[str, ...]:
-        """The parts of the insight that are filled in; none: the observation has no such fields."""
-        parts = [part.strip() for part in str(self.insight).split(",") if part.strip()]
-        for part in parts:
-            if part not in (*INSIGHT_PARTS, FORESIGHT.name, ALL):
-                raise UnknownNameError("part of the insight", part, (*INSIGHT_PARTS, FORESIGHT.name, ALL))
-        every = (*(INSIGHT_PARTS if ALL in parts else ()), *parts)  # no foresight: `all` stays what policies know it as
-        return tuple(part for part in (*INSIGHT_PARTS, FORESIGHT.name) if part in every)
-
-    @property
-    def observation(self) -> ObservationSpec:
-        """What a row shows."""
-        return observation_with(self.insight_parts)
 
     @property
     def players(self) -> int:

@@ -34,7 +34,7 @@ def read_state(values: Mapping[str, Any], options: Any) -> Sight:
     given, legal = values.get("fields"), values.get("legal")
     if not isinstance(given, Mapping) or not isinstance(legal, list):
         raise UsageError("A row needs 'fields' (name: whole numbers) and 'legal' (numbers of the legal orders).")
-    shown = options.observation
+    shown = fields.OBSERVATION
     features = np.zeros(shown.size, np.int64)
     for name, numbers in given.items():
         features[shown.span(str(name))] = _whole(numbers, shown[str(name)].size, str(name))
@@ -43,7 +43,7 @@ def read_state(values: Mapping[str, Any], options: Any) -> Sight:
     if ((chosen < 0) | (chosen >= len(mask))).any():
         raise UsageError(f"'legal' names orders outside 0 to {len(mask) - 1}.")
     mask[chosen] = True
-    observation = (features * fields.scales(shown)).astype(np.float32)
+    observation = (features * fields.scales()).astype(np.float32)
     return Sight(observation, mask, lambda action: words.describe_action(features, action))
 
 

@@ -31,7 +31,7 @@ class Reader:
 
     def __init__(self, options: Options = Options()) -> None:
         self.options = options
-        self._scales = fields.scales(options.observation)
+        self._scales = fields.scales()
         settings: dict[str, Any] = {
             "format": options.format_id,
             "open_team_sheets": options.open_team_sheets,
@@ -39,7 +39,7 @@ class Reader:
             "patch": options.fast_handlers,
             "turn_limit": options.turn_limit,
             "vocabulary": str(fields.VOCABULARY_FILE),
-            "layout": fields.layout(options.insight_parts),
+            "layout": fields.layout(),
             "teams": [],
         }
         self.pool = Pool(settings, 1, options.deadline)

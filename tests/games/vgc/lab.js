@@ -127,8 +127,6 @@ function channel(log, from, side) {
 	return found;
 }
 
-const HASTY = new Set(['prankster', 'galewings', 'triage', 'myceliummight', 'stall', 'quickdraw']); // their moves have other priorities
-
 const JOBS = {
 	/** Random states; each is probed. */
 	states: ({count, seed}) => {
@@ -314,76 +312,6 @@ const JOBS = {
 					}
 				}
 				found.unread += mine.length;
-			}
-		}
-		return found;
-	},
-	/** The first attack of every turn beside what both sides expected of it, and who acted first beside who should. */
-	sight: ({count, seed}) => {
-		const luck = luckOf(seed, 17);
-		const {at, vocabulary, dex} = worker.table.features;
-		const found = {hits: 0, outside: [], width: 0, orders: 0, certain: 0, late: [], knockOuts: 0, expected: 0, rows: 0};
-		const place = (ident) => 2 * (Number(ident[1]) - 1) + 'ab'.indexOf(ident[2]); // p1a, p1b, p2a, p2b
-		const seenFrom = (side, who) => (side ? (who + 2) % 4 : who);
-		const moveOf = (row, who, name) => [1, 2, 3, 4].findIndex((k) => vocabulary.table.moves[row[at[`move_${k}_id`] + (who < 2 ? who : who + 4)]] === name);
-		const expected = (row, attacker, victim, name) => {
-			const used = moveOf(row, attacker, name);
-			if (used < 0) return null;
-			const target = attacker >= 2 ? victim : victim >= 2 ? victim - 2 : 2;
-			if (attacker >= 2 && victim >= 2) return null; // what rivals do to each other is not shown
-			const base = attacker < 2 ? at.strikes + attacker * 36 + 3 * (3 * used + target) : at.dangers + (attacker - 2) * 24 + 3 * (2 * used + target);
-			return Array.from(row.slice(base, base + 3));
-		};
-		for (let game = 0; game < count; game++) {
-			const live = worker.begin(0, seed, game, luck(worker.teams.length), luck(worker.teams.length));
-			while (!live.ended) {
-				const turn = live.battle.requestState === 'move' && live.acts(0) && live.acts(1);
-				const rows = live.rows.map((row) => Int16Array.from(row));
-				const health = live.battle.sides.flatMap((side) => side.active.map((p) => p && p.hp));
-				const abilities = live.battle.sides.flatMap((side) => side.active.map((p) => p && p.ability));
-				const from = live.battle.log.length;
-				for (const side of [0, 1]) for (let tries = 0; live.acts(side) && tries < 20; tries++) { live.choose(side, live.legal[side][luck(live.legal[side].length)]); if (live.lastRefused[side]) live.look(); }
-				live.settle();
-				if (!turn || abilities.includes('illusion')) continue; // a disguise is believed
-				found.rows++;
-				// Of a line in two versions the secret one comes first, with exact HP.
-				const lines = live.battle.log.slice(from).filter((line, nth, all) => !line.startsWith('|split|') && !(nth > 1 && all[nth - 2].startsWith('|split|'))).map((line) => line.split('|'));
-				const first = lines.findIndex((parts) => parts[1] === 'move');
-				if (first < 0 || lines.slice(0, first).some((parts) => ['switch', 'drag', '-terastallize', '-activate', 'cant', '-formechange', '-singleturn', '-enditem'].includes(parts[1]))) continue;
-				const moves = lines.filter((parts) => parts[1] === 'move' && !parts.some((part) => part.startsWith('[from]')));
-				const [, , mover, name] = lines[first];
-				const attacker = place(mover);
-				const priority = (parts) => dex.moves.get(parts[3]).priority;
-				const hasty = (parts) => HASTY.has(abilities[place(parts[2])]) || parts[3] === 'Grassy Glide';
-				for (const later of moves.slice(1)) {
-					if (priority(later) !== priority(lines[first]) || place(later[2]) === attacker || hasty(later) || hasty(lines[first])) continue;
-					for (const side of [0, 1]) {
-						const chance = rows[side][at.order + 4 * seenFrom(side, attacker) + seenFrom(side, place(later[2]))];
-						found.orders++;
-						if (chance === 100) found.certain++;
-						if (chance === 0) found.late.push([game, live.battle.turn, side, mover, name, later[2], later[3], health, abilities, lines.slice(0, 12).map((parts) => parts.join('|'))]);
-					}
-				}
-				const rest = lines.slice(first + 1);
-				const end = rest.findIndex((parts) => ['move', 'switch', 'cant', '', 'drag'].includes(parts[1]));
-				const during = end < 0 ? rest : rest.slice(0, end);
-				for (let victim = 0; victim < 4; victim++) {
-					const told = during.filter((parts) => parts[1] === '-damage' && place(parts[2]) === victim && !parts.some((part) => part.startsWith('[from]')));
-					const special = during.some((parts) => ['-crit', '-heal', '-activate', '-sethp'].includes(parts[1]) && parts[2] && place(parts[2]) === victim);
-					if (victim === attacker || !told.length || special || !health[victim]) continue;
-					const left = Number(told[told.length - 1][3].split('/')[0].split(' ')[0]);
-					const share = (100 * (health[victim] - left)) / health[victim];
-					for (const side of [0, 1]) {
-						const range = expected(rows[side], seenFrom(side, attacker), seenFrom(side, victim), name);
-						if (!range) continue;
-						found.hits++;
-						found.width += Math.min(100, range[1]) - Math.min(100, range[0]);
-						found.expected += range[2] / 100;
-						if (left === 0) found.knockOuts++;
-						const inside = left === 0 ? range[1] >= 100 : share >= range[0] && share <= range[1];
-						if (!inside) found.outside.push([game, live.battle.turn, side, mover, name, during.find((parts) => parts[1] === '-damage')[2], range, share]);
-					}
-				}
 			}
 		}
 		return found;

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jimbot.errors import SnapshotError, UsageError
+from jimbot.errors import SnapshotError, UnknownNameError, UsageError
 from jimbot.games.checker import check_game, random_legal
 from jimbot.games.contract import game_entry, make
 from jimbot.games.vgc import fields, orders, rewards, wire, worker
@@ -305,3 +305,8 @@ def test_pettingzoo_has_two_agents_in_self_play() -> None:
             observations, *_ = env.step(actions)
     finally:
         env.close()
+
+
+def test_an_option_that_is_gone_is_an_unknown_one() -> None:
+    with pytest.raises(UnknownNameError, match="option of game vgc"):
+        make("vgc", 1, options={"insight": "all"})

@@ -67,10 +67,9 @@ class LiveBattle {
 	look() {
 		for (let number = 0; number < 2; number++) {
 			const acting = this.acts(number);
-			const scripted = !!this.table.players[number];
-			if (!acting && scripted) continue; // it has nothing to say
+			if (!acting && this.table.players[number]) continue; // a script has nothing to say
 			const request = this.battle.sides[number].activeRequest;
-			this.table.features.write(this.rows[number], this, number, acting ? request : null, scripted);
+			this.table.features.write(this.rows[number], this, number, acting ? request : null);
 			this.legal[number] = acting ? legalActions(request, this.livingFoes(number)) : null;
 		}
 	}

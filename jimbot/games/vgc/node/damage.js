@@ -2,7 +2,7 @@
 /**
  * How much a move is expected to hurt, in percent of the target's full HP, from what a player may know: own stats are
  * exact, a rival's are those of its species without training. A rough copy of the damage formula: enough to rank moves,
- * and what the scripted players go by, so it stays as it is. sight.js builds the finer answer on the same rules.
+ * and what the scripted players go by, so it stays as it is.
  */
 
 const IMMUNE_BY_ABILITY = {
@@ -21,17 +21,17 @@ const MOST = 250; // percent; more means nothing
 
 const boosted = (stat, stage) => (stage >= 0 ? (stat * (2 + stage)) / 2 : (stat * 2) / (2 - stage));
 
-/** A stat by its training: effort values, and what the nature makes of it. */
-function trainedStat(name, base, level, effort, nature = 1, genes = 31) {
-	const core = Math.floor(((2 * base + genes + Math.floor(effort / 4)) * level) / 100);
-	return name === 'hp' ? core + level + 10 : Math.floor((core + 5) * nature);
-}
-
+const GENES = 31;
 const TYPICAL_EFFORT = 84; // a sixth of what may be given
+
+function typicalStat(name, base, level) {
+	const core = Math.floor(((2 * base + GENES + Math.floor(TYPICAL_EFFORT / 4)) * level) / 100);
+	return name === 'hp' ? core + level + 10 : core + 5;
+}
 
 /** Stats of a species at a level without any training to speak of. */
 function typicalStats(species, level) {
-	return Object.fromEntries(Object.entries(species.baseStats).map(([name, base]) => [name, trainedStat(name, base, level, TYPICAL_EFFORT)]));
+	return Object.fromEntries(Object.entries(species.baseStats).map(([name, base]) => [name, typicalStat(name, base, level)]));
 }
 
 function averageHits(move) {
@@ -64,19 +64,6 @@ function isImmune(dex, move, type, target, scene) {
 	return scene.terrain === 'psychicterrain' && move.priority > 0 && target.grounded;
 }
 
-function isSpread(move) {
-	return SPREAD_TARGETS.has(move.target);
-}
-
-/** The stats a hit is reckoned with. */
-function attackName(move, physical) {
-	return move.overrideOffensiveStat || (physical ? 'atk' : 'spa');
-}
-
-function defenceName(move, physical) {
-	return move.overrideDefensiveStat || (physical ? 'def' : 'spd');
-}
-
 function clamp(percent) {
 	return Math.max(0, Math.min(MOST, Math.round(percent)));
 }
@@ -89,7 +76,7 @@ function moveType(move, attacker) {
 
 function attackStat(move, attacker, target, physical) {
 	if (move.overrideOffensivePokemon === 'target') return boosted(target.stats.atk, target.boosts.atk || 0);
-	const name = attackName(move, physical);
+	const name = move.overrideOffensiveStat || (physical ? 'atk' : 'spa');
 	let stat = boosted(attacker.stats[name], attacker.boosts[name] || 0);
 	if (attacker.item === (physical ? 'choiceband' : 'choicespecs')) stat *= 1.5;
 	if (physical && (attacker.ability === 'hugepower' || attacker.ability === 'purepower')) stat *= 2;
@@ -97,7 +84,7 @@ function attackStat(move, attacker, target, physical) {
 }
 
 function defenceStat(move, target, physical, scene) {
-	const name = defenceName(move, physical);
+	const name = move.overrideDefensiveStat || (physical ? 'def' : 'spd');
 	let stat = boosted(target.stats[name], target.boosts[name] || 0);
 	if (!physical && target.item === 'assaultvest') stat *= 1.5;
 	if (!physical && scene.weather === 'sandstorm' && target.types.includes('Rock')) stat *= 1.5;
@@ -110,7 +97,7 @@ function modifiers(dex, move, type, attacker, target, physical, scene) {
 	factor *= 2 ** dex.getEffectiveness(type, target.types);
 	if (attacker.ownTypes.includes(type) && attacker.terastallized && attacker.types.includes(type)) factor *= 2;
 	else if (attacker.ownTypes.includes(type) || attacker.types.includes(type)) factor *= 1.5;
-	if (isSpread(move) && scene.crowded) factor *= 0.75;
+	if (SPREAD_TARGETS.has(move.target) && scene.crowded) factor *= 0.75;
 	factor *= (WEATHER_BOOST[scene.weather] || {})[type] || 1;
 	if (TERRAIN_BOOST[scene.terrain] === type && attacker.grounded) factor *= 1.3;
 	if (physical && attacker.status === 'brn' && attacker.ability !== 'guts') factor *= 0.5;
@@ -119,7 +106,4 @@ function modifiers(dex, move, type, attacker, target, physical, scene) {
 	return factor;
 }
 
-module.exports = {
-	TERRAIN_BOOST, WEATHER_BOOST, attackName, boosted, defenceName, expectedDamage, isImmune, isSpread, moveType, trainedStat,
-	typicalStats,
-};
+module.exports = {boosted, expectedDamage, typicalStats};

@@ -3,13 +3,10 @@
  * One row of integers: what the player of a side may know, and nothing else.
  *
  * A white-list in three parts: the side's own request and Pokémon, the tracker of public lines, and a few facts about
- * active Pokémon that everybody sees (boosts, the listed volatiles, turns on the field). The layout comes from fields.py;
- * `layout.insight` lists the parts of the insight that are wanted, which are worked out from the same views.
+ * active Pokémon that everybody sees (boosts, the listed volatiles, turns on the field). The layout comes from fields.py.
  */
 
 const {boosted, expectedDamage, typicalStats} = require('./damage');
-const {Foresight} = require('./foresight');
-const {RUINS, actsBefore, speedsOf, strike} = require('./sight');
 const {NOTHING} = require('./tracker');
 const {MOVES, gimmickOf, isFainted} = require('./mask');
 
@@ -20,7 +17,6 @@ const BOOSTS = ['atk', 'def', 'spa', 'spd', 'spe', 'accuracy', 'evasion'];
 const NO_BOOSTS = Object.freeze({});
 const NO_SCREENS = Object.freeze({});
 const EMPTY_FIELD = Object.freeze({weather: '', terrain: '', crowded: true});
-const SKY_QUIET = new Set(['cloudnine', 'airlock']);
 const SPEED_CONTROL = new Set(['tailwind', 'trickroom', 'icywind', 'electroweb', 'thunderwave', 'glare', 'stringshot', 'cottonspore', 'scaryface', 'bulldoze', 'rocktomb', 'stunspore', 'nuzzle']);
 const REDIRECTS = new Set(['followme', 'ragepowder', 'spotlight', 'allyswitch']);
 
@@ -46,8 +42,6 @@ class Features {
 			this.columns[field] = Object.fromEntries(names.map((name, place) => [name, place]));
 		}
 		this.widths = Object.fromEntries(Object.entries(layout.columns).map(([field, names]) => [field, names.length]));
-		this.insight = new Set(layout.insight);
-		this.foresight = this.insight.has('foresight') ? new Foresight(layout, (id) => this.facts(id).move.target) : null;
 		this.volatiles = layout.volatiles.map((id) => [id, this.columns.pokemon[id]]);
 		this.moveAt = Array.from({length: MOVES}, (_, place) => place + 1).map((number) => ({
 			id: this.at[`move_${number}_id`], type: this.at[`move_${number}_type`], columns: this.at[`move_${number}`],
@@ -59,8 +53,8 @@ class Features {
 		this.speciesCache = new Map();
 	}
 
-	/** Fills `row` (Int16Array) for side `number` of a live battle; `request` is what that side was asked. Scripts have no use for the insight. */
-	write(row, live, number, request, scripted = false) {
+	/** Fills `row` (Int16Array) for side `number` of a live battle; `request` is what that side was asked. */
+	write(row, live, number, request) {
 		row.fill(0);
 		const {battle, tracker} = live;
 		const phase = phaseOf(request);
@@ -76,11 +70,7 @@ class Features {
 		this.writeField(row, battle, tracker);
 		this.writeMatchups(row, live, number, own, foes);
 		if (phase === 'preview') return;
-		const [mine, theirs] = [onField(own), onField(foes)];
-		this.writeEstimates(row, mine, theirs, scene);
-		if (!this.insight.size || scripted) return;
-		this.writeInsight(row, mine, theirs, this.insightScene(scene, tracker, mine, theirs));
-		if (this.foresight && phase === 'turn') this.foresight.write(row, mine, theirs);
+		this.writeEstimates(row, onField(own), onField(foes), scene);
 	}
 
 	species(text) {
@@ -99,7 +89,6 @@ class Features {
 		return {
 			weather: tracker.weather.id,
 			terrain: tracker.terrain.id,
-			gravity: tracker.rooms.has('gravity'),
 			crowded: true,
 		};
 	}
@@ -188,9 +177,6 @@ class Features {
 	finish(view, active, seen) {
 		const {species} = this.species(view.speciesName);
 		view.ownTypes = species.types;
-		view.baseStats = species.baseStats;
-		view.weight = species.weightkg;
-		view.evolves = species.nfe;
 		view.types = species.types;
 		if (view.terastallized && view.teraType && view.teraType.toLowerCase() !== 'stellar') {
 			view.types = [this.dex.types.get(view.teraType).name];
@@ -370,49 +356,6 @@ class Features {
 				row[this.at.outspeeds + slot * 2 + rival] = Math.sign(gap);
 			}
 		}
-	}
-
-	// --- the insight: see sight.js ---
-
-	/** The field as it bears on hits and speed: what everybody sees, and abilities that are known. Views are told of it, too. */
-	insightScene(scene, tracker, mine, theirs) {
-		const standing = [...mine, ...theirs].filter(Boolean);
-		for (const side of [mine, theirs]) {
-			side.forEach((view, place) => { if (view) view.partner = side[1 - place] ? side[1 - place].ability : ''; });
-		}
-		if (tracker.rooms.has('magicroom')) for (const view of standing) view.item = NOTHING;
-		const living = (views) => views.filter(Boolean).length;
-		return {
-			...scene,
-			weather: standing.some((view) => SKY_QUIET.has(view.ability)) ? '' : scene.weather,
-			trickroom: tracker.rooms.has('trickroom'),
-			ruins: new Set(standing.map((view) => RUINS[view.ability]).filter(Boolean)),
-			targets: (move, attacker) => {
-				const [own, foes] = attacker.own ? [mine, theirs] : [theirs, mine];
-				return living(foes) + (move.target === 'allAdjacent' ? living(own) - 1 : 0);
-			},
-		};
-	}
-
-	writeInsight(row, mine, theirs, scene) {
-		for (let slot = 0; slot < 2; slot++) {
-			if (this.insight.has('strikes')) this.writeStrikes(row, this.at.strikes + slot * 36, mine[slot], [...theirs, mine[1 - slot]], scene);
-			if (this.insight.has('dangers')) this.writeStrikes(row, this.at.dangers + slot * 24, theirs[slot], mine, scene);
-		}
-		if (!this.insight.has('order')) return;
-		const four = [...mine, ...theirs].map((view) => view && speedsOf(view, scene));
-		four.forEach((one, place) => four.forEach((other, rival) => {
-			if (one && other && one !== other) row[this.at.order + 4 * place + rival] = actsBefore(one, other, scene);
-		}));
-	}
-
-	/** Least, most and the chance of a knock-out of every known move on every target. */
-	writeStrikes(row, base, attacker, targets, scene) {
-		if (!attacker) return;
-		attacker.moves.slice(0, MOVES).forEach((move, number) => {
-			const {move: data} = this.facts(move.id);
-			targets.forEach((target, place) => row.set(strike(this.dex, data, attacker, target, scene), base + 3 * (number * targets.length + place)));
-		});
 	}
 
 	/** Everybody against everybody as if fresh on an empty field; worked out once per pair, and when either changes. */

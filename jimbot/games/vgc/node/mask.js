@@ -141,5 +141,5 @@ function choiceText(action, request) {
 
 module.exports = {
 	ACTIONS, COLUMNS, FIRST_SWITCH, FOE_COLUMNS, MASK_BYTES, MOVES, MOVE_CODES, NO_TARGET, ORDERS, PASS, PLACES, PREVIEWS,
-	SLOTS, SLOT_CODES, aims, choiceText, gimmickOf, isFainted, legalActions, ownColumn, pairs,
+	SLOTS, SLOT_CODES, choiceText, gimmickOf, isFainted, legalActions, ownColumn,
 };

@@ -278,9 +278,4 @@ function player(name, layout) {
 	return (row, legal) => best(RULES[name], reader, row, legal);
 }
 
-/** What a scripted player without luck orders, with a row read by a `Reader`. */
-function decide(name, reader, row, legal) {
-	return best(RULES[name], reader, row, legal);
-}
-
-module.exports = {NAMES, Reader, aimOf, decide, player};
+module.exports = {NAMES, player};
