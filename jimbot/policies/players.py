@@ -13,6 +13,7 @@ from jimbot.games.contract import GameEntry, available_games, game_entry, named_
 from jimbot.policies.contract import FirstFields, Policy
 from jimbot.policies.portable import load_policy
 from jimbot.policies.scripted import scripted_names, with_needed_options
+from jimbot.runs.checkpoint import run_of
 from jimbot.runs.manifest import Manifest, check_matches
 from jimbot.runs.shipped import shipped_games, shipped_policy
 
@@ -34,6 +35,7 @@ class Player:
     game: str
     options: dict[str, Any] = field(default_factory=dict)
     manifest: Manifest | None = None  # None for scripted players, and policies given as objects
+    run: Path | None = None  # the directory of the run whose checkpoint it is, if it is one
 
     @property
     def entry(self) -> GameEntry:
@@ -89,7 +91,7 @@ def find_player(
         check_matches(manifest, spec, where=policy.name)
         _tell_environment(manifest, policy.name)
     name = policy.name if len(policy.name) <= LONGEST_NAME else Path(policy.name).name
-    return Player(name, policy, game, merged, manifest)
+    return Player(name, policy, game, merged, manifest, run_of(getattr(policy, "checkpoint", None)))
 
 
 def _tell_environment(manifest: Manifest, name: str) -> None:

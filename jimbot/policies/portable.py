@@ -51,6 +51,8 @@ class OnnxPolicy:
         """SHA-256 of the model's bytes; tells two policies of one name apart."""
         self.model = b""
         """These bytes, where they are known: a planner may compile the network into its own program."""
+        self.checkpoint: Path | None = None
+        """The checkpoint directory it was read from; None for single files."""
         self.metadata: dict[str, str] = dict(session.get_modelmeta().custom_metadata_map)
         self._session = session
         self._luck = np.random.default_rng(seed)
@@ -169,6 +171,7 @@ def load_policy(
     check_matches(checkpoint.manifest, spec, where=checkpoint.path)
     name = f"{text} (shipped)" if text in shipped_games() else _checkpoint_name(checkpoint.path)
     policy = OnnxPolicy.from_bytes(checkpoint.policy_onnx(), name, threads)
+    policy.checkpoint = checkpoint.path
     return fitting(policy, spec), checkpoint.manifest
 
 

@@ -3,13 +3,14 @@
 A value is a discounted sum of rewards, which nobody can read. The table says how many of the games that passed through
 a value were won in the end; where a scripted player of the game judges positions (`appraise`), its judgement takes the
 place of the value, because it tells more. It belongs to one policy, played by its most probable action under the
-options it was trained with, and is measured by `python -m jimbot.evaluation.win_chances`.
+options it was trained with. Those of shipped policies are measured by `python -m jimbot.evaluation.win_chances`, that
+of a run's checkpoint by `jimbot evaluate`, which leaves it in the run.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ import numpy as np
 from jimbot.errors import UnreadableError
 from jimbot.policies.contract import LooksAhead
 from jimbot.policies.scripted import scripted_names, scripted_policy
-from jimbot.reading.plain import json_value
+from jimbot.reading.plain import file_text, json_value
 from jimbot.runs.shipped import PRETRAINED
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 FILE = "win_chances.json"
 LEVELS = 24
 """Steps of the table; each holds as many decisions as the others."""
+LARGEST_TABLE = 2**20
+"""Bytes; a longer file is none of ours."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def fit(values: np.ndarray, won: np.ndarray, levels: int = LEVELS) -> tuple[list
     """
     order = np.argsort(values, kind="stable")
     pools: list[tuple[float, float, int]] = []  # sums of values and of wins, decisions
-    for part in np.array_split(order, levels):
+    for part in np.array_split(order, min(levels, len(order))):
         pools.append((float(values[part].sum()), float(won[part].sum()), len(part)))
         while len(pools) > 1 and pools[-2][1] / pools[-2][2] >= pools[-1][1] / pools[-1][2]:
             last, before = pools.pop(), pools.pop()
@@ -93,22 +96,50 @@ def win_chances(player: Player) -> WinChances | None:
     manifest = player.manifest
     if manifest is None or dict(player.options) != dict(manifest.game_options) or isinstance(player.policy, LooksAhead):
         return None  # who looks ahead plays better than the table says
-    found = _shipped(player.game)
-    return found if found is not None and found.policy == manifest.created else None
+    places = [PRETRAINED / player.game, *([] if player.run is None else [player.run])]
+    tables = (table_in(place) for place in places)
+    fitting = (one for one in tables if one is not None and (one.game, one.policy) == (player.game, manifest.created))
+    return next(fitting, None)
 
 
-@cache
-def _shipped(game: str) -> WinChances | None:
-    path = PRETRAINED / game / FILE
-    if not path.is_file():
+def table_in(directory: Path) -> WinChances | None:
+    """The table in a directory; None where there is none, or one that cannot be read."""
+    path = directory / FILE
+    try:
+        return _read_once(path, path.stat().st_mtime_ns)
+    except OSError:
         return None
+
+
+@lru_cache(maxsize=64)
+def _read_once(path: Path, _changed: int) -> WinChances | None:
     try:
         return read(path)
-    except (UnreadableError, TypeError, KeyError):  # of another version: no chance is better than a wrong one
+    except UnreadableError:  # damaged, or of another version: no chance is better than a wrong one
         return None
 
 
 def read(path: Path) -> WinChances:
-    document: dict[str, Any] = json_value(path.read_text())
-    document |= {name: tuple(document[name]) for name in ("levels", "chances")}
-    return WinChances(**document)
+    """A table from its file, which anybody may have written."""
+    document = json_value(file_text(path, LARGEST_TABLE))
+    try:
+        lists: dict[str, Any] = {name: tuple(map(float, document[name])) for name in ("levels", "chances")}
+        table = WinChances(**{**document, **lists})
+    except (TypeError, ValueError, KeyError, OverflowError) as problem:
+        raise UnreadableError(f"{path} holds no table of chances: {problem}") from problem
+    if not _is_sound(table):
+        raise UnreadableError(f"{path} holds no table of chances: its figures fit no table")
+    return table
+
+
+def _is_sound(table: WinChances) -> bool:
+    """Whether chances can be looked up: levels that rise, a chance for each, and a player whose judgement is known."""
+    if not all(isinstance(word, str) for word in (table.game, table.policy, table.by)) or not table.levels:
+        return False
+    levels, chances = np.array(table.levels), np.array(table.chances)
+    return (
+        len(levels) == len(chances)
+        and bool(np.isfinite(levels).all() and (np.diff(levels) >= 0).all())
+        and bool(((chances >= 0) & (chances <= 1)).all())
+        and (not table.by or (table.by in scripted_names(table.game) and _appraise(table.game, table.by) is not None))
+    )

@@ -52,6 +52,7 @@ __all__ = [
     "platform_info",
     "publish",
     "run_names",
+    "run_of",
 ]
 
 MANIFEST = "manifest.json"
@@ -344,6 +345,16 @@ def run_names(runs_root: str | Path = "runs") -> list[str]:
     except OSError:
         return []
     return [path.name for path in sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)]
+
+
+def run_of(checkpoint: Path | None) -> Path | None:
+    """The directory of the run a checkpoint lies in; None for one that lies elsewhere.
+
+    >>> run_of(Path("/runs/mine/checkpoints/000000032768")).name, run_of(Path("/exported/mine"))
+    ('mine', None)
+    """
+    folder = None if checkpoint is None else checkpoint.absolute().parent
+    return folder.parent if folder is not None and folder.name == CHECKPOINTS else None
 
 
 def _open(path: Path) -> Checkpoint:

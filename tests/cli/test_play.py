@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pty
+import re
 import socket
 import subprocess
 import sys
@@ -183,6 +184,33 @@ def test_a_battle_is_played_by_numbers_and_told(jimbot, typing) -> None:
     assert "your Chi-Yu comes out" in out
     assert "the rival's Iron Valiant: Close Combat → your Chi-Yu" in out
     assert "'x' is no order here" in out
+
+
+@pytest.mark.parametrize("game", ["balatro", "hackmatrix"])
+def test_the_chance_to_win_is_shown_in_80_columns(jimbot, typing, monkeypatch: pytest.MonkeyPatch, game: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    typing("?")
+    out = jimbot("play", game, "--seed", 4294967295 if game == "hackmatrix" else "7LB2WVPK")[1]
+    standing = next(line for line in out.splitlines() if line.startswith(f"{game}  seed"))
+    assert re.search(r"wins from here: \d+%", standing)
+    assert "policy" in standing, "it is not the person's"
+    assert len(standing) <= 80
+
+
+def test_no_chance_is_shown_for_another_game_than_was_measured(jimbot, typing) -> None:
+    for arguments in (("hackmatrix", "--profile", "reference"), ("balatro", "--deck", "blue"), ("probe",)):
+        typing("?")
+        code, out, _ = jimbot("play", *arguments, "--seed", 5)
+        assert code == 0
+        assert "wins" not in out.split("Play it again")[0].split("Type")[-1]
+
+
+def test_a_policy_that_cannot_be_loaded_costs_the_chance_and_nothing_else(jimbot, typing, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    typing("?")
+    code, out, err = jimbot("play", "hackmatrix", "--seed", 5)
+    assert (code, err) == (0, "")
+    assert "hackmatrix  seed 5  turn 0  return +0.00\n" in out
 
 
 @pytest.fixture

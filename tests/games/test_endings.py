@@ -10,9 +10,9 @@ import pytest
 from jimbot.games import game_entry, make
 from jimbot.games.endings import ended_in_words
 from jimbot.games.hackmatrix.build import to_dict
-from jimbot.policies.contract import decide
+from jimbot.policies.contract import decide, decide_rows
 from jimbot.policies.players import find_player
-from jimbot.policies.scripted import RandomPolicy
+from jimbot.policies.scripted import RandomPolicy, scripted_policy
 from jimbot.policies.win_chances import fit, win_chances
 
 WORDS = {
@@ -20,6 +20,11 @@ WORDS = {
     "hackmatrix": r"Lost in stage \d of 8.*, no HP left; score \d+, \d+ turns in its last stage",
     "probe": r"Over, matches \d",
 }
+
+BATTLES = [
+    (0, r"Won after \d+ turns; 4 of theirs and [0-3] of ours fainted"),
+    (1, r"Lost after \d+ turns; [0-3] of theirs and 4 of ours fainted"),
+]
 
 
 def played(game_id: str):
@@ -30,6 +35,30 @@ def played(game_id: str):
         game.step(decide(policy, game, game.acting, False, np.random.default_rng(3)).actions)
         if game.terminated[0] or game.truncated[0]:
             return game
+
+
+@pytest.mark.parametrize(("winner", "words"), BATTLES)
+def test_a_battle_ends_in_words(winner: int, words: str) -> None:
+    entry = game_entry("vgc")
+    if not entry.installation.is_installed():
+        pytest.skip("needs the battle simulator")
+    assert entry.two_sides is not None
+    players = [scripted_policy(name, "vgc") for name in ("heuristic", "random")]
+    game, luck = make("vgc", 1, seed=1, options=dict(entry.two_sides.options)), np.random.default_rng(3)
+    try:
+        game.reset(np.array([7], np.uint64))
+        for _ in range(500):
+            sides = players if winner == 0 else players[::-1]
+            actions = np.zeros(2, np.int64)
+            for row in np.flatnonzero(game.acting).tolist():
+                actions[row] = decide_rows(sides[row], game, np.array([row]), True, luck).actions[0]
+            game.step(actions)
+            if game.terminated[0] or game.truncated[0]:
+                break
+        assert game.final_stats[0, game.spec.episode_stats.index("won")] == (winner == 0), "another seed is needed"
+        assert re.fullmatch(words, ended_in_words(entry, game)), ended_in_words(entry, game)
+    finally:
+        game.close()
 
 
 @pytest.mark.parametrize("game_id", WORDS)

@@ -162,6 +162,15 @@ def test_a_policy_plays_and_every_move_has_a_link(served: Served, open_tab: Open
     assert thoughts.first.inner_text() == thoughts.last.inner_text()
 
 
+def test_a_watched_game_ends_on_the_board_after_its_last_move(served: Served, open_tab: OpenTab) -> None:
+    tab = open_tab(f"{served.address}/watch?game=probe&policy=random&seed=42#move=7")
+    expect(tab.get_by_text(re.compile("^turn 7: "))).to_be_visible()
+    expect(tab.get_by_role("button", name=re.compile("^Over, matches"))).to_have_count(1)  # all of the game has come
+    tab.get_by_role("button", name="Last move").click()
+    expect(tab.get_by_text(re.compile("^turn 8: "))).to_be_visible()
+    expect(tab.get_by_text(re.compile("^turn [07]: "))).to_have_count(0)  # neither the next game nor the move before
+
+
 def test_a_person_plays_and_asks(served: Served, open_tab: OpenTab) -> None:
     tab = open_tab(f"{served.address}/watch?game=probe&mode=play&seed=5", quiet=("400",))
     tab.get_by_label("Policy").fill("random")
@@ -274,6 +283,12 @@ def test_services_and_knowledge_are_shown(served: Served, open_tab: OpenTab, mon
     edge = Edge("SYNERGIZES_WITH", "j_one", "j_two", 0.5, 0.4, 0.6, "score", command="jimbot graph measure")
     monkeypatch.setattr(served.page.known, "graph", lambda: Graph("a game", ends, (edge,)))
     tab = open_tab(f"{served.address}/knowledge")
+    table, picture = tab.get_by_role("region", name="Claims"), tab.get_by_role("img", name="What works together")
+    expect(table).to_be_in_viewport()
+    boxes = [part.bounding_box() for part in (table, picture)]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"], "the table comes first, the picture below it"
     tab.get_by_role("button", name="Two", exact=True).click()
     expect(tab).to_have_url(re.compile("around=j_two"))
     expect(tab.get_by_text("doubles")).to_be_visible()

@@ -24,7 +24,10 @@ from jimbot.cli.shared.playing import Playing, with_playing
 from jimbot.cli.shared.start import keep_compiled
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from jimbot.evaluation import DuelEvaluation, Evaluation
+    from jimbot.evaluation.win_chances import Measuring
     from jimbot.policies.players import Player
 
 EPILOG = """Examples:
@@ -80,11 +83,13 @@ def evaluate(
     statement would take; with --full every figure and its distribution. In games of two players: the share of games
     won against each opponent, every seed played from both sides. With --adviser every seed is played twice, with and
     without advice, and the difference is shown with its interval, how often was asked, what changed and what it cost.
+    From 100 games on a run keeps how often it wins from where it stands, which `watch` shows.
     """
     from jimbot.cli.shared.choice import game_first
     from jimbot.errors import UsageError
     from jimbot.evaluation import choose_seeds, evaluate_duels
     from jimbot.evaluation import evaluate as judge
+    from jimbot.evaluation.win_chances import measuring_of
     from jimbot.planning import planning
     from jimbot.policies.players import find_player
 
@@ -124,12 +129,25 @@ def evaluate(
             raise UsageError("--adviser compares with and without advice; leave --bus and --against out.")
         evaluate_advised(choice, adviser_set, full, playing)
         return
+    from_bank = playing.seed is None and playing.seeds_file is None  # seeds somebody picked are no fair sample
+    notes = measuring_of(choice, not playing.stochastic) if from_bank else None
+    player = choice.policy if notes is None else notes.policy
     with playing.shown(f"Playing {choice.name}") as how:
-        evaluation = judge(choice.policy, choice.game, options=choice.options, against=claimed, **how)
+        evaluation = judge(player, choice.game, options=choice.options, against=claimed, witness=notes, **how)
     if bus is not None:
         _tell(bus, evaluation, choice.name)
     _show(evaluation, full, playing.as_json)
     _show_plan(choice, plan, playing.as_json)
+    if notes is not None and choice.run is not None:
+        _keep_chances(notes, choice.run, evaluation)
+
+
+def _keep_chances(notes: Measuring, run: Path, evaluation: Evaluation) -> None:
+    from jimbot.evaluation.win_chances import keep_table
+
+    kept = keep_table(notes, run, evaluation.games, evaluation.bank)
+    if kept is not None:
+        terminal.note(f"{kept.name} of this run now holds this checkpoint's chances to win; watch shows them.")
 
 
 def _tell(bus: str, evaluation: Evaluation, policy: str) -> None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from jimbot.games import BatchGame
     from jimbot.games.contract import GameEntry
     from jimbot.games.hooks import Sitting
+    from jimbot.policies.shipped_chances import ShippedChances
 
 EPILOG = """Examples:
 
@@ -55,6 +56,9 @@ jimbot play balatro --live http://127.0.0.1:12346 --adviser   (Claude is asked w
 
 jimbot play vgc --policy my-run --server ws://127.0.0.1:8000/showdown/websocket --challenge NAME   (the policy plays)"""
 QUIT, HELP = ("q", "quit", "end"), ("?", "h", "help")
+CHANCE = ("wins from here: {} (if the shipped policy went on)", "wins from here: {} (shipped policy)",
+          "policy wins from here: {}", "policy wins: {}")  # fmt: skip
+"""The chance to win, which is the shipped policy's and not the person's: the longest that fits is taken."""
 
 
 def register(app: typer.Typer) -> None:
@@ -147,21 +151,36 @@ def play(
     check_place(record)
     number = terminal.seed_of(entry, seed)
     chosen = secrets.randbelow(2**32) if number is None else number
-    with closing(start_game(entry, chosen, options)) as batch:
+    chances = _chances(entry, options)
+    seen = options if chances is None else chances.showing(options)
+    with closing(start_game(entry, chosen, seen)) as batch:
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         file = None if record is None else GameFile(record, batch, chosen, options)
-        Table(entry, batch, options, interactive, file).play()
+        Table(entry, batch, options, interactive, file, chances).play()
+
+
+def _chances(entry: GameEntry, options: Mapping[str, Any]) -> ShippedChances | None:
+    """How often the shipped policy wins from a position, where that was measured for such a game."""
+    from jimbot.policies.shipped_chances import shipped_chances
+
+    return shipped_chances(entry, options)
 
 
 class Table:
     """One sitting: shows the game, takes a move, until the game is over or the player leaves."""
 
     def __init__(
-        self, entry: GameEntry, game: BatchGame, options: Mapping[str, Any], interactive: bool, file: GameFile | None
+        self,
+        entry: GameEntry,
+        game: BatchGame,
+        options: Mapping[str, Any],
+        interactive: bool,
+        file: GameFile | None,
+        chances: ShippedChances | None = None,
     ) -> None:
         from jimbot.games.seed_names import seed_name
 
-        self.entry, self.game, self.interactive, self.file = entry, game, interactive, file
+        self.entry, self.game, self.interactive, self.file, self.chances = entry, game, interactive, file, chances
         self.sitting: Sitting | KeySitting = (
             entry.sitting(game) if entry.sitting is not None else KeySitting(game, interactive)
         )
@@ -233,7 +252,7 @@ class Table:
         from rich.console import Group
         from rich.text import Text
 
-        standing = Text(f"{self.entry.spec.id}  seed {self.seed}  turn {self.turns}  return {self.total:+.2f}", "bold")
+        standing = Text(self.standing(), "bold")
         choices, board = self.sitting.choices(), screen.board(self.entry, self.game)
         if self.interactive:
             shown = Group(standing, choices, self.message if self.by_keys else "")
@@ -244,6 +263,15 @@ class Table:
             self.console.print(Group(standing, board, choices, self.message))
         else:
             self.console.print(Group(self.message, standing, board, choices))
+
+    def standing(self) -> str:
+        """The line above the board, with the chance to win in as many words as it has room for."""
+        words = f"{self.entry.spec.id}  seed {self.seed}  turn {self.turns}  return {self.total:+.2f}"
+        chance = None if self.chances is None else self.chances.of(self.game)
+        if chance is None:
+            return words
+        lines = [f"{words}  {told.format(f'{chance:.0%}')}" for told in CHANCE]
+        return next((line for line in lines if len(line) <= self.console.width), words)
 
     def help(self) -> str:
         """What the game is about and how it is played here."""
