@@ -108,7 +108,7 @@ def test_a_read_only_cache_place_falls_back_instead_of_failing(tmp_path, monkeyp
 
 
 def test_the_same_functions_run_without_the_compiler():
-    imports = "from jimbot.games.balatro.compiling import kernels; from jimbot.games.balatro.rules import rng; "
+    imports = "from jimbot.games.balatro.compiling import kernels; from jimbot.games.balatro.rules.chance import rng; "
     code = f"{imports}print(kernels.JIT_DISABLED, rng.hash_text('A'))"
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
