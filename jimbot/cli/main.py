@@ -104,6 +104,10 @@ def run(arguments: list[str]) -> int:
         return problem.exit_code
     except (KeyboardInterrupt, typer.Abort):
         answer = INTERRUPTED
+    except SystemError as problem:  # what C code makes of an exception that it did not expect
+        if not isinstance(problem.__cause__, KeyboardInterrupt):
+            raise
+        answer = INTERRUPTED
     except (MemoryError, OSError) as problem:
         return _failed(problem)
     if answer == INTERRUPTED:
@@ -131,7 +135,7 @@ def main() -> None:
     use_plain_characters()
     ctrl_c = CtrlC(terminal.complain)
     code = run(sys.argv[1:] or ["--help"])
-    if ctrl_c.came:
+    if ctrl_c.came or code == INTERRUPTED:  # the thread that watches may not have had its turn yet
         ctrl_c.leave(code)
     sys.exit(code)
 

@@ -85,6 +85,17 @@ def test_ctrl_c_while_a_game_is_compiled_ends_in_order(seconds: float, tmp_path:
     assert "Traceback" not in said
 
 
+def test_ctrl_c_that_c_code_made_an_error_of_is_still_ctrl_c(jimbot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy says so when it comes inside a function that it called."""
+
+    def interrupted_in_c(*_: object, **__: object) -> None:
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr("jimbot.cli.main.with_plugins", interrupted_in_c)
+    code, _, said = jimbot("runs")
+    assert (code, said.strip()) == (130, "Interrupted.")
+
+
 WATCHED = """
 import hashlib, signal, sys
 from jimbot.cli.shared.stopping import CtrlC

@@ -25,6 +25,7 @@ SMALL: dict[str, Any] = {
     "total_timesteps": 16 * 32 * 6,
     "log_interval": 2,
     "eval_games": 0,
+    "memory_limit_gb": 64,  # a test's process also holds what other tests left
 }
 
 

@@ -23,6 +23,7 @@ TINY: dict[str, Any] = {  # a network that compiles in a moment
     **{"network": "mlp", "hidden_dim": 16, "num_layers": 1, "reward_transform": "none", "eval_games": 0},
     **{"league": {"self": 0.3, "past": 0.3, "clone": 0.2, "exploiter": 0.2}, "past_interval": 1, "log_interval": 1},
     "league_members": ["random", "max_damage"],
+    "memory_limit_gb": 64,  # of a test's process, which holds what other tests left; relief would change the last bits
 }
 UPDATE = BATTLES * STEPS
 

@@ -61,7 +61,12 @@ class CtrlC:
         threading.Thread(target=self._watch, name="jimbot-ctrl-c", daemon=True).start()
 
     def leave(self, code: int) -> NoReturn:
-        """Ends the process as `sys.exit` does, without taking the interpreter down piece by piece."""
+        """Ends the process as `sys.exit` does, without taking the interpreter down piece by piece.
+
+        JAX's own clean-up is left out: in the caches that it clears there may be half a program.
+        """
+        with suppress(Exception):
+            atexit.unregister(sys.modules["jax._src.api"].clean_up)
         with suppress(Exception):
             atexit._run_exitfuncs()
         self._go(code)
