@@ -9,7 +9,7 @@
 #   make proto                  the generated messages, after a change of jimbot/proto/*.proto
 #   make web                    the page of jimbot ui, after a change of web/ (needs Node 20 or newer)
 #   make docs                   the documentation as a site with search, in site/
-#   make rules                  Prometheus' alerts, after a change of jimbot/runs/alerts/rules.py
+#   make rules                  Prometheus' alerts, after a change of jimbot/runs/alerts.py
 #   make setup | make clean     only .venv | remove .venv and all caches (never runs/)
 
 PYTHON ?= python3
@@ -92,7 +92,7 @@ bench: $(EVERYTHING)
 lint: $(EVERYTHING)
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
-	@$(RUN) ty check jimbot tests examples
+	@$(RUN) ty check jimbot benchmarks tools tests examples
 	@if [ -x $(VENV)/bin/oxlint ]; then $(VENV)/bin/oxlint --deny-warnings jimbot tests web examples; \
 	  else echo "oxlint has no build for this kind of machine: JavaScript and TypeScript were not checked."; fi
 
@@ -112,7 +112,7 @@ docs: $(EVERYTHING)
 
 # The same table of alerts that training and serving look at.
 rules: $(CORE)
-	@$(RUN) jimbot.runs.alerts.prometheus_rules > deploy/prometheus/rules.yaml
+	@$(RUN) jimbot.runs.alerts > deploy/prometheus/rules.yaml
 
 # After a change of versions: what is installed now becomes what everybody gets.
 lock: $(EVERYTHING)

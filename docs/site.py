@@ -22,21 +22,21 @@ OUTSIDE = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "reporting.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
     "examples/README.md": "examples.md",
     "tests/golden/balatro/README.md": "golden-balatro.md",
 }
 """Pages from elsewhere, and what they are called on the site."""
 REFERENCE = {
     "Games": "games games.spec games.batch_game games.pure_game games.entry games.hooks games.hooks.learners "
-    "games.hooks.states games.hooks.recordings games.hooks.people games.hooks.seeds games.hooks.knowledge "
-    "games.hooks.outside games.hooks.live games.seeds games.checker games.recording",
-    "Environments": "envs envs.gymnasium_env envs.gymnasium_vector envs.pettingzoo_env envs.sb3_vec_env",
+    "games.hooks.people games.hooks.programs games.seeds games.checker games.recording",
+    "Environments": "envs envs.gymnasium_env envs.pettingzoo_env envs.sb3_vec_env",
     "Policies": "policies.contract policies.players policies.networks policies.masking policies.portable",
     "Learning": "training.framework training.run training.experiment training.env_wrapper training.callbacks "
     "training.metrics training.export training.settings.record training.settings.groups "
     "training.settings.trainer_config",
-    "Judging": "evaluation.judge evaluation.compare evaluation.intervals evaluation.ratings planning.planner",
-    "Runs": "runs.directory runs.checkpoint runs.catalogue runs.recorder runs.sinks.contract runs.alerts.rules "
+    "Judging": "evaluation.evaluator evaluation.compare evaluation.intervals evaluation.duels planning.planner",
+    "Runs": "runs.directory runs.checkpoint runs.catalogue runs.recorder runs.sinks.contract runs.alerts "
     "runs.resources",
     "Other programs": "clients.decision_client clients.event_bus clients.bus_contract clients.remote_policy "
     "clients.resilience proto.topics services.decision.service services.decision.settings",

@@ -6,8 +6,7 @@ The whole batch shares one curriculum, and a continued run goes on at the level 
 """
 
 from jimbot.games import make
-from jimbot.training.curriculum import AnteCurriculum
-from jimbot.training.curriculum.game import CurriculumGame
+from jimbot.training.curriculum import AnteCurriculum, CurriculumGame
 from jimbot.training.framework import create_trainer, get_default_config
 
 

@@ -54,7 +54,7 @@ def main(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--policy", default="balatro", help="shipped, a run, a file, a scripted player")
+    parser.add_argument("--policy", default="balatro", help="shipped, a run, a file, a heuristic player")
     parser.add_argument("--games", type=int, default=200, help="per row")
     parser.add_argument("--seeds", default="held-out", help="bank of seeds")
     main(**vars(parser.parse_args()))

@@ -1,4 +1,4 @@
-"""Fits how likely Balatro's scripted player is to win to games of its own, and prints the tables of the fit.
+"""Fits how likely Balatro's heuristic player is to win to games of its own, and prints the tables of the fit.
 
 It plays training seeds with its tastes jittered, looks at every blind it is about to choose, and asks by logistic
 regression what winners had: points, dollars, slots, every joker. `jimbot/games/balatro/heuristic` keeps the tables
@@ -22,7 +22,7 @@ from jimbot.games.balatro.rules.content import JOKERS
 from jimbot.games.balatro.rules.state import BLIND_SELECT
 from jimbot.games.contract import BatchGame
 from jimbot.games.seeds import TRAIN, bank_seeds
-from jimbot.policies.scripted import ScriptedPolicy
+from jimbot.policies.heuristics import HeuristicPolicy
 
 GROUP = 200  # games of one taste
 JITTERED = (
@@ -69,7 +69,7 @@ def record(games: int, start: int) -> tuple[np.ndarray, np.ndarray]:
     luck, seen, won = np.random.default_rng(start), [], []
     for group, first in enumerate(range(0, games, GROUP)):
         count, blinds = min(GROUP, games - first), Blinds()
-        player = ScriptedPolicy(Heuristic(jittered(luck, group)), Heuristic.name)
+        player = HeuristicPolicy(Heuristic(jittered(luck, group)), Heuristic.name)
         seeds = bank_seeds(TRAIN, count, start=start + first)
         played = play_games(player, "balatro", seeds, num_envs=count, witness=blinds)
         seen.append(np.concatenate(blinds.seen))

@@ -1,7 +1,7 @@
 """An algorithm of your own: REINFORCE with a learned baseline, registered as learner `reinforce`.
 
-`create_model` and `train` are the algorithm (`evaluate` is there already). With `portable_network` its policy is saved,
-watched and exported like any other; with `learning_state` and `restore` its runs continue exactly.
+`create_model` and `update` are the algorithm (`train` and `evaluate` are there already). With `portable_network` its
+policy is saved, watched and exported like any other; with `learning_state` and `restore` its runs continue exactly.
 """
 
 import time
@@ -18,9 +18,8 @@ from jimbot.games.functional import from_named_leaves, named_leaves
 from jimbot.policies import masking
 from jimbot.policies.jax_networks import make_network
 from jimbot.policies.networks import describe_network
-from jimbot.training.framework import Callback, RLTrainer, create_trainer, register_learner
-from jimbot.training.session.log_rows import GameTally, Measures
-from jimbot.training.session.session import TrainResult
+from jimbot.training.framework import Learned, RLTrainer, create_trainer, register_learner
+from jimbot.training.session.log_rows import GameTally
 
 GAME = "game/"  # prefix of the games' own arrays in a checkpoint
 
@@ -40,25 +39,14 @@ class Reinforce(RLTrainer):
         self.batch.reset()
         self.tally = GameTally(self.spec, self.batch.num_rows)
 
-    def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> TrainResult:
-        total = total_timesteps or self.settings.total_timesteps
-        measures, session = Measures(self.spec), self.session
-        with session.running(self.step, total):
-            while not (reason := session.stop_reason(self.step, total)):
-                began = time.perf_counter()
-                played = self._play()
-                simulated = time.perf_counter() - began
-                self.params, self.memory, losses = self._learn(self.params, self.memory, *played)
-                self.steps_learned += self.settings.batch_size
-                session.check_finite(losses, self.updates, self.step)
-                measures.add(losses, self.tally.take(), self.settings.batch_size)
-                self.after_update(self.updates, measures, lambda _, spent=simulated: {"simulate": spent}, callback)
-            path = self.save_model()
-        return session.finished(self.step, reason, path)
-
-    @property
-    def updates(self) -> int:
-        return self.steps_learned // self.settings.batch_size
+    def update(self, total: int) -> Learned:
+        began = time.perf_counter()
+        played = self._play()
+        self.seconds = {"simulate": time.perf_counter() - began}
+        self.params, self.memory, losses = self._learn(self.params, self.memory, *played)
+        self.updates += 1
+        self.steps_learned += self.settings.batch_size
+        return Learned(losses, self.tally.take(), self.settings.batch_size)
 
     def _play(self) -> tuple[np.ndarray, ...]:
         """A rollout: observations, masks, actions and what followed each action, all (T, N, …)."""

@@ -1,4 +1,4 @@
-"""Search for better numbers of Balatro's scripted player (`Taste`) on training seeds; running it again continues.
+"""Search for better numbers of Balatro's heuristic player (`Taste`) on training seeds; running it again continues.
 
 Every trial plays the same training seeds, so trials differ by their numbers only. Games are lucky: what a trial found
 counts when it also wins on seeds the search never saw (`--check`), paired with the numbers shipped.
@@ -19,7 +19,7 @@ from jimbot.evaluation.play import play_games
 from jimbot.games.balatro.heuristic import Heuristic
 from jimbot.games.balatro.heuristic.preferences import Taste
 from jimbot.games.seeds import TRAIN, bank_seeds
-from jimbot.policies.scripted import ScriptedPolicy
+from jimbot.policies.heuristics import HeuristicPolicy
 
 FIRST_CHECK_SEED = 1_000_000  # the search plays seeds from 0 on
 SPREAD = 2.5  # a number is tried from its default divided by this to its default times this
@@ -29,7 +29,7 @@ BLINDS_OF_A_WIN = 24
 def play(taste: Taste, seeds: np.ndarray) -> np.ndarray:
     """(n,) what every game was worth: a win 1, and half as much again for the way there, which is less of a lottery."""
     games = play_games(
-        ScriptedPolicy(Heuristic(taste), Heuristic.name), "balatro", seeds, num_envs=min(len(seeds), 256)
+        HeuristicPolicy(Heuristic(taste), Heuristic.name), "balatro", seeds, num_envs=min(len(seeds), 256)
     )
     return games.stat("won") + 0.5 * np.minimum(1.0, games.stat("blinds_cleared") / BLINDS_OF_A_WIN)
 

@@ -1,4 +1,4 @@
-"""JimBot: train, judge, watch and deploy agents for games with deep rules and huge masked action spaces.
+"""JimBot: train, evaluate, watch and deploy agents for games with deep rules and huge masked action spaces.
 
 The names most scripts need are here (`jimbot.make`, `jimbot.evaluate` …); each imports its room
 when first used, so that `import jimbot` costs nothing.

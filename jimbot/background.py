@@ -1,18 +1,40 @@
-"""Work beside somebody who must not wait: sending, doing something again and again, an event loop in a thread."""
+"""Work beside a caller that must not wait: sending, doing something again and again, an event loop in a thread."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
 
 from jimbot.errors import JimbotError
-from jimbot.retrying import Backoff
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """How long to wait before the next try, in seconds: one policy for all that try again. A pause doubles with every
+    failure, up to the longest; with `jitter` it is drawn from its upper half, so that those that failed together do not
+    come back together."""
+
+    first: float
+    longest: float
+    jitter: bool = False
+
+    def pause(self, failures: int) -> float:
+        """After so many failures in a row, one at least.
+
+        >>> [Backoff(0.5, 30.0).pause(failures) for failures in (1, 2, 3, 100)]
+        [0.5, 1.0, 2.0, 30.0]
+        """
+        pause = min(self.longest, self.first * 2.0 ** min(failures - 1, 60))
+        return random.uniform(0.5, 1.0) * pause if self.jitter else pause
+
 
 PAUSES = Backoff(0.5, 30.0)
 GRACE = 3.0  # seconds without any progress after which `close` gives up

@@ -8,6 +8,9 @@ Four ways, the same for the command line and from Python:
 - the module is the name: `jimbot train my_package.my_game`, `--learner my_package.my_learner:MyTrainer`,
 - a script calls `register_game`, `register_learner`, `register_network` or `register_extension`.
 
+JimBot's own doors (services, the graph, the adviser, the learners sb3 and ray) come in the same way: pyproject.toml
+names them, `provided` finds them, and no module of the core does.
+
 A module that is named shows its game as `GAME`, its learner as `LEARNER`, its network as `NETWORK` and its extension as
 `EXTENSION`, or registers them when it is imported.
 Modules are imported only because a person named them: a name inside a checkpoint, a recording or a stored
@@ -94,7 +97,7 @@ def entry_points(group: str) -> dict[str, str]:
 
 
 def provided(group: str, name: str) -> Any:
-    """What somebody registered under a name; one sentence where nobody did."""
+    """What is registered under a name; one sentence where nothing is."""
     where = entry_points(group).get(name)
     if where is None:
         raise UsageError(f"Nothing installed provides '{name}' of {group}. Install JimBot anew: pip install -e .")

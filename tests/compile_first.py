@@ -1,5 +1,5 @@
 """Compiles the largest programs before the test workers start, instead of each in every worker: four of Balatro,
-HackMatrix in the batch size most tests share, and what its scripted player thinks with.
+HackMatrix in the batch size most tests share, and what its heuristic player thinks with.
 Installs the Showdown simulator for VGC, too, if it is not there yet.
 
 `make test` runs it; with a warm cache it takes a few seconds. Plain `pytest` does without.
@@ -31,7 +31,7 @@ PROGRAMS = {
         "import numpy as np; from jimbot.games import make; from tests.envs.games import COMPILED_ROWS;"
         "game = make('hackmatrix', COMPILED_ROWS); game.reset(); game.step(np.argmax(game.legal_mask, axis=1))"
     ),
-    "the scripted player of HackMatrix": (
+    "the heuristic player of HackMatrix": (
         "import numpy as np; from jimbot.games.hackmatrix import heuristic, spec;"
         "blank = np.zeros((1, spec.SPEC.observation.size), np.float32);"
         "heuristic.Heuristic(2).act(blank, np.ones((1, spec.SPEC.actions.size), bool))"

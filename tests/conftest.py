@@ -93,7 +93,7 @@ def memory_given_back() -> Generator[None]:
     long past. The disk cache brings back those that are needed again."""
     yield
     if "jax" in sys.modules and psutil.Process().memory_info().rss > WORKER_MEMORY:
-        from jimbot.training.memory.relief import give_back
+        from jimbot.training.memory import give_back
 
         sys.modules["jax"].clear_caches()
         give_back()

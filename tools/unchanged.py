@@ -41,7 +41,7 @@ PLAYED = {
 """Games and the options they are played with."""
 STEPS, ROWS = 200, 8
 
-SMALL = {
+SMALL: dict[str, Any] = {
     "num_envs": 8, "num_steps": 16, "num_minibatches": 2, "update_epochs": 2, "hidden_dim": 16, "lr": 3e-3, "seed": 7,
     "log_interval": 5, "eval_games": 0, "save_interval_minutes": 1000, "no_wandb": True,
 }  # fmt: skip
@@ -54,8 +54,7 @@ LEARNED: dict[str, dict[str, Any]] = {
     "hackmatrix": {"game": "hackmatrix", "num_envs": 16, "num_steps": 8},
     "balatro": {**ALONE},
     "normalised": {"game": "probe", "normalize_obs": True},
-    "pieces": {"game": "probe", "gradient_pieces": 2},
-    "clipped values": {"game": "probe", "clip_value": 0.001},
+    "pieces": {"game": "probe", "gradient_accumulation": 2},
     "target kl": {"game": "probe", "target_kl": 1e-6},
     "annealed": {"game": "probe", "anneal_lr": True},
     "forced": {**ALONE, "forced_every": 8},
@@ -65,8 +64,6 @@ LEARNED: dict[str, dict[str, Any]] = {
     "teacher plays": {**TEACHER, "teacher_coef": 1.0, "teacher_play": 1.0, "teacher_play_updates": 10},
     "teacher shapes": {**TEACHER, "teacher_coef": 0.0, "teacher_shaping": 1.5},
     "count bonus": {**ALONE, "count_bonus": 0.1},
-    "rare weight": {**ALONE, "rare_weight": 0.5},
-    "deep starts": {**ALONE, "deep_starts": 0.5},
     "curriculum": {**ALONE, "curriculum": {"use": True}},
     "pulled": {"game": "hackmatrix", "init_from": "hackmatrix", "init_kl": 0.1, "init_kl_updates": 10,
                "value_warmup_updates": 2, "freeze_trunk_updates": 4, "hidden_dim": 256, "num_envs": 16, "num_steps": 8},

@@ -17,23 +17,35 @@ import typer
 
 import jimbot
 from jimbot.cli.shared import terminal
-from jimbot.cli.shared.command import set_up
-from jimbot.cli.shared.options import LogLevelOption
-from jimbot.cli.shared.plain_characters import use_plain_characters
-from jimbot.cli.shared.plugin_words import with_plugins
+from jimbot.cli.shared.command import HELP_FLAGS, Register, with_plugins
+from jimbot.cli.shared.common import LogLevelOption
 from jimbot.cli.shared.stopping import INTERRUPTED, CtrlC
+from jimbot.cli.shared.terminal import use_plain_characters
 from jimbot.errors import JimbotError, nearest
+from jimbot.plugins import entry_points, provided
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Learn": ("train", "resume", "tune", "experiment", "improve", "record", "clone", "settings"),
-    "Judge": ("evaluate", "compare", "analyze", "verify"),
+    "Evaluate": ("evaluate", "compare", "analyze", "verify"),
     "Look": ("ui", "watch", "play", "replay", "seed", "graph"),
     "Serve": ("export", "serve", "ask", "mcp", "bus", "host"),
     "Operate": ("up", "runs", "adviser", "doctor", "setup", "bench", "soak", "help"),
 }
-"""Commands by the panel of `--help` that shows them, in its order; a panel is a room of jimbot.cli."""
+"""Commands by the panel of `--help` that shows them, in its order; """
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
+MODULES = {
+    "train": "learn.train", "resume": "learn.train", "improve": "learn.train", "settings": "learn.train",
+    "tune": "learn.tune", "experiment": "learn.tune", "record": "learn.record", "clone": "learn.record",
+    "export": "learn.export",
+    "evaluate": "evaluation", "compare": "evaluation", "analyze": "evaluation", "verify": "evaluation",
+    "watch": "look.watch", "play": "look.play", "replay": "look.replay", "seed": "look.seed",
+    "runs": "operate.runs", "doctor": "operate.doctor", "setup": "operate.doctor", "help": "operate.doctor",
+    "bench": "operate.checkout", "soak": "operate.checkout",
+}  # fmt: skip
+"""Modules of jimbot.cli by command, each with `register`, or `register_NAME` where several share one; the other
+commands belong to doors, which register them as entry points of the group `jimbot.commands`."""
+DOORS = "jimbot.commands"
 SUBCOMMANDS = ("runs", "bus", "host", "graph", "adviser")
 """Those of them that are a family of commands."""
 FIRST_STEPS = "First steps:  [bold]jimbot watch hackmatrix[/]   [bold]jimbot train hackmatrix --minutes 10[/]"
@@ -60,27 +72,31 @@ def jimbot_command(
         typer.Option(metavar="MODULE", help="A module with games or learners of your own; anywhere on the line."),
     ] = None,
 ) -> None:
-    """Train, judge, watch and deploy agents for games with deep rules and huge masked action spaces."""
+    """Train, evaluate, watch and deploy agents for games with deep rules and huge masked action spaces."""
 
 
 def command_line(names: Collection[str] = COMMANDS) -> typer.Typer:
     """`jimbot` with some of its commands: a command line names one, and pays for loading no other."""
     app = typer.Typer(
-        name="jimbot",
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        rich_markup_mode="rich",
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
+        name="jimbot", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich",
+        context_settings=HELP_FLAGS,
+    )  # fmt: skip
     app.callback(epilog=FIRST_STEPS)(jimbot_command)
     for group, commands in GROUPS.items():
         for name in commands:
-            if name in names:
-                importlib.import_module(f"jimbot.cli.{group.lower()}.{name}").register(app)
+            if name in names and (name in MODULES or name in entry_points(DOORS) or len(names) == 1):
+                _register(name)(app)
                 registered: Any = app.registered_groups[-1] if name in SUBCOMMANDS else app.registered_commands[-1]
                 registered.rich_help_panel = group
-    set_up(app)
     return app
+
+
+def _register(name: str) -> Register:
+    """What adds a command to the command line."""
+    if name not in MODULES:
+        return provided(DOORS, name)
+    module = importlib.import_module(f"jimbot.cli.{MODULES[name]}")
+    return getattr(module, f"register_{name}", None) or module.register
 
 
 def _needed(arguments: list[str]) -> tuple[str, ...]:
@@ -117,7 +133,7 @@ def run(arguments: list[str]) -> int:
 
 def _failed(problem: MemoryError | OSError) -> int:
     """The machine gave out where nobody was prepared for it: still a sentence, and a failure while working."""
-    if isinstance(problem, BrokenPipeError):  # whoever read our output has left; so do we
+    if isinstance(problem, BrokenPipeError):  # the reader of our output has left; so do we
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return JimbotError.exit_code
     if isinstance(problem, MemoryError):
@@ -147,7 +163,7 @@ def _message(problem: Any) -> str:
         return problem.format_message()
     known = {name.lstrip("-") for param in context.command.params for name in (*param.opts, *param.secondary_opts)}
     if "set" in known:
-        from jimbot.training.settings.rllib_names import names_elsewhere
+        from jimbot.training.settings.names import names_elsewhere
 
         known |= {name.replace("_", "-") for name in names_elsewhere()}
     meant = nearest(flag.lstrip("-"), known)

@@ -60,14 +60,14 @@ class BusSettings:
     """What the log holds at most."""
     keep_bytes: int = 4 * 2**30
     keep_figures_seconds: float = 3600.0
-    """Figures and heartbeats are kept this long."""
+    """Metrics and heartbeats are kept this long."""
     power_safe: bool = False
-    """Whoever starts this machine's own server: sync the disk before an event counts as safe; else the last two minutes
-    may be lost with the power."""
+    """For the process that starts this machine's own server: sync the disk before an event counts as safe; else the
+    last two minutes may be lost with the power."""
 
 
 @dataclass
-class BusFigures:
+class BusMetrics:
     """What happened, by topic. Topics are a fixed list, so the labels are bounded."""
 
     published: Counter[str] = field(default_factory=Counter)
@@ -116,7 +116,7 @@ class Bus(ABC):
 
     def __init__(self, settings: BusSettings = BusSettings()) -> None:
         self.settings = settings
-        self.figures = BusFigures()
+        self.metrics = BusMetrics()
         self._waiting: dict[str, asyncio.Future[Event]] = {}  # by the id of the question
         self._name, self._numbers = uuid.uuid4().hex, itertools.count(1)  # ids without asking the system for each
         self.source = f"{socket.gethostname()}/{os.getpid()}"
@@ -142,18 +142,18 @@ class Bus(ABC):
                 with span(PUBLISH, event):
                     place, missed = await self.store(event)
                 while not future.done():
-                    before = self.figures.reconnects
+                    before = self.metrics.reconnects
                     if missed:
                         with suppress(BusError):  # away again; there is another look
                             async for found in self.replay([answer], place):
                                 await self._answered(found)
                     await asyncio.wait((future,), timeout=LOOK_AGAIN)
-                    missed = self.figures.reconnects != before  # what was said while the bus was away was not heard
+                    missed = self.metrics.reconnects != before  # what was said while the bus was away was not heard
                 return future.result()
         except TimeoutError:
             raise BusError(
                 f"Nobody answered the {event.topic} {event.event_id} within {seconds:g} s. "
-                "Is somebody subscribed (jimbot serve --bus …)?"
+                "Is a service subscribed (jimbot serve --bus …)?"
             ) from None
         finally:
             self._waiting.pop(event.event_id, None)

@@ -19,7 +19,7 @@ provider: Any = None
 
 
 def span(what: str, event: Event) -> AbstractContextManager[Any]:
-    """Around publishing or handling an event. Inside, the event carries this span, so that whoever comes next goes on
+    """Around publishing or handling an event. Inside, the event carries this span, so that the next program goes on
     from it."""
     return _span(what, event) if "opentelemetry.trace" in sys.modules else nullcontext()
 

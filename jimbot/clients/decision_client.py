@@ -22,7 +22,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Self
 
-from jimbot.clients.resilience import AdaptiveTimeout, Attempts, CircuitBreaker, Patience, RetryBudget
+from jimbot.clients.resilience import AdaptiveTimeout, Attempts, CircuitBreaker, RetryBudget, RetryPolicy
 from jimbot.errors import JimbotError, MissingExtraError
 from jimbot.proto import decisions_pb2 as wire
 from jimbot.proto.events_pb2 import LearningDecisionRequest, LearningDecisionResponse
@@ -52,7 +52,7 @@ class _Client:
         token: str | None = None,
         root_cert: Path | None = None,
         client_cert: tuple[Path, Path] | None = None,
-        patience: Patience = Patience(),
+        patience: RetryPolicy = RetryPolicy(),
         cache_seconds: float = 0.0,
         cache_size: int = 1024,
     ) -> None:
@@ -288,7 +288,7 @@ def _read(call: Any, answers: SimpleQueue[Any]) -> None:
     try:
         for answer in call:
             answers.put(answer)
-    except Exception as problem:  # an RpcError, for whoever asked
+    except Exception as problem:  # an RpcError, for the caller
         answers.put(problem)
     else:
         answers.put(DecisionError("UNAVAILABLE", "The service closed the stream; ask again."))

@@ -24,9 +24,9 @@ from typing import Any, Self
 
 from google.protobuf.message import Message
 
-from jimbot.clients.bus_contract import Bus, BusFigures, BusSettings, Handler, Start, Subscription
+from jimbot.clients.bus_contract import Bus, BusMetrics, BusSettings, Handler, Start, Subscription
 from jimbot.clients.decision_client import AsyncDecisionClient
-from jimbot.clients.resilience import AdaptiveTimeout, CircuitBreaker, Patience
+from jimbot.clients.resilience import AdaptiveTimeout, CircuitBreaker, RetryPolicy
 from jimbot.errors import BusError, UnknownNameError
 from jimbot.proto.events_pb2 import Event, LearningDecisionRequest
 from jimbot.proto.topics import message_class, topic_of
@@ -66,7 +66,7 @@ class EventBusClient:
         *,
         settings: BusSettings | None = None,
         direct: str | AsyncDecisionClient | None = None,
-        patience: Patience = Patience(),
+        patience: RetryPolicy = RetryPolicy(),
     ) -> None:
         """`patience` is for questions: their deadline, and when the bus counts as slow."""
         self.address = address or os.environ.get(VARIABLE) or DEFAULT_ADDRESS
@@ -89,10 +89,10 @@ class EventBusClient:
         return self._bus
 
     @property
-    def figures(self) -> BusFigures:
+    def metrics(self) -> BusMetrics:
         if self._bus is None:
-            raise BusError("The bus was not used yet; its figures begin with the first use.")
-        return self._bus.figures
+            raise BusError("The bus was not used yet; its metrics begin with the first use.")
+        return self._bus.metrics
 
     async def publish(self, event: Event | Message) -> int:
         """Returns when the event is safe: its place in the log. A message without an envelope gets one."""

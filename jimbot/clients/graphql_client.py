@@ -18,7 +18,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jimbot.clients.resilience import AdaptiveTimeout, Attempts, CircuitBreaker, Patience, RetryBudget
+from jimbot.clients.resilience import AdaptiveTimeout, Attempts, CircuitBreaker, RetryBudget, RetryPolicy
 from jimbot.errors import KnowledgeError, UnreadableError
 from jimbot.reading.plain import json_value
 
@@ -36,7 +36,7 @@ _SYNERGIES = """query($jokers: [String!]!) {
 class GraphQLClient:
     """Asks one server; reading may be repeated, so failed attempts are, within the deadline."""
 
-    def __init__(self, address: str = ADDRESS, token: str | None = None, patience: Patience = Patience()) -> None:
+    def __init__(self, address: str = ADDRESS, token: str | None = None, patience: RetryPolicy = RetryPolicy()) -> None:
         if not address.startswith(("http://", "https://")):
             raise KnowledgeError(f"'{address}' is no address of a graph server; expected http://HOST:PORT.")
         self._url = address.rstrip("/").removesuffix("/graphql") + "/graphql"

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from jimbot.clients.decision_client import DecisionClient
-from jimbot.clients.resilience import Patience
+from jimbot.clients.resilience import RetryPolicy
 from jimbot.errors import UnknownNameError, UnreadableError, UsageError
 from jimbot.games.contract import game_entry
 from jimbot.policies.contract import Decision
@@ -28,7 +28,7 @@ from jimbot.reading.plain import json_value
 SCHEMES = ("grpc", "grpcs")
 TOKEN_VARIABLE, CA_VARIABLE = "JIMBOT_SERVE_TOKEN", "JIMBOT_SERVE_CA"
 ROWS = 512  # per message
-PATIENCE = Patience(deadline=30.0, cap=10.0, attempts=8, longest_pause=2.0, budget=1.0)  # a restart is waited for
+RETRIES = RetryPolicy(deadline=30.0, cap=10.0, attempts=8, longest_pause=2.0, budget=1.0)  # a restart is waited for
 
 
 class RemotePolicy:
@@ -44,7 +44,7 @@ class RemotePolicy:
             address,
             token=os.environ.get(TOKEN_VARIABLE) or None,
             root_cert=Path(root) if secure else None,
-            patience=PATIENCE,
+            patience=RETRIES,
         )
         self._stream = self._client.stream()
         self._game, self._policy = game, name
@@ -83,9 +83,9 @@ class RemotePolicy:
         batch.observations.legal_mask = np.packbits(legal, axis=1, bitorder="little").tobytes()
         batch.observations.rows = len(legal)
         if not deterministic:
-            luck = key or np.random.default_rng()
+            rng = key or np.random.default_rng()
             batch.choosing.sample = True
-            batch.batch_id = f"{luck.integers(2**63):x}{luck.integers(2**63):x}"  # the service's luck follows from it
+            batch.batch_id = f"{rng.integers(2**63):x}{rng.integers(2**63):x}"  # the service draws by it
         answer = self._stream.ask(batch)
         probabilities = np.frombuffer(answer.probabilities, "<f4").reshape(legal.shape)
         return Decision(np.array(answer.actions, np.int64), probabilities, np.array(answer.values, np.float32))

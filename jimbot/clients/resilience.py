@@ -13,13 +13,13 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jimbot.retrying import Backoff
+from jimbot.background import Backoff
 
 Clock = Callable[[], float]
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """How long and how often a client tries; seconds."""
 
     deadline: float = 2.0
@@ -116,7 +116,7 @@ class Attempts:
     """One call: what to do after each attempt. `next_timeout` before, `retry_in` after one that failed."""
 
     def __init__(
-        self, patience: Patience, budget: RetryBudget, timeout: AdaptiveTimeout, clock: Clock = time.monotonic
+        self, patience: RetryPolicy, budget: RetryBudget, timeout: AdaptiveTimeout, clock: Clock = time.monotonic
     ) -> None:
         self._patience, self._budget, self._timeout, self._clock = patience, budget, timeout, clock
         self._ends = clock() + patience.deadline

@@ -1,6 +1,6 @@
 """What every HTTP request is checked for before anything answers it, whichever server it came to.
 
-A web page that somebody looks at can send requests to this machine, so being on this machine is not enough: the name
+A web page in any browser here can send requests to this machine, so being on this machine is not enough: the name
 asked for must be one of this machine's own (unless a token is shown), a page elsewhere is turned away, and whatever
 changes something must say that it is JSON, which no page can say without asking first. Bodies are read here, up to a
 bound and within a time, only after all of that; what is behind the guard never sees a request that is none.
@@ -13,10 +13,10 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from jimbot.doors.access import CHANGE, LOOK, is_loopback
+from jimbot.doors.access import CHANGE, LOOK, Bearers, is_loopback
 from jimbot.errors import UnreadableError
 from jimbot.reading.plain import json_value
 
@@ -58,12 +58,6 @@ class Limits:
     linger_seconds: float = 2.0
 
 
-class Access(Protocol):
-    """Who may do what, by the headers of a request."""
-
-    def allows(self, headers: Mapping[str, str], scope: str) -> bool: ...
-
-
 def json_refusal(scope: Mapping[str, Any], status: int, sentence: str) -> tuple[int, bytes]:
     """The usual answer to a request that is refused: (status, body)."""
     return status, json.dumps({"error": sentence}).encode()
@@ -73,7 +67,7 @@ def json_refusal(scope: Mapping[str, Any], status: int, sentence: str) -> tuple[
 class Door:
     """What one server lets in, and how it says no."""
 
-    access: Access | None = None
+    access: Bearers | None = None
     """None: only this machine, under its own names."""
     methods: tuple[str, ...] = ("GET", "HEAD", "POST")
     largest_body: int = 2**16

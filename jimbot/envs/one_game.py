@@ -16,6 +16,7 @@ import numpy as np
 
 from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry, make
+from jimbot.games.drawing import picture
 from jimbot.games.seeds import train_seeds
 
 GAME_SEED = "game_seed"  # the reset option of all adapters
@@ -74,7 +75,7 @@ class OneGame:
             return f"A game of {self.spec.id} that has not begun. Call reset() first."
         if self.ended:
             return "The game is over: " + ", ".join(f"{name} {value:g}" for name, value in self.stats().items())
-        return self.entry.render(self.game, 0) if self.entry.render else self.game.describe(0)
+        return picture(self.entry, self.game)
 
 
 def asked_seeds(reset_options: Mapping[str, Any] | None, num_envs: int) -> np.ndarray | None:

@@ -1,4 +1,4 @@
-"""Which policy is better, and is that luck? Two or more policies on the very same seeds.
+"""Which policy is better, and is that chance? Two or more policies on the very same seeds.
 
 Every pair is compared by its differences seed by seed. With more than two policies there are several chances to be
 fooled, so each interval is widened (Bonferroni) until all of them together hold with 95 %.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from jimbot.errors import CheckpointError, UnknownNameError, UsageError
-from jimbot.evaluation.figures import LENGTH, RETURN, WIN_RATE
+from jimbot.evaluation.evaluator import Bank, HowToPlay, evaluate
 from jimbot.evaluation.intervals import (
     CONFIDENCE,
     Interval,
@@ -23,16 +23,14 @@ from jimbot.evaluation.intervals import (
     paired_interval,
     paired_rate_interval,
 )
-from jimbot.evaluation.judge import HowToPlay, evaluate
-from jimbot.evaluation.play import Progress
-from jimbot.evaluation.seeds import Bank
+from jimbot.evaluation.play import LENGTH, RETURN, WIN_RATE, Progress
 from jimbot.evaluation.summary import WON, Evaluation, distinct_names, renamed
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import HELD_OUT
 from jimbot.notebook import ShownInNotebooks
+from jimbot.policies.heuristics import with_needed_options
 from jimbot.policies.players import Named, Player, find_player
 from jimbot.policies.portable import load_policy
-from jimbot.policies.scripted import with_needed_options
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -151,7 +149,7 @@ def compare(
     **how: Unpack[HowToPlay],
 ) -> Comparison:
     """Plays the same seeds with every policy; arguments as in `evaluate`. `metric` is "return", "length",
-    "win_rate" or an episode statistic. Policies that do not name a game (random, scripted) play the game of the
+    "win_rate" or an episode statistic. Policies that do not name a game (random, heuristic) play the game of the
     others."""
     if len(policies) < 2:
         raise UsageError(f"Got {len(policies)} policies to compare; give at least two.")
@@ -169,7 +167,7 @@ def compare(
             if progress is not None:
                 progress(before * of + done, len(players) * of)
 
-        judged = evaluate(
+        evaluated = evaluate(
             player.policy,
             game_id,
             games,
@@ -179,7 +177,7 @@ def compare(
             progress=report,
             **how,
         )
-        evaluations.append(judged)
+        evaluations.append(evaluated)
     return compare_evaluations(evaluations, metric)
 
 
@@ -202,7 +200,7 @@ def compare_evaluations(evaluations: Sequence[Evaluation], metric: str = RETURN)
 
 def _difference(one: Evaluation, other: Evaluation, metric: str, confidence: float) -> Difference:
     if metric == WIN_RATE:
-        mine, theirs = (judged.games.stat(WON) > 0 for judged in (one, other))  # an unfinished game is not won
+        mine, theirs = (evaluated.games.stat(WON) > 0 for evaluated in (one, other))  # an unfinished game is not won
         interval = paired_rate_interval(mine, theirs, confidence)
     else:
         mine, theirs = one.values(metric), other.values(metric)
@@ -230,7 +228,7 @@ def common_game(policies: Sequence[Named], runs_root: str | Path, which: Any) ->
         if isinstance(policy, str | Path):
             try:
                 manifest = load_policy(policy, None, runs_root, which)[1]
-            except CheckpointError as problem:  # perhaps a scripted player, which only its game knows
+            except CheckpointError as problem:  # perhaps a heuristic player, which only its game knows
                 not_found = not_found or problem
                 continue
             if manifest is not None:

@@ -26,23 +26,23 @@ def check_picture(path: Path) -> Path:
     return path
 
 
-def save_picture(judged: CrossPlay, path: Path) -> Path:
+def save_picture(evaluated: CrossPlay, path: Path) -> Path:
     from matplotlib.figure import Figure
 
     check_picture(path)
-    order = [judged.names.index(rating.name) for rating in judged.ratings]
+    order = [evaluated.names.index(rating.name) for rating in evaluated.ratings]
     count = len(order)
-    longest = max(len(name) for name in judged.names)
+    longest = max(len(name) for name in evaluated.names)
     margin = 0.4 + 0.085 * longest
     size = _CELL * count
     figure = Figure(figsize=(2 * margin + size + 4.2, size + margin + 1.5), layout="constrained")
     table, ladder = figure.subplots(1, 2, width_ratios=(size + margin, 3.6))
-    _draw_table(table, judged, order)
-    _draw_ratings(ladder, judged)
-    matches = judged.matches
+    _draw_table(table, evaluated, order)
+    _draw_ratings(ladder, evaluated)
+    matches = evaluated.matches
     games = len(matches.scores) // max(1, count * (count - 1) // 2)
     figure.suptitle(
-        f"{matches.game}: {games:,} games a pair, {judged.bank} seeds, each from both sides",
+        f"{matches.game}: {games:,} games a pair, {evaluated.bank} seeds, each from both sides",
         fontsize=11,
         x=0.02,
         ha="left",
@@ -54,13 +54,13 @@ def save_picture(judged: CrossPlay, path: Path) -> Path:
     return path
 
 
-def _draw_table(axes: Any, judged: CrossPlay, order: list[int]) -> None:
+def _draw_table(axes: Any, evaluated: CrossPlay, order: list[int]) -> None:
     count = len(order)
     rates = np.full((count, count), np.nan)
     for row, one in enumerate(order):
         for column, other in enumerate(order):
             if one != other:
-                duel = judged.duels[one, other]
+                duel = evaluated.duels[one, other]
                 interval = duel.win_rate
                 rates[row, column] = interval.mean
                 style = {"ha": "center", "color": "white" if abs(interval.mean - 0.5) > _DARK else "black"}
@@ -71,7 +71,7 @@ def _draw_table(axes: Any, judged: CrossPlay, order: list[int]) -> None:
     shown = np.ma.masked_invalid(rates)
     axes.imshow(shown, cmap="RdBu", vmin=0.0, vmax=1.0)
     axes.set_facecolor("#e8e8e8")
-    names = [judged.names[place] for place in order]
+    names = [evaluated.names[place] for place in order]
     axes.set_xticks(range(count), names, rotation=35, ha="left", rotation_mode="anchor", fontsize=9)
     axes.set_yticks(range(count), names, fontsize=9)
     axes.tick_params(top=True, bottom=False, labeltop=True, labelbottom=False, length=0)
@@ -80,8 +80,8 @@ def _draw_table(axes: Any, judged: CrossPlay, order: list[int]) -> None:
         spine.set_visible(False)
 
 
-def _draw_ratings(axes: Any, judged: CrossPlay) -> None:
-    rated = judged.ratings
+def _draw_ratings(axes: Any, evaluated: CrossPlay) -> None:
+    rated = evaluated.ratings
     places = np.arange(len(rated))
     points = np.array([rating.points for rating in rated])
     around = np.abs(np.array([(rating.points - rating.low, rating.high - rating.points) for rating in rated]).T)

@@ -1,38 +1,112 @@
-"""Judging in games of two players: one policy against several opponents, or everybody against everybody.
+"""Evaluation in games of two players: one policy against several opponents, or all against all.
 
 Every seed is played twice with the seats exchanged. The two games of a seed are not independent: who is dealt the
 better team in one has the worse in the other. So the luck of the teams cancels, and Wilson's interval, which does not
 know that, is rather too wide than too narrow.
+
+Ratings are Bradley–Terry's, with intervals. A difference d means a score of 1 / (1 + 10^(−d/400)), as in chess; their
+mean is 0. A tie counts half a win for both. One imaginary tie between every pair that met keeps the ratings of
+players who never lost finite. Intervals come from the curvature of the likelihood, so they say how far chance could
+have moved each rating against the average of all.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from jimbot.errors import UsageError
-from jimbot.evaluation.intervals import CONFIDENCE, Interval, wilson_interval
-from jimbot.evaluation.matches import MOST_AT_ONCE, SIDES, Matches, both_seats, play_matches
-from jimbot.evaluation.needed import Claim
-from jimbot.evaluation.play import Progress
-from jimbot.evaluation.ratings import Rating, ratings
-from jimbot.evaluation.seeds import Bank, choose_seeds
-from jimbot.evaluation.summary import distinct_names
+from jimbot.evaluation.evaluator import Bank, choose_seeds
+from jimbot.evaluation.intervals import CONFIDENCE, Interval, wilson_interval, z_value
+from jimbot.evaluation.matches import SIDES, HowToMatch, Match, Matches, both_seats, play_matches
+from jimbot.evaluation.summary import Claim, distinct_names
 from jimbot.games.contract import GameEntry, game_entry
 from jimbot.games.seeds import HELD_OUT
 from jimbot.notebook import ShownInNotebooks
+from jimbot.policies.heuristics import RANDOM
 from jimbot.policies.players import Named, Player, Which, find_player
-from jimbot.policies.scripted import RANDOM
 from jimbot.runs import Manifest
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+
+ELO = 400.0 / math.log(10.0)
+"""Points per unit of log-odds."""
+PRIOR_GAMES = 1.0
+_ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class Rating:
+    name: str
+    points: float
+    low: float
+    high: float
+    games: float
+
+
+def ratings(names: Sequence[str], scores: np.ndarray, games: np.ndarray) -> list[Rating]:
+    """`scores[i, j]`: points player i made against j (win 1, tie ½) in `games[i, j]` games; strongest first."""
+    scores, games = np.asarray(scores, float), np.asarray(games, float)
+    _check(names, scores, games)
+    met = games > 0
+    played = games + PRIOR_GAMES * met
+    made = scores + 0.5 * PRIOR_GAMES * met
+    strength = np.zeros(len(names))
+    information = np.zeros((len(names), len(names)))
+    for _ in range(_ROUNDS):
+        expected = 1.0 / (1.0 + np.exp(strength[None, :] - strength[:, None]))
+        slope = (made - played * expected).sum(axis=1)
+        weight = played * expected * (1.0 - expected)
+        information = np.diag(weight.sum(axis=1)) - weight
+        # Ratings are known up to a common shift; the pseudo-inverse takes the one whose mean is 0.
+        step = np.linalg.pinv(information, hermitian=True) @ slope
+        strength += np.clip(step, -2.0, 2.0)
+        if np.abs(step).max() < 1e-10:
+            break
+    spread = z_value() * np.sqrt(np.clip(np.diag(np.linalg.pinv(information, hermitian=True)), 0.0, None))
+    found = [
+        Rating(name, ELO * value, ELO * (value - around), ELO * (value + around), float(count))
+        for name, value, around, count in zip(names, strength, spread, games.sum(axis=1), strict=True)
+    ]
+    return sorted(found, key=lambda rating: -rating.points)
+
+
+def expected_score(mine: float, theirs: float) -> float:
+    """What a player of `mine` points scores against one of `theirs`."""
+    return 1.0 / (1.0 + 10.0 ** ((theirs - mine) / 400.0))
+
+
+def _check(names: Sequence[str], scores: np.ndarray, games: np.ndarray) -> None:
+    shape = (len(names), len(names))
+    if len(names) < 2 or scores.shape != shape or games.shape != shape:
+        raise UsageError(
+            f"Got {len(names)} players with tables of {scores.shape} and {games.shape}; expected two or more players "
+            "and square tables of their size."
+        )
+    if np.diag(games).any() or not np.allclose(games, games.T) or not np.allclose(scores + scores.T, games):
+        raise UsageError(
+            "The tables of games and scores do not fit: games[i, j] must equal games[j, i] and be the sum of "
+            "scores[i, j] and scores[j, i], and nobody meets himself."
+        )
+    if not _connected(games > 0):
+        raise UsageError("Some players never met the others, not even through third ones; let them play first.")
+
+
+def _connected(met: np.ndarray) -> bool:
+    reached = np.zeros(len(met), bool)
+    reached[0] = True
+    for _ in range(len(met)):
+        reached |= met[reached].any(axis=0)
+    return bool(reached.all())
 
 
 @dataclass(frozen=True)
@@ -73,8 +147,8 @@ class Duel:
 
 
 @dataclass(frozen=True)
-class Judged(ShownInNotebooks):
-    """What judging in matches has in common."""
+class MatchReport(ShownInNotebooks):
+    """What evaluations by matches have in common."""
 
     matches: Matches
     bank: str
@@ -96,7 +170,7 @@ class Judged(ShownInNotebooks):
         )
 
     def common(self) -> dict[str, Any]:
-        """The figures every report carries."""
+        """What every report carries."""
         matches = self.matches
         return {
             "game": matches.game,
@@ -115,7 +189,7 @@ class Judged(ShownInNotebooks):
 
 
 @dataclass(frozen=True)
-class DuelEvaluation(Judged):
+class DuelEvaluation(MatchReport):
     """One policy, which is player 0, against all the others."""
 
     against: float | None = None
@@ -149,8 +223,8 @@ class DuelEvaluation(Judged):
 
 
 @dataclass(frozen=True)
-class CrossPlay(Judged):
-    """Everybody against everybody."""
+class CrossPlay(MatchReport):
+    """All against all."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -213,15 +287,12 @@ def evaluate_duels(
     seeds_file: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
     against: float | None = None,
-    deterministic: bool = True,
-    num_envs: int = MOST_AT_ONCE,
-    luck_seed: int = 0,
-    progress: Progress | None = None,
     runs_root: str | Path = "runs",
     which: Which = "latest",
     manifest: Manifest | None = None,
+    **how: Unpack[HowToMatch],
 ) -> DuelEvaluation:
-    """`games` games (default 256) with each opponent; without opponents, with every scripted player of the game.
+    """`games` games (default 256) with each opponent; without opponents, with every heuristic player of the game.
 
     Half of the games are on other seeds, the other half on the same ones with the seats exchanged; an odd number is
     rounded up. `against` is a win rate to be told from those reached; `manifest` is of a policy that was loaded before.
@@ -229,15 +300,13 @@ def evaluate_duels(
     entry = game_entry(game_id)
     hero = find_player(policy, game_id, None, runs_root, which)
     hero = hero if manifest is None else replace(hero, manifest=manifest)
-    rivals = [
-        find_player(one, game_id, None, runs_root, which) for one in opponents or scripted_rivals(entry, hero.name)
-    ]
-    players = distinct([hero, *rivals])
+    named = opponents or heuristic_opponents(entry, hero.name)
+    players = distinct([hero, *(find_player(one, game_id, None, runs_root, which) for one in named)])
     together = agreed_options(entry, players, options)
     seeds, called = _seeds(bank, games, seeds_file, game_id)
     matches = both_seats(seeds, [(0, other) for other in range(1, len(players))])
-    played = _play(game_id, players, matches, together, deterministic, num_envs, luck_seed, progress)
-    return DuelEvaluation(played, called, deterministic, together, against)
+    played = _play(game_id, players, matches, together, how)
+    return DuelEvaluation(played, called, how.get("deterministic", True), together, against)
 
 
 def cross_play(
@@ -245,39 +314,36 @@ def cross_play(
     game_id: str,
     games: int | None = None,
     *,
-    scripted: bool = True,
+    heuristics: bool = True,
     bank: Bank = HELD_OUT,
     seeds_file: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
-    deterministic: bool = True,
-    num_envs: int = MOST_AT_ONCE,
-    luck_seed: int = 0,
-    progress: Progress | None = None,
     runs_root: str | Path = "runs",
     which: Which = "latest",
+    **how: Unpack[HowToMatch],
 ) -> CrossPlay:
-    """Every pair plays `games` games (default 256); with `scripted` the game's scripted players take part."""
+    """Every pair plays `games` games (default 256); with `heuristics` the game's heuristic players take part."""
     entry = game_entry(game_id)
     players = [find_player(one, game_id, None, runs_root, which) for one in policies]
-    if scripted:
+    if heuristics:
         present = {player.name for player in players if player.manifest is None}
-        players += [find_player(name, game_id) for name in scripted_rivals(entry) if name not in present]
+        players += [find_player(name, game_id) for name in heuristic_opponents(entry) if name not in present]
     if len(players) < SIDES:
         raise UsageError(f"Got {len(players)} policies to compare; give at least two.")
     players = distinct(players)
     together = agreed_options(entry, players, options)
     seeds, called = _seeds(bank, games, seeds_file, game_id)
     matches = both_seats(seeds, list(combinations(range(len(players)), SIDES)))
-    played = _play(game_id, players, matches, together, deterministic, num_envs, luck_seed, progress)
-    return CrossPlay(played, called, deterministic, together)
+    played = _play(game_id, players, matches, together, how)
+    return CrossPlay(played, called, how.get("deterministic", True), together)
 
 
 # --- who plays, and by which rules ---
 
 
-def scripted_rivals(entry: GameEntry, but: str = "") -> list[str]:
-    """The game's scripted players from the simplest on, without one who would meet itself."""
-    return [name for name in (RANDOM, *entry.scripted) if name != but]
+def heuristic_opponents(entry: GameEntry, but: str = "") -> list[str]:
+    """The game's heuristic players from the simplest on, without one who would meet itself."""
+    return [name for name in (RANDOM, *entry.heuristics) if name != but]
 
 
 def distinct(players: Sequence[Player]) -> list[Player]:
@@ -291,7 +357,7 @@ def agreed_options(
 ) -> dict[str, Any]:
     """The options the players meet under: as given; else the rules they were trained for, on which they must agree.
 
-    How somebody was trained otherwise (rewards, teams, opponents) is no business of a judge.
+    How a player was trained otherwise (rewards, teams, opponents) is no business of an evaluation.
     """
     if entry.two_sides is None:
         raise UsageError(f"Game '{entry.spec.id}' is for one player; its policies do not meet. Leave opponents out.")
@@ -324,23 +390,7 @@ def _seeds(bank: Bank, games: int | None, seeds_file: str | Path | None, game_id
 
 
 def _play(
-    game_id: str,
-    players: Sequence[Player],
-    matches: Sequence[Any],
-    options: Mapping[str, Any],
-    deterministic: bool,
-    num_envs: int,
-    luck_seed: int,
-    progress: Progress | None,
+    game: str, players: Sequence[Player], matches: Sequence[Match], options: Mapping[str, Any], how: HowToMatch
 ) -> Matches:
-    return play_matches(
-        game_id,
-        [player.shown(options) for player in players],
-        [player.name for player in players],
-        matches,
-        options=options,
-        deterministic=deterministic,
-        num_envs=num_envs,
-        luck_seed=luck_seed,
-        progress=progress,
-    )
+    policies, names = [player.shown(options) for player in players], [player.name for player in players]
+    return play_matches(game, policies, names, matches, options=options, **how)

@@ -12,14 +12,14 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, TypedDict, cast
 
 import numpy as np
 
 from jimbot.errors import SimulatorError, UsageError
 from jimbot.evaluation.play import Progress
 from jimbot.games.contract import BatchGame, game_entry, make
-from jimbot.policies.contract import Policy, decide_rows
+from jimbot.policies.contract import Policy, decide
 
 MOST_AT_ONCE = 128
 """Battles at a time; more make each simulator process large and nothing faster."""
@@ -96,6 +96,15 @@ def both_seats(seeds: np.ndarray, pairs: Sequence[tuple[int, int]]) -> list[Matc
     ]
 
 
+class HowToMatch(TypedDict, total=False):
+    """How matches are played. See `play_matches`."""
+
+    deterministic: bool
+    num_envs: int
+    rng_seed: int
+    progress: Progress | None
+
+
 def play_matches(
     game_id: str,
     players: Sequence[Policy],
@@ -105,7 +114,7 @@ def play_matches(
     options: Mapping[str, Any] | None = None,
     deterministic: bool = True,
     num_envs: int = MOST_AT_ONCE,
-    luck_seed: int = 0,
+    rng_seed: int = 0,
     progress: Progress | None = None,
 ) -> Matches:
     """Plays every match once. Equal arguments give equal results, as long as no simulator process dies."""
@@ -118,7 +127,7 @@ def play_matches(
     at_once = min(num_envs, MOST_AT_ONCE, len(matches))
     game = cast(TwoSided, make(game_id, at_once, options=together))
     try:
-        table = _Table(game, entry.spec.episode_stats, players, matches, deterministic, luck_seed, progress)
+        table = _Table(game, entry.spec.episode_stats, players, matches, deterministic, rng_seed, progress)
         table.play()
     finally:
         game.close()
@@ -147,14 +156,14 @@ class _Table:
         players: Sequence[Policy],
         matches: Sequence[Match],
         deterministic: bool,
-        luck_seed: int,
+        rng_seed: int,
         progress: Progress | None,
     ) -> None:
         count = len(matches)
         self.game, self.players, self.matches = game, players, matches
         self.deterministic, self.progress = deterministic, progress
         self._won, self._turns = stats.index("won"), stats.index("turns")
-        self._luck = [np.random.default_rng([luck_seed, number]) for number in range(len(players))]
+        self._rngs = [np.random.default_rng([rng_seed, number]) for number in range(len(players))]
         self.scores = np.full(count, np.nan)
         self.turns = np.full(count, np.nan)
         self.cut_off = np.zeros(count, bool)
@@ -209,7 +218,7 @@ class _Table:
 
     def _decide(self, number: int, policy: Policy, rows: np.ndarray) -> None:
         legal = self.game.legal_mask[rows]
-        decision = decide_rows(policy, cast(BatchGame, self.game), rows, self.deterministic, self._luck[number])
+        decision = decide(policy, cast(BatchGame, self.game), None, self.deterministic, self._rngs[number], rows=rows)
         self._actions[rows] = decision.actions
         self.decisions[number] += len(rows)
         self.illegal[number] += int((~legal[np.arange(len(rows)), decision.actions]).sum())

@@ -17,8 +17,10 @@ import numpy as np
 from jimbot.errors import UsageError
 from jimbot.games.contract import BatchGame, game_entry, make
 from jimbot.policies.contract import Policy, decide
-from jimbot.policies.scripted import with_needed_options
+from jimbot.policies.heuristics import with_needed_options
 
+RETURN, LENGTH, WIN_RATE = "return", "length", "win_rate"
+"""Names of the metrics every game has, as reports, comparisons and JSON spell them."""
 Progress = Callable[[int, int], None]
 """Called whenever games end, with (games over, games in all)."""
 
@@ -69,17 +71,17 @@ def play_games(
     deterministic: bool = True,
     num_envs: int = 256,
     progress: Progress | None = None,
-    luck_seed: int = 0,
+    rng_seed: int = 0,
     max_steps: int = 100_000,
     witness: Witness | None = None,
     batch: BatchGame | None = None,
 ) -> Games:
     """Plays each seed once. Equal arguments give equal games.
 
-    `batch` are games that somebody else made (and closes): they are played in as they are, `options` and `num_envs`
+    `batch` are games that the caller made (and closes): they are played in as they are, `options` and `num_envs`
     are theirs.
 
-    `luck_seed` is the luck of policies that draw their actions. `max_steps` ends games that a policy would never
+    `rng_seed` seeds the generator of policies that draw their actions. `max_steps` ends games that a policy would never
     bring to an end; they are counted as unfinished.
     """
     seeds = np.asarray(seeds, np.uint64)
@@ -91,7 +93,7 @@ def play_games(
     if num_envs < 1 or max_steps < 1:
         raise UsageError(f"num_envs is {num_envs} and max_steps {max_steps}; expected at least 1 of each.")
     count = len(seeds)
-    luck = np.random.default_rng(luck_seed)
+    rng = np.random.default_rng(rng_seed)
     clock = _Clock()
     game = batch or make(game_id, min(num_envs, count), options=with_needed_options(policy, options))
     illegal_before = game.illegal_actions
@@ -105,9 +107,7 @@ def play_games(
 
             wave = seeds[first : first + game.num_envs]
             numbers = np.arange(first, first + len(wave))
-            waves.append(
-                _play_wave(game, policy, wave, deterministic, luck, max_steps, report, witness, numbers, clock)
-            )
+            waves.append(_play_wave(game, policy, wave, deterministic, rng, max_steps, report, witness, numbers, clock))
         illegal_actions = game.illegal_actions - illegal_before
     finally:
         if batch is None:
@@ -143,7 +143,7 @@ def _play_wave(
     policy: Policy,
     seeds: np.ndarray,
     deterministic: bool,
-    luck: np.random.Generator,
+    rng: np.random.Generator,
     max_steps: int,
     report: Callable[[int], None],
     witness: Witness | None,
@@ -163,7 +163,7 @@ def _play_wave(
         witness.begin(game, numbers)
     for _ in range(max_steps):
         live = ~over
-        decision = decide(policy, game, live, deterministic, luck)
+        decision = decide(policy, game, live, deterministic, rng)
         if witness is not None:
             witness.before(decision.actions, live)
         game.step(decision.actions, hold=over)

@@ -1,8 +1,9 @@
-"""What a set of games says about a policy: figures with intervals, as JSON or as a table."""
+"""What a set of games says about a policy: metrics with intervals, as JSON or as a table."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,16 +12,68 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jimbot.evaluation.figures import LENGTH, RETURN, WIN_RATE
-from jimbot.evaluation.intervals import Interval, mean_interval, survival, wilson_interval
-from jimbot.evaluation.needed import Claim, games_to_halve
-from jimbot.evaluation.play import Games
+from jimbot.evaluation import intervals
+from jimbot.evaluation.play import LENGTH, RETURN, WIN_RATE, Games
 from jimbot.games.contract import game_entry
 from jimbot.games.spec import GameSpec
 from jimbot.notebook import ShownInNotebooks
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A win rate beside one that another player reached."""
+
+    rate: intervals.Interval
+    against: float
+
+    @property
+    def verdict(self) -> str:
+        """above, below, or open when the games played do not decide it."""
+        if not self.rate.excludes(self.against):
+            return "open"
+        return "above" if self.rate.mean > self.against else "below"
+
+    @property
+    def games_needed(self) -> int | None:
+        """Games in all that decide it if the rate stays as it is; None if no number would."""
+        needed = intervals.games_to_tell_rate(self.rate.mean, self.against)
+        return needed if needed is None or self.verdict != "open" else max(needed, self.rate.count + 1)
+
+    def __str__(self) -> str:
+        rate, other = f"{self.rate.mean:.2%}", f"{self.against:.2%}"
+        if self.verdict != "open":
+            return f"The win rate of {rate} is {self.verdict} {other} with 95 % confidence."
+        if self.games_needed is None:
+            return f"The win rate is {other}, exactly what it is compared with; no number of games tells them apart."
+        more = self.games_needed - self.rate.count
+        return (
+            f"The win rate of {rate} cannot be told from {other} yet; if it stays as it is, "
+            f"{self.games_needed:,} games would ({more:,} more)."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        more = None if self.games_needed is None else max(0, self.games_needed - self.rate.count)
+        return {
+            "against": self.against,
+            "verdict": self.verdict,
+            "games_needed": self.games_needed,
+            "more_games": more,
+            "sentence": str(self),
+        }
+
+
+def games_to_halve(interval: intervals.Interval | None, is_rate: bool = False) -> int | None:
+    """Games in all until an interval is half as wide, if games go on as they did; None if that cannot be known."""
+    if interval is None or not 0 < interval.half_width < math.inf or math.isnan(interval.mean):
+        return None
+    half = interval.half_width / 2
+    if is_rate:
+        return intervals.games_for_rate_half_width(interval.mean, half)
+    return intervals.games_for_half_width(interval.spread, half)
+
 
 WON = "won"
 """Games whose episode statistics have this name report a win rate; above 0 counts as won."""
@@ -41,7 +94,7 @@ class Evaluation(ShownInNotebooks):
     deterministic: bool
     options: Mapping[str, Any]
     against: float | None = None
-    """A win rate that somebody else reached, to be told from this one."""
+    """A win rate that another player reached, to be told from this one."""
 
     @property
     def policy(self) -> str:
@@ -56,17 +109,17 @@ class Evaluation(ShownInNotebooks):
         return len(self.games.seeds)
 
     @cached_property
-    def mean_return(self) -> Interval:
-        return mean_interval(self.games.returns)
+    def mean_return(self) -> intervals.Interval:
+        return intervals.mean_interval(self.games.returns)
 
     @cached_property
-    def mean_length(self) -> Interval:
-        return mean_interval(self.games.lengths)
+    def mean_length(self) -> intervals.Interval:
+        return intervals.mean_interval(self.games.lengths)
 
     @cached_property
-    def stats(self) -> dict[str, Interval]:
+    def stats(self) -> dict[str, intervals.Interval]:
         names = [name for name in self.spec.episode_stats if name != WON and not name.startswith(HIGHEST)]
-        return {name: mean_interval(self.games.stat(name)) for name in names}
+        return {name: intervals.mean_interval(self.games.stat(name)) for name in names}
 
     @cached_property
     def maxima(self) -> dict[str, float]:
@@ -76,16 +129,16 @@ class Evaluation(ShownInNotebooks):
         return {name: float(self.games.stat(name)[known].max()) for name in names if known.any()}
 
     @cached_property
-    def win_rate(self) -> Interval | None:
+    def win_rate(self) -> intervals.Interval | None:
         """None if the game has no notion of winning. An unfinished game is not won."""
         if WON not in self.spec.episode_stats:
             return None
-        return wilson_interval(int((self.games.stat(WON) > 0).sum()), self.count)
+        return intervals.wilson_interval(int((self.games.stat(WON) > 0).sum()), self.count)
 
     @cached_property
-    def ladder(self) -> dict[int, Interval]:
+    def ladder(self) -> dict[int, intervals.Interval]:
         """The share of games that came at least so far, for games that declare a ladder; empty for others."""
-        return survival(self.games.stat(self.spec.ladder)) if self.spec.ladder else {}
+        return intervals.survival(self.games.stat(self.spec.ladder)) if self.spec.ladder else {}
 
     @cached_property
     def distributions(self) -> dict[str, dict[int, int]]:
@@ -134,8 +187,8 @@ class Evaluation(ShownInNotebooks):
     @property
     def half_interval_games(self) -> dict[str, int]:
         """Games in all until an interval would be half as wide, by figure; left out where that is not known."""
-        figures = {RETURN: self.mean_return, WIN_RATE: self.win_rate}
-        needed = {name: games_to_halve(interval, name == WIN_RATE) for name, interval in figures.items()}
+        metrics = {RETURN: self.mean_return, WIN_RATE: self.win_rate}
+        needed = {name: games_to_halve(interval, name == WIN_RATE) for name, interval in metrics.items()}
         return {name: count for name, count in needed.items() if count is not None}
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,58 +11,58 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from jimbot.evaluation.figures import LENGTH, RETURN, WIN_RATE
 from jimbot.evaluation.intervals import Interval
+from jimbot.evaluation.play import LENGTH, RETURN, WIN_RATE
 from jimbot.foreign_text import marked
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from jimbot.evaluation.compare import Comparison, Difference
-    from jimbot.evaluation.duels import CrossPlay, DuelEvaluation, Judged
+    from jimbot.evaluation.duels import CrossPlay, DuelEvaluation, MatchReport
     from jimbot.evaluation.summary import Evaluation
 
 _BAR = 24  # characters
 _MOST_SHOWN = 13  # a distribution of more values is left to the quantiles
 
 
-def headline(judged: Evaluation) -> RenderableType:
+def headline(evaluated: Evaluation) -> RenderableType:
     """What most people ask for: wins, how far it came, against what, and how to know it better."""
-    return Group(_title(judged), _first_figures(judged), *_verdict(judged))
+    return Group(_title(evaluated), _first_figures(evaluated), *_verdict(evaluated))
 
 
-def evaluation_tables(judged: Evaluation) -> RenderableType:
+def evaluation_tables(evaluated: Evaluation) -> RenderableType:
     """The headline, and everything else about a policy's games below it."""
     distributions = [
-        _distribution(name, counts, judged.count)
-        for name, counts in judged.distributions.items()
-        if name != judged.spec.ladder and len(counts) <= _MOST_SHOWN
+        _distribution(name, counts, evaluated.count)
+        for name, counts in evaluated.distributions.items()
+        if name != evaluated.spec.ladder and len(counts) <= _MOST_SHOWN
     ]
-    parts: list[RenderableType] = [headline(judged), _figures(judged)]
-    if judged.ladder:
-        parts.append(_ladder(judged))
+    parts: list[RenderableType] = [headline(evaluated), _figures(evaluated)]
+    if evaluated.ladder:
+        parts.append(_ladder(evaluated))
     if distributions:
         parts.append(Columns(distributions, padding=(0, 4)))
-    return Group(*parts, f"{judged.games_per_hour:,.0f} games per hour.")
+    return Group(*parts, f"{evaluated.games_per_hour:,.0f} games per hour.")
 
 
-def _title(judged: Evaluation) -> Text:
-    how = "best action" if judged.deterministic else "drawn actions"
-    options = "".join(f", {name} {value}" for name, value in judged.options.items())
-    games = f"{judged.count:,} games, {judged.bank} seeds, {how}{options}"
-    return marked("[bold]{}[/] on {}: {}", judged.policy, judged.games.game, games)
+def _title(evaluated: Evaluation) -> Text:
+    how = "best action" if evaluated.deterministic else "drawn actions"
+    options = "".join(f", {name} {value}" for name, value in evaluated.options.items())
+    games = f"{evaluated.count:,} games, {evaluated.bank} seeds, {how}{options}"
+    return marked("[bold]{}[/] on {}: {}", evaluated.policy, evaluated.games.game, games)
 
 
-def _first_figures(judged: Evaluation) -> Table:
+def _first_figures(evaluated: Evaluation) -> Table:
     """One line each, so that nothing is cut on a narrow screen."""
     table = _lines()
-    if judged.win_rate is not None:
-        won = f"{round(judged.win_rate.mean * judged.count):,} of {judged.count:,} games"
-        table.add_row("  wins", f"{judged.win_rate.mean:.1%}", _share_span(judged.win_rate), won)
-    if judged.spec.ladder:
-        reached = judged.stats[judged.spec.ladder]
-        table.add_row(f"  {_words(judged.spec.ladder)}", f"{reached.mean:.1f}", _span(reached, 1), _reach(judged))
-    table.add_row("  return", f"{judged.mean_return.mean:.2f}", _span(judged.mean_return, 2))
+    if evaluated.win_rate is not None:
+        won = f"{round(evaluated.win_rate.mean * evaluated.count):,} of {evaluated.count:,} games"
+        table.add_row("  wins", f"{evaluated.win_rate.mean:.1%}", _share_span(evaluated.win_rate), won)
+    if evaluated.spec.ladder:
+        reached = evaluated.stats[evaluated.spec.ladder]
+        table.add_row(f"  {_words(evaluated.spec.ladder)}", f"{reached.mean:.1f}", _span(reached, 1), _reach(evaluated))
+    table.add_row("  return", f"{evaluated.mean_return.mean:.2f}", _span(evaluated.mean_return, 2))
     return table
 
 
@@ -76,52 +76,52 @@ def _lines() -> Table:
     return table
 
 
-def _reach(judged: Evaluation) -> str:
+def _reach(evaluated: Evaluation) -> str:
     """How far half of the games and the best one came."""
-    values = judged.games.stat(judged.spec.ladder)
+    values = evaluated.games.stat(evaluated.spec.ladder)
     values = values[~np.isnan(values)]
     return f"half of the games {np.median(values):.0f} or more, the best {values.max():.0f}" if len(values) else ""
 
 
-def _verdict(judged: Evaluation) -> list[Text]:
+def _verdict(evaluated: Evaluation) -> list[Text]:
     """What is compared, what is wrong, and what a surer figure would take."""
-    sentences = [] if judged.claim is None else [marked("[bold]{}[/]", judged.claim)]
-    if judged.illegal_actions:
-        sentences.append(_wrong(judged.illegal_actions))
+    sentences = [] if evaluated.claim is None else [marked("[bold]{}[/]", evaluated.claim)]
+    if evaluated.illegal_actions:
+        sentences.append(_wrong(evaluated.illegal_actions))
     names = {RETURN: "return", WIN_RATE: "win rate"}
-    halves = [f"{count:,} games for the {names[name]}" for name, count in judged.half_interval_games.items()]
+    halves = [f"{count:,} games for the {names[name]}" for name, count in evaluated.half_interval_games.items()]
     if halves:
         sentences.append(marked("[dim]95 % intervals; half as wide they would take {}.[/]", " and ".join(halves)))
     return sentences
 
 
-def _figures(judged: Evaluation) -> Table:
+def _figures(evaluated: Evaluation) -> Table:
     table = Table()
     for name in ("figure", "mean", "95 % interval", "median", "5 % … 95 % of games"):
         table.add_column(name, justify="left" if name == "figure" else "right")
-    for name, interval in {RETURN: judged.mean_return, LENGTH: judged.mean_length, **judged.stats}.items():
-        found = judged.quantiles.get(name)
+    for name, interval in {RETURN: evaluated.mean_return, LENGTH: evaluated.mean_length, **evaluated.stats}.items():
+        found = evaluated.quantiles.get(name)
         spread = ("", "") if found is None else (f"{found[50]:,.3g}", f"{found[5]:,.3g} … {found[95]:,.3g}")
         table.add_row(name, f"{interval.mean:,.3f}", _span(interval), *spread)
-    if judged.win_rate is not None:
-        table.add_row("win rate", f"{judged.win_rate.mean:.2%}", _share_span(judged.win_rate))
-    for name, value in judged.maxima.items():
+    if evaluated.win_rate is not None:
+        table.add_row("win rate", f"{evaluated.win_rate.mean:.2%}", _share_span(evaluated.win_rate))
+    for name, value in evaluated.maxima.items():
         table.add_row(name, f"{value:,.3f}")
     table.add_row(
-        "illegal actions", Text(f"{judged.illegal_actions:,}", style="bold red" if judged.illegal_actions else "")
+        "illegal actions", Text(f"{evaluated.illegal_actions:,}", style="bold red" if evaluated.illegal_actions else "")
     )
-    for name, mask in (("truncated", judged.games.truncated), ("unfinished", judged.games.unfinished)):
+    for name, mask in (("truncated", evaluated.games.truncated), ("unfinished", evaluated.games.unfinished)):
         if mask.any():
             table.add_row(name, f"{int(mask.sum()):,}")
     return table
 
 
-def _ladder(judged: Evaluation) -> Table:
+def _ladder(evaluated: Evaluation) -> Table:
     table = Table(box=None)
-    for name in (_words(judged.spec.ladder), "games", "95 % interval"):
+    for name in (_words(evaluated.spec.ladder), "games", "95 % interval"):
         table.add_column(name, justify="right")
     table.add_column("")
-    for rung, share in judged.ladder.items():
+    for rung, share in evaluated.ladder.items():
         table.add_row(f"≥ {rung}", f"{share.mean:.1%}", _share_span(share), _bar(share.mean))
     return table
 
@@ -192,38 +192,40 @@ def _share_span(share: Interval) -> str:
     return f"{share.low:.2%} … {share.high:.2%}"
 
 
-def duel_headline(judged: DuelEvaluation) -> RenderableType:
+def duel_headline(evaluated: DuelEvaluation) -> RenderableType:
     """How often a policy wins, against whom."""
     table = _lines()
-    for duel in judged.duels:
+    for duel in evaluated.duels:
         rate, games = duel.win_rate, f"of {duel.games:,} games won"
         table.add_row(f"  against {duel.opponent}", f"{rate.mean:.1%}", _share_span(rate), games)
     claims = [
-        marked("[bold]Against {}: {}[/]", duel.opponent, duel.claim) for duel in judged.duels if duel.claim is not None
+        marked("[bold]Against {}: {}[/]", duel.opponent, duel.claim)
+        for duel in evaluated.duels
+        if duel.claim is not None
     ]
-    illegal = int(judged.matches.illegal.sum())
-    return Group(_duel_title(judged, judged.policy), table, *claims, *([_wrong(illegal)] if illegal else []))
+    illegal = int(evaluated.matches.illegal.sum())
+    return Group(_duel_title(evaluated, evaluated.policy), table, *claims, *([_wrong(illegal)] if illegal else []))
 
 
-def duel_tables(judged: DuelEvaluation) -> RenderableType:
+def duel_tables(evaluated: DuelEvaluation) -> RenderableType:
     """The headline, and everything else about a policy's games with each of its opponents."""
     table = Table()
     for name in ("opponent", "won", "lost", "tied", "cut off", "turns"):
         table.add_column(name, justify="left" if name == "opponent" else "right")
-    for duel in judged.duels:
+    for duel in evaluated.duels:
         lost, turns = duel.games - duel.won - duel.tied, f"{duel.mean_turns:.1f}"
         table.add_row(duel.opponent, f"{duel.won:,}", f"{lost:,}", f"{duel.tied:,}", f"{duel.cut_off:,}", turns)
-    return Group(duel_headline(judged), table, _duel_sentence(judged))
+    return Group(duel_headline(evaluated), table, _duel_sentence(evaluated))
 
 
-def crossplay_tables(judged: CrossPlay) -> RenderableType:
+def crossplay_tables(evaluated: CrossPlay) -> RenderableType:
     """Who beats whom, strongest first, and how strong each is."""
-    names = [rating.name for rating in judged.ratings]
-    places = [judged.names.index(name) for name in names]
+    names = [rating.name for rating in evaluated.ratings]
+    places = [evaluated.names.index(name) for name in names]
     rated = Table(title="Ratings (400 points: ten to one)", title_justify="left")
     for name in ("player", "rating", "95 % interval", "games"):
         rated.add_column(name, justify="left" if name == "player" else "right")
-    for rating in judged.ratings:
+    for rating in evaluated.ratings:
         rated.add_row(
             rating.name, f"{rating.points:+,.0f}", f"{rating.low:+,.0f} … {rating.high:+,.0f}", f"{rating.games:,.0f}"
         )
@@ -232,21 +234,21 @@ def crossplay_tables(judged: CrossPlay) -> RenderableType:
     for name in names:
         crossed.add_column(name, justify="right")
     for one in places:
-        cells = ["·" if one == other else f"{judged.duels[one, other].win_rate.mean:.1%}" for other in places]
-        crossed.add_row(judged.names[one], *cells)
-    title = _duel_title(judged, f"{len(names)} players")
-    return Group(title, crossed, rated, _duel_sentence(judged))
+        cells = ["·" if one == other else f"{evaluated.duels[one, other].win_rate.mean:.1%}" for other in places]
+        crossed.add_row(evaluated.names[one], *cells)
+    title = _duel_title(evaluated, f"{len(names)} players")
+    return Group(title, crossed, rated, _duel_sentence(evaluated))
 
 
-def _duel_title(judged: Judged, who: str) -> Text:
-    how = "best action" if judged.deterministic else "drawn actions"
-    options = "".join(f", {name} {value}" for name, value in judged.options.items())
-    games = f"{judged.bank} seeds, each from both sides, {how}{options}"
-    return marked("[bold]{}[/] on {}: {}", who, judged.matches.game, games)
+def _duel_title(evaluated: MatchReport, who: str) -> Text:
+    how = "best action" if evaluated.deterministic else "drawn actions"
+    options = "".join(f", {name} {value}" for name, value in evaluated.options.items())
+    games = f"{evaluated.bank} seeds, each from both sides, {how}{options}"
+    return marked("[bold]{}[/] on {}: {}", who, evaluated.matches.game, games)
 
 
-def _duel_sentence(judged: Judged) -> Text:
-    matches = judged.matches
+def _duel_sentence(evaluated: MatchReport) -> Text:
+    matches = evaluated.matches
     illegal = int(matches.illegal.sum())
     wrong = f"{illegal:,} illegal actions" if illegal == 0 else f"[bold red]{illegal:,} illegal actions[/]"
     again = f"; {matches.lost:,} games played again because a process died" if matches.lost else ""

@@ -20,11 +20,11 @@ from jimbot.errors import StorageError, UsageError
 from jimbot.evaluation.play import Games, play_games
 from jimbot.games.contract import BatchGame
 from jimbot.games.seeds import bank_seeds
-from jimbot.policies.contract import Decision, LooksAhead, Policy
+from jimbot.policies.contract import Decision, Policy, looks_at_game
 from jimbot.policies.players import Player, find_player
 from jimbot.policies.win_chances import FILE, WinChances, fit, judge, levels_of
+from jimbot.runs.checkpoint import shipped_policy
 from jimbot.runs.files import write_atomically
-from jimbot.runs.shipped import shipped_policy
 
 BANK = "validation"
 CHECKED = 10
@@ -103,13 +103,13 @@ def measuring_of(player: Player, deterministic: bool) -> Measuring | None:
     actions, looks ahead or plays under other options than it learned with, and for games that nobody wins alone."""
     manifest = player.manifest
     plain = deterministic and manifest is not None and dict(player.options) == dict(manifest.game_options)
-    if player.run is None or not plain or isinstance(player.policy, LooksAhead):
+    if player.run is None or not plain or looks_at_game(player.policy):
         return None
     return Measuring(player) if _is_won_alone(player) else None
 
 
 def _is_won_alone(player: Player) -> bool:
-    """Against others a chance would be one against whoever it was measured with."""
+    """Against others a chance would be one against the opponent it was measured with."""
     return player.entry.two_sides is None and "won" in player.entry.spec.episode_stats
 
 

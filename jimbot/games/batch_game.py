@@ -34,8 +34,6 @@ class BatchGame(ABC):
     options: Any  # the game's option record it was made with
     illegal_actions: int  # illegal actions seen so far (fast mode); must stay 0
     refused: np.ndarray  # (N,) bool, see `may_refuse`
-    whole: np.ndarray | None = None
-    """(N,) bool, whether the game each row played in its last step was played from its first move on; None: always."""
     may_refuse: bool = False
     """Whether hidden information can make a legal choice impossible: then no step is taken, `refused` marks the row, it
     is asked again, and the new decision takes the place of the refused one."""
@@ -80,7 +78,7 @@ class BatchGame(ABC):
 
     @abstractmethod
     def redraw_hidden(self, rows: np.ndarray, seeds: np.ndarray) -> None:
-        """Re-deals everything the player of each row cannot know, future luck included."""
+        """Re-deals everything the player of each row cannot know, future draws included."""
 
     @abstractmethod
     def describe(self, row: int) -> str:

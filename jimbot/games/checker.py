@@ -288,9 +288,9 @@ def _check_illegal_counted(game: BatchGame) -> None:
 
 
 def _check_shaping(game: BatchGame, shaping: tuple[str, ...], steps: int) -> None:
-    """Shaped terms, discounted and added up over a whole game, come to the same whoever plays it."""
+    """Shaped terms, discounted and added up over a whole game, come to the same for every player."""
     places = [game.spec.reward_terms.index(term) for term in shaping]
-    one, another = (_shaping_of_first_games(game, luck, steps)[:, places] for luck in (31, 32))
+    one, another = (_shaping_of_first_games(game, seed, steps)[:, places] for seed in (31, 32))
     compared = np.isfinite(one[:, 0]) & np.isfinite(another[:, 0])
     _require(compared.any(), f"No game ended by its rules in {steps} steps; check with more steps.")
     for place, term in enumerate(shaping):
@@ -303,9 +303,9 @@ def _check_shaping(game: BatchGame, shaping: tuple[str, ...], steps: int) -> Non
     game.close()
 
 
-def _shaping_of_first_games(game: BatchGame, luck: int, steps: int) -> np.ndarray:
+def _shaping_of_first_games(game: BatchGame, seed: int, steps: int) -> np.ndarray:
     """(N, K) discounted sums of reward terms of games played at random; NaN where the rules did not end it in time."""
-    rng = np.random.default_rng(luck)
+    rng = np.random.default_rng(seed)
     game.reset(np.random.default_rng(30).integers(0, 2**64, game.num_envs, dtype=np.uint64))
     sums, worth = np.zeros(game.reward_terms.shape), 1.0
     live, finished = np.ones(game.num_rows, bool), np.zeros(game.num_rows, bool)

@@ -15,22 +15,40 @@ from jimbot import plugins
 from jimbot.errors import MissingExtraError, UnknownNameError, UsageError
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry, TwoSides
-from jimbot.games.hooks import Figure, Milestones, RareEvent, RecordingForm
+from jimbot.games.hooks import InfoMetric, Milestones, RareEvent, RecordingForm
 from jimbot.games.pure_game import FunctionalGame, Transition
 from jimbot.games.spec import ActionBlock, ActionSpec, Field, GameSpec, ObservationSpec
-from jimbot.games.telling import Diary, Event, Line
 
 __all__ = [
-    "ActionBlock", "ActionSpec", "BatchGame", "Diary", "Event", "Field", "Figure", "FunctionalGame", "GameEntry",
-    "GameSpec", "Line", "Milestones", "ObservationSpec", "RareEvent", "RecordingForm", "Transition", "TwoSides",
-    "available_games", "functional_game", "game_entry", "game_title", "games_with", "make", "named_game",
-    "on_registration", "register_game",
+    "ActionBlock",
+    "ActionSpec",
+    "BatchGame",
+    "Field",
+    "FunctionalGame",
+    "GameEntry",
+    "GameSpec",
+    "InfoMetric",
+    "Milestones",
+    "ObservationSpec",
+    "RareEvent",
+    "RecordingForm",
+    "Transition",
+    "TwoSides",
+    "available_games",
+    "functional_game",
+    "game_entry",
+    "game_title",
+    "games_with",
+    "make",
+    "named_game",
+    "on_registration",
+    "register_game",
 ]  # fmt: skip
 
 GROUP = "jimbot.games"  # of entry points
 OWN_MODULES = "jimbot."
 MOST_AT_ONCE = 2**20
-"""Games of one batch; whoever asks for more has slipped, and is told so before memory runs out."""
+"""Games of one batch; a caller that asks for more has slipped, and gets an error before memory runs out."""
 
 _GAMES: dict[str, str] = {
     "probe": "jimbot.games.probe",

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.hooks import (
-    Figure,
     Glossary,
+    HumanInterface,
+    InfoMetric,
     Installation,
     Knowledge,
     LiveProtocol,
@@ -26,14 +27,15 @@ from jimbot.games.hooks import (
     RecordingForm,
     SeedForm,
     SeedPages,
-    Sitting,
     Variety,
 )
 from jimbot.games.pure_game import FunctionalGame
-from jimbot.games.scenes import Scene
 from jimbot.games.spec import GameSpec
-from jimbot.games.telling import Diary, Line
-from jimbot.games.verification import FileReport
+
+if TYPE_CHECKING:  # each with the rest of what reads or draws it
+    from jimbot.games.narration import Diary, Line
+    from jimbot.games.scenes import Scene
+    from jimbot.games.verification import FileReport
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class TwoSides:
     options: Mapping[str, Any]
     """With these every game has two rows, one per side."""
     agreed: tuple[str, ...] = ()
-    """Options that belong to the rules a policy was trained for; rivals must agree on them."""
+    """Options that belong to the rules a policy was trained for; opponents must agree on them."""
     shows: tuple[str, ...] = ()
     """Options that only show more, behind all else; who was trained without them goes on seeing the first fields."""
 
@@ -57,23 +59,20 @@ class GameEntry:
     """make(num_envs, seed=0, options=None, checked=False)"""
     functional: Callable[[Any], FunctionalGame] | None = None
     """options → the pure-function form, for games written in JAX."""
-    scripted: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
-    """Scripted players by name; each factory returns a policy (see jimbot.policies)."""
+    heuristics: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    """Heuristic players by name; each factory returns a policy (see jimbot.policies)."""
     two_sides: TwoSides | None = None
     """For games of two players; None for the others."""
 
     # --- for people: boards, words, files ---
-    render: Callable[[BatchGame, int], Any] | None = None
-    """(game, row) → a rich renderable of what the player sees."""
-    render_small: Callable[[BatchGame, int], Any] | None = None
-    """The same for terminals with little room: at most 80 columns and about a dozen rows."""
     scene: Callable[[BatchGame, int], Scene] | None = None
-    """(game, row) → what the player sees as plain values to be drawn; without it the words of `describe`."""
+    """(game, row) → what the player sees as plain values, drawn by terminal and page; without it the words of
+    `describe`."""
     canvas: tuple[int, int] = (80, 24)
-    """Columns and rows that hold every drawing of `render`: the size of pictures and videos of the game."""
+    """Columns and rows that hold every large drawing: the size of pictures and videos of the game."""
     about: str = ""
-    """What the game is about, in a few sentences, for somebody who never saw it."""
-    sitting: Callable[[BatchGame], Sitting] | None = None
+    """What the game is about, in a few sentences, for a reader who never saw it."""
+    human_interface: Callable[[BatchGame], HumanInterface] | None = None
     """A batch of one game at its first move → how a person plays it, where labels of actions will not do."""
     diary: Callable[[BatchGame], Diary] | None = None
     """game → what is worth counting while it is played."""
@@ -105,17 +104,17 @@ class GameEntry:
     legal_masks: Callable[[np.ndarray], np.ndarray] | None = None
     """(B, D) observations → (B, A) bool: what was legal in them, exactly; for games whose observation tells it all, so
     that stored experience need not hold it."""
-    stakes: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    decision_importance: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     """((N, D) observations, (N, A) legal masks) → (N,) how much depends on each decision, 0 to 1: which are worth an
     adviser's time. Without it all are."""
-    figures: Mapping[str, Figure] = field(default_factory=dict)
+    info_metrics: Mapping[str, InfoMetric] = field(default_factory=dict)
     """Where a game stands, by name, for `info` of wrapped environments."""
 
     # --- for its keepers ---
     verify: Callable[[Path], Iterable[FileReport]] | None = None
     """A file or folder of recordings → what agrees with this game and what does not."""
     benchmark: Callable[[int | None, float, bool], dict[str, Any]] | None = None
-    """(games at once or its own choice, seconds, whether to time a first start) → figures of random play."""
+    """(games at once or its own choice, seconds, whether to time a first start) → metrics of random play."""
     installation: Installation | None = None
     """What it needs beside Python."""
 

@@ -13,7 +13,7 @@ import numpy as np
 from jimbot.errors import UsageError
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry
-from jimbot.games.hooks import Figure, Milestones, PlainStates, RareEvent, RecordingForm, Sitting
+from jimbot.games.hooks import HumanInterface, InfoMetric, Milestones, PlainStates, RareEvent, RecordingForm
 from jimbot.games.seeds import TRAIN, bank_of
 
 STEPS = 20
@@ -26,18 +26,18 @@ Require = Callable[[Any, str], None]
 
 def check_hooks(entry: GameEntry, build: Callable[[int], BatchGame], num_envs: int, require: Require) -> None:
     """Everything an entry declares keeps its word; `build` makes a batch of so many games."""
-    for name, figure in entry.figures.items():
-        known = figure.stat is None or figure.stat in entry.spec.episode_stats
-        require(known, f"Figure '{name}' names the statistic '{figure.stat}', which the game does not have.")
+    for name, metric in entry.info_metrics.items():
+        known = metric.stat is None or metric.stat in entry.spec.episode_stats
+        require(known, f"InfoMetric '{name}' names the statistic '{metric.stat}', which the game does not have.")
     if entry.milestones is not None:
         with closing(build(num_envs)) as game:
             _check_milestones(entry.milestones, game, require)
     if entry.rare_events is not None:
         with closing(build(num_envs)) as game:
             _check_rare_events(entry.rare_events(), game, require)
-    if entry.figures:
+    if entry.info_metrics:
         with closing(build(num_envs)) as game:
-            _check_figures(dict(entry.figures), game, require)
+            _check_info_metrics(dict(entry.info_metrics), game, require)
     if entry.legal_masks is not None:
         with closing(build(num_envs)) as game:
             _check_legal_masks(entry.legal_masks, game, require)
@@ -49,16 +49,13 @@ def check_hooks(entry: GameEntry, build: Callable[[int], BatchGame], num_envs: i
             _check_states(entry.states, game, require)
     if entry.about:
         ends = all(part.strip().endswith((".", "!", ":")) for part in entry.about.strip().split("\n\n"))
-        require(ends, "`about` is not told in whole sentences.")
-    if entry.render_small is not None:
-        with closing(build(1)) as game:
-            _check_render_small(entry.render_small, game, require)
+        require(ends, "`about` is not in whole sentences.")
     if entry.scene is not None:
         with closing(build(1)) as game:
             _check_scene(entry.scene, game, require)
-    if entry.sitting is not None:
+    if entry.human_interface is not None:
         with closing(build(1)) as game:
-            _check_sitting(entry.sitting(started(game)), game, require)
+            _check_human_interface(entry.human_interface(started(game)), game, require)
 
 
 def started(game: BatchGame) -> BatchGame:
@@ -113,18 +110,26 @@ def _check_milestones(milestones: Milestones, game: BatchGame, require: Require)
     require(same, "cut_off changed rows that it was not given.")
 
 
-def _check_scene(draw: Callable[[BatchGame, int], Any], game: BatchGame, require: Require) -> None:
-    rng = np.random.default_rng(13)
-    game.reset()
-    for _ in range(STEPS):
-        found = draw(game, 0)
+def _check_scene(scene: Callable[[BatchGame, int], Any], game: BatchGame, require: Require) -> None:
+    """A scene is drawn by page and terminal; small, it leaves room for actions, value and keys on 80 by 24."""
+    from jimbot.games.drawing import draw
+
+    for step in _random_steps(game):
+        found = scene(game, 0)
         kind = found.get("kind") if isinstance(found, dict) else None
         require(kind in SCENES, f"The scene is of kind {kind!r}; expected one of {', '.join(SCENES)}.")
         try:
             json.dumps(found, allow_nan=False)
         except (TypeError, ValueError) as problem:
             require(False, f"The scene is not ready for JSON: {problem}.")
-        game.step(np.where(game.legal_mask, rng.random(game.legal_mask.shape), -1.0).argmax(axis=1))
+        lines = _printed(draw(found, small=True))
+        require(any(line.strip() for line in lines), f"The scene shows nothing after {step} steps.")
+        rows, columns = len(lines), max(map(len, lines))
+        require(
+            rows <= SMALL_ROWS and columns <= SMALL_COLUMNS,
+            f"The scene takes {rows} rows of {columns} columns drawn small after {step} steps; expected at most "
+            f"{SMALL_ROWS} of {SMALL_COLUMNS}.",
+        )
 
 
 def _check_rare_events(events: tuple[RareEvent, ...], game: BatchGame, require: Require) -> None:
@@ -139,11 +144,11 @@ def _check_rare_events(events: tuple[RareEvent, ...], game: BatchGame, require: 
         require(inside, f"Rare event '{event.name}' found a row or key that does not exist.")
 
 
-def _check_figures(figures: dict[str, Figure], game: BatchGame, require: Require) -> None:
+def _check_info_metrics(metrics: dict[str, InfoMetric], game: BatchGame, require: Require) -> None:
     _played(game, steps=1)
-    for name, figure in figures.items():
-        value = figure.read(game, 0)
-        require(isinstance(value, bool | int | float), f"Figure '{name}' is {value!r}; expected a plain number.")
+    for name, metric in metrics.items():
+        value = metric.read(game, 0)
+        require(isinstance(value, bool | int | float), f"InfoMetric '{name}' is {value!r}; expected a plain number.")
 
 
 def _check_recording(form: RecordingForm, game: BatchGame, require: Require) -> None:
@@ -167,43 +172,33 @@ def _check_recording(form: RecordingForm, game: BatchGame, require: Require) -> 
     require(read.document(None), "A recording has no document.")
 
 
-def _check_render_small(render_small: Callable[[BatchGame, int], Any], game: BatchGame, require: Require) -> None:
-    """Whatever the game shows in its first steps leaves room for actions, value and keys on a small terminal."""
-    for step in _random_steps(game):
-        lines = _printed(render_small(game, 0))
-        require(any(line.strip() for line in lines), f"render_small shows nothing after {step} steps.")
-        rows, columns = len(lines), max(map(len, lines))
-        require(
-            rows <= SMALL_ROWS and columns <= SMALL_COLUMNS,
-            f"render_small takes {rows} rows of {columns} columns after {step} steps; expected at most {SMALL_ROWS} of "
-            f"{SMALL_COLUMNS}.",
-        )
-
-
-def _check_sitting(sitting: Sitting, game: BatchGame, require: Require) -> None:
+def _check_human_interface(interface: HumanInterface, game: BatchGame, require: Require) -> None:
     """A person is shown what can be typed, a move is legal or refused in a sentence, and nothing but `step` moves."""
-    require(sitting.how.strip(), "A sitting does not say how moves are typed.")
-    _told(sitting, False, require)
+    require(interface.how.strip(), "A human interface does not say how moves are typed.")
+    _told(interface, False, require)
     for step in _random_steps(game):
-        _told(sitting, bool(game.terminated[0] | game.truncated[0]), require)
+        _told(interface, bool(game.terminated[0] | game.truncated[0]), require)
         require(
-            any(line.strip() for line in _printed(sitting.choices())), f"A sitting offers nothing after {step} steps."
+            any(line.strip() for line in _printed(interface.choices())),
+            f"A human interface offers nothing after {step} steps.",
         )
         seen = game.observation.copy()
         for text in ("1", "1 2", "no move at all", "", "99999999999999999999"):
             try:
-                actions = sitting.actions(text)
+                actions = interface.actions(text)
             except UsageError as refusal:
-                require(str(refusal).strip(), f"A sitting refuses {text!r} without a word.")
+                require(str(refusal).strip(), f"A human interface refuses {text!r} without a word.")
             else:
                 legal = bool(actions) and bool(game.legal_mask[0, actions[0]])
-                require(legal, f"A sitting reads {text!r} as an illegal move after {step} steps.")
-        require(np.array_equal(game.observation, seen), "A sitting changes the game while it reads what was typed.")
+                require(legal, f"A human interface reads {text!r} as an illegal move after {step} steps.")
+        require(
+            np.array_equal(game.observation, seen), "A human interface changes the game while it reads what was typed."
+        )
 
 
-def _told(sitting: Sitting, ended: bool, require: Require) -> None:
-    sentences = sitting.told(ended)
-    require(all(isinstance(one, str) for one in sentences), "A sitting tells something that is no text.")
+def _told(interface: HumanInterface, ended: bool, require: Require) -> None:
+    sentences = interface.told(ended)
+    require(all(isinstance(one, str) for one in sentences), "A human interface tells something that is no text.")
 
 
 def _random_steps(game: BatchGame, steps: int = STEPS) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""`probe`: a tiny game with a known optimum that nobody can learn without its mask.
+"""`probe`: a tiny game with a known optimum that no learner solves without its mask.
 
 Each step shows a colour. Exactly one door is open, in all colours, and only the mask tells which door. Going through
 the open door of the shown colour pays 1, through another colour 0. So with the mask the best return is `horizon`;

@@ -1,4 +1,4 @@
-"""Games written down: one file per game, which plays again exactly, since all luck is in the seed.
+"""Games written down: one file per game, which plays again exactly, since all randomness is in the seed.
 
 Any game that restarts from a seed is written down as the list of its actions (`Recording`); a game whose entry has a
 form of its own (`GameEntry.recording`) is written in that one. `begin_recording` and `read_recording` choose.
@@ -16,8 +16,9 @@ import numpy as np
 
 from jimbot.errors import TranscriptError, UnreadableError
 from jimbot.games.contract import BatchGame, available_games, game_entry, make
-from jimbot.games.endings import ended_in_words
+from jimbot.games.drawing import picture
 from jimbot.games.hooks import Moment, RecordedGame, Recorder
+from jimbot.games.narration import ended_in_words
 from jimbot.reading.plain import json_value
 
 FORMAT = "jimbot-game-recording"
@@ -132,13 +133,13 @@ class Recording:
         yield f"{ended} (return {total})." if ended else f"The game is not over, with a return of {total}."
 
     def picture(self, step: int) -> Iterator[Any]:
-        draw = game_entry(self.game).render
+        entry = game_entry(self.game)
         shown: list[Any] = []
         for number, (game, action) in enumerate(self.replay()):
             if number == step:
                 over = bool(number) and bool(game.terminated[0] or game.truncated[0])
                 board = game.final_board(0) if over else game
-                shown = [] if board is None else [draw(board, 0) if draw is not None else board.describe(0)]
+                shown = [] if board is None else [picture(entry, board)]
                 shown.append(
                     "the end of the recording" if action is None else f"next: {game.describe_action(0, action)}"
                 )

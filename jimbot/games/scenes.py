@@ -1,19 +1,23 @@
-"""A moment of a game as plain values to be drawn: what the page in the browser shows of a game.
+"""A moment of a game as plain values to be drawn, by the terminal (`drawing`) and by the page in the browser.
 
-A game gives one of a few kinds of scenes through the hook `scene`, and whoever draws knows the kinds, not the games: a
+A game gives one of a few kinds of scenes through the hook `scene`, and a renderer knows the kinds, not the games: a
 new game of cards, on a board or between two sides looks like the others at once. A game without a scene is shown in the
 words of `describe`. Scenes hold what the player may know, ready for JSON; all texts are plain text.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from jimbot.games.batch_game import BatchGame
+    from jimbot.games.entry import GameEntry
 
 Tone = Literal["", "good", "bad", "money", "energy", "quiet", "strong", "a", "b", "c", "d"]
 """How something is coloured; `a` to `d` tell kinds apart and mean nothing by themselves."""
 
 
-class Figure(TypedDict):
+class Stat(TypedDict):
     """One number beside the table."""
 
     name: str
@@ -22,6 +26,8 @@ class Figure(TypedDict):
     """What it is measured by: a score by its requirement."""
     share: NotRequired[float]
     """0 to 1, where a bar says more."""
+    note: NotRequired[str]
+    """What it means for the player now."""
     tone: NotRequired[Tone]
 
 
@@ -38,6 +44,8 @@ class Card(TypedDict):
     """What it does."""
     foot: NotRequired[str]
     """Below it: a price, a number."""
+    tone: NotRequired[Tone]
+    """Of the foot: whether a price can be paid."""
     marks: NotRequired[list[str]]
     state: NotRequired[Literal["", "chosen", "weak", "hidden", "forced"]]
 
@@ -49,23 +57,30 @@ class Zone(TypedDict):
     title: str
     cards: list[Card]
     note: NotRequired[str]
+    held: NotRequired[bool]
+    """The player owns these and knows what they do: where room is short, their names are enough."""
 
 
 class CardScene(TypedDict):
     """A card table."""
 
     kind: Literal["cards"]
-    figures: list[Figure]
+    title: NotRequired[str]
+    """Which game it is: its seed."""
+    about: NotRequired[str]
+    stats: list[Stat]
     zones: list[Zone]
     lists: NotRequired[list[List]]
 
 
 class Thing(TypedDict):
-    """Somebody or something on a cell."""
+    """A figure or thing on a cell."""
 
     label: str
     tone: Tone
     title: str
+    lies: NotRequired[bool]
+    """It lies on the ground, below a figure that stands there."""
 
 
 class Cell(TypedDict):
@@ -74,6 +89,7 @@ class Cell(TypedDict):
     ground: str
     """Cells of a ground look alike; nothing is the empty one."""
     label: NotRequired[str]
+    """A short name, then more about it."""
     things: list[Thing]
 
 
@@ -84,7 +100,7 @@ class BoardScene(TypedDict):
     rows: int
     cols: int
     cells: list[Cell]
-    figures: list[Figure]
+    stats: list[Stat]
     lists: NotRequired[list[List]]
 
 
@@ -95,6 +111,9 @@ class Member(TypedDict):
     health: float
     out: bool
     """Whether it is on the field now."""
+    slot: NotRequired[str]
+    """Where on the field."""
+    item: NotRequired[str]
     tags: list[str]
     notes: list[str]
     moves: list[str]
@@ -107,11 +126,11 @@ class Side(TypedDict):
 
 
 class BattleScene(TypedDict):
-    """Two sides, the rival first."""
+    """Two sides, the opponent first."""
 
     kind: Literal["battle"]
     sides: list[Side]
-    figures: list[Figure]
+    stats: list[Stat]
 
 
 class List(TypedDict):
@@ -127,3 +146,8 @@ class TextScene(TypedDict):
 
 
 Scene = CardScene | BoardScene | BattleScene | TextScene
+
+
+def scene_of(entry: GameEntry, game: BatchGame, row: int = 0) -> Scene:
+    """What the player of a row sees: the game's scene, or its words where it has none."""
+    return {"kind": "text", "text": game.describe(row)} if entry.scene is None else entry.scene(game, row)

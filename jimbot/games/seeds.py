@@ -9,13 +9,15 @@ has no 64-bit integers by default).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from jimbot.errors import UnknownNameError, UsageError
+from jimbot.games.entry import GameEntry
 
 HELD_OUT, VALIDATION, TRAIN = "held-out", "validation", "train"
 BANKS = (HELD_OUT, VALIDATION, TRAIN)
@@ -92,3 +94,27 @@ def train_seeds(rng: np.random.Generator, count: int) -> np.ndarray:
     while (judging := residue(*split(seeds)) < FIRST_TRAIN_RESIDUE).any():
         seeds[judging] += np.uint64(1)
     return seeds
+
+
+LARGEST_SEED = 2**64 - 1
+
+
+def seed_number(entry: GameEntry | None, text: str | int) -> int:
+    """The seed that a text means: a whole number, or a text of the game's own form."""
+    word = str(text).strip()
+    if word.isascii() and word.isdigit() and len(word) <= 20 and int(word) <= LARGEST_SEED:
+        return int(word)
+    form = entry.seed_form if entry is not None else None
+    if form is not None and any(letter.isalpha() for letter in word):
+        return form.read(word)
+    own = f", or a seed of the game such as {form.example}" if form is not None else ""
+    raise UsageError(f"'{word[:40]}' is not a seed; expected a whole number from 0 to {LARGEST_SEED}{own}.")
+
+
+def seed_name(entry: GameEntry, seed: int, options: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """A seed as the game writes it; `seed_number` reads it back. An option of the game may have fixed another one."""
+    if entry.seed_form is not None and (fixed := options.get(entry.seed_form.option)):
+        return str(fixed).upper()
+    own = entry.seed_form.write(seed) if entry.seed_form is not None else ""
+    # A text of digits alone would be read as a number, and numbers beyond the form's texts have none of their own.
+    return own if own and not own.isdigit() and seed_number(entry, own) == seed else str(seed)

@@ -29,7 +29,7 @@ DISCOUNT = "discount"
 
 @dataclass(frozen=True)
 class BoardView:
-    """What the channels of a board mean to somebody standing on it; networks may build on it."""
+    """What the channels of a board mean to a player standing on it; networks may build on it."""
 
     row: tuple[str, int]
     """(field, index) of the viewer's own row, scaled to 0..1."""
@@ -59,7 +59,7 @@ class Field:
     items: str = ""
     """The things on the table this field tells about, one per entry of its first axis: the name of their main field."""
     board: BoardView | None = None
-    """For a board (rows, columns, channels) seen by somebody standing on it."""
+    """For a board (rows, columns, channels) seen by a player standing on it."""
     columns: tuple[str, ...] = ()
     """What the entries of the last axis are called, where they have names."""
 

@@ -90,7 +90,7 @@ class Entry:
                 self.differ(where, recorded, simulated)
 
     def only_known(self, where: str, recorded: dict[str, Any], known: Collection[str]) -> None:
-        """Reports fields nobody compares, rather than passing over them in silence."""
+        """Reports fields that are never compared, rather than passing over them in silence."""
         for key in recorded:
             if key not in known:
                 self.differ(f"{where}.{key}" if where else key, recorded[key], UNKNOWN_FIELD)
@@ -138,7 +138,7 @@ class FileReport:
         self.differences += entry.differences[: MOST_KEPT - len(self.differences)]
 
     def only_known(self, recorded: dict[str, Any], known: Collection[str]) -> None:
-        """A part of the file that nobody compares is an entry that differs."""
+        """A part of the file that is never compared is an entry that differs."""
         for name in recorded:
             if name not in known:
                 with self.entry(name) as entry:

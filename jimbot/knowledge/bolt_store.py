@@ -18,19 +18,16 @@ from typing import Any, LiteralString, TypeVar, cast
 from urllib.parse import urlsplit
 
 from jimbot.errors import KnowledgeError, MissingExtraError
-from jimbot.knowledge import schema
-from jimbot.knowledge.documents import check_version, graph_of
-from jimbot.knowledge.engine_rows import all_edges, all_nodes, document_of_rows, edge_row, node_row
+from jimbot.knowledge import documents, records
 from jimbot.knowledge.records import Edge, Graph, Node
-from jimbot.knowledge.safety import check_question
-from jimbot.knowledge.store import Limits, Rows
+from jimbot.knowledge.store import Limits, Rows, check_question
 
 USER, PASSWORD = "JIMBOT_GRAPH_USER", "JIMBOT_GRAPH_PASSWORD"
 CONNECT_SECONDS = 3.0
 WRITE_SECONDS = 120.0
 FRESH_SECONDS = 30.0
 AT_ONCE = 2000  # rows of one statement
-ABOUT_QUERY = f"MATCH (a:{schema.ABOUT}) WHERE a.key = 'graph' RETURN a.version AS version, a.game AS game"
+ABOUT_QUERY = f"MATCH (a:{records.ABOUT}) WHERE a.key = 'graph' RETURN a.version AS version, a.game AS game"
 
 T = TypeVar("T")
 
@@ -70,7 +67,7 @@ class BoltStore:
         check_question(query)
         if not self._checked:
             about = self._read(self._about, limits)
-            if about["version"] < schema.VERSION:
+            if about["version"] < records.VERSION:
                 raise KnowledgeError(f"{self._address} is older than this JimBot; update it: jimbot graph build")
             self._checked = True
 
@@ -83,18 +80,18 @@ class BoltStore:
 
     def graph(self) -> Graph:
         def work(run: Run) -> dict[str, Any]:
-            nodes = [(label, row.data()) for label in schema.NODES for row in run(all_nodes(label))]
+            nodes = [(label, row.data()) for label in records.NODES for row in run(documents.all_nodes(label))]
             edges = [
-                (relation, row.data()) for relation, ends in schema.EDGES.items() for one in ends
-                for row in run(all_edges(relation, *one))
+                (relation, row.data()) for relation, ends in records.EDGES.items() for one in ends
+                for row in run(documents.all_edges(relation, *one))
             ]  # fmt: skip
-            return document_of_rows(self._about(run), nodes, edges)
+            return documents.document_of_rows(self._about(run), nodes, edges)
 
-        return graph_of(self._read(work, Limits(seconds=WRITE_SECONDS)))
+        return documents.graph_of(self._read(work, Limits(seconds=WRITE_SECONDS)))
 
     def replace(self, graph: Graph) -> None:
         def work(run: Run) -> None:
-            for label in (*schema.NODES, schema.ABOUT):
+            for label in (*records.NODES, records.ABOUT):
                 run(f"MATCH (n:{label}) DETACH DELETE n").consume()
             self._put(run, graph.nodes, graph.edges, graph.labels)
 
@@ -106,7 +103,7 @@ class BoltStore:
             return
         nodes, edges, known = tuple(nodes), tuple(edges), self.graph()
         labels = known.with_more(nodes, edges).labels
-        if self._read(self._about, Limits())["version"] < schema.VERSION:
+        if self._read(self._about, Limits())["version"] < records.VERSION:
             self.replace(known.with_more(nodes, edges))
         else:
             self._write(lambda run: self._put(run, nodes, edges, labels))
@@ -121,23 +118,23 @@ class BoltStore:
         found = [record.data() for record in run(ABOUT_QUERY)]
         if len(found) != 1:
             raise KnowledgeError(f"There is no graph at {self._address}. Make one: jimbot graph build")
-        check_version(found[0]["version"])
+        documents.check_version(found[0]["version"])
         if found[0]["game"] != self._game:
             raise KnowledgeError(f"{self._address} is the graph of '{found[0]['game']}', not of '{self._game}'.")
         return found[0]
 
     def _put(self, run: Run, nodes: Iterable[Node], edges: Iterable[Edge], labels: Mapping[str, str]) -> None:
-        about = {"key": "graph", "version": schema.VERSION, "game": self._game}
-        run(f"MERGE (a:{schema.ABOUT} {{key: $key}}) SET a.version = $version, a.game = $game", about).consume()
+        about = {"key": "graph", "version": records.VERSION, "game": self._game}
+        run(f"MERGE (a:{records.ABOUT} {{key: $key}}) SET a.version = $version, a.game = $game", about).consume()
         nodes, edges = tuple(nodes), tuple(edges)
-        for label in schema.NODES:
-            rows = [node_row(node) for node in nodes if node.label == label]
+        for label in records.NODES:
+            rows = [documents.node_row(node) for node in nodes if node.label == label]
             for some in _batches(rows):
                 run(_merge_nodes(label), {"rows": some}).consume()
-        for relation, ends in schema.EDGES.items():
+        for relation, ends in records.EDGES.items():
             for start, end in ends:
                 rows = [
-                    {"a": edge.a, "b": edge.b, **edge_row(edge)} for edge in edges
+                    {"a": edge.a, "b": edge.b, **documents.edge_row(edge)} for edge in edges
                     if edge.type == relation and (labels[edge.a], labels[edge.b]) == (start, end)
                 ]  # fmt: skip
                 for some in _batches(rows):
@@ -184,13 +181,13 @@ Run = Callable[..., Any]
 
 
 def _merge_nodes(label: str) -> LiteralString:
-    columns = ", ".join(f"n.{name} = r.{name}" for name in schema.columns_of(label) if name != "key")
+    columns = ", ".join(f"n.{name} = r.{name}" for name in records.columns_of(label) if name != "key")
     return cast(LiteralString, f"UNWIND $rows AS r MERGE (n:{label} {{key: r.key}}) SET {columns}")
 
 
 def _merge_edges(relation: str, start: str, end: str) -> LiteralString:
-    identity = ", ".join(f"{name}: r.{name}" for name in schema.EDGE_IDENTITY)
-    rest = ", ".join(f"s.{name} = r.{name}" for name in schema.EDGE_COLUMNS if name not in schema.EDGE_IDENTITY)
+    identity = ", ".join(f"{name}: r.{name}" for name in records.EDGE_IDENTITY)
+    rest = ", ".join(f"s.{name} = r.{name}" for name in records.EDGE_COLUMNS if name not in records.EDGE_IDENTITY)
     return cast(
         LiteralString,
         f"UNWIND $rows AS r MATCH (a:{start} {{key: r.a}}), (b:{end} {{key: r.b}}) "

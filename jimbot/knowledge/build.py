@@ -10,9 +10,9 @@ from itertools import combinations
 
 from jimbot.errors import UsageError
 from jimbot.games.hooks import Interaction, Knowledge
-from jimbot.knowledge import schema
+from jimbot.knowledge import records
 from jimbot.knowledge.first_use import first_graph, knowledge_of, nodes_of
-from jimbot.knowledge.names import Names
+from jimbot.knowledge.queries import Names
 from jimbot.knowledge.records import MEASURED, PROFILE, Edge, Graph
 from jimbot.knowledge.store import GraphStore
 
@@ -92,7 +92,7 @@ def strengths_of(edges: Iterable[Edge]) -> dict[tuple[str, str], float]:
     return {
         (min(edge.a, edge.b), max(edge.a, edge.b)): edge.strength
         for edge in edges
-        if edge.type == schema.RELATIONS["synergizes"] and edge.channel == ALL and not edge.others
+        if edge.type == records.RELATIONS["synergizes"] and edge.channel == ALL and not edge.others
     }
 
 
@@ -111,7 +111,7 @@ def groups_of(texts: Sequence[str], names: Names, option: str = "--pairs") -> tu
 def edge_of(found: Interaction, plan: Plan) -> Edge:
     """A measurement as a claim of the graph."""
     return Edge(
-        schema.RELATIONS[found.relation], found.a, found.b, found.strength, min(found.low, found.strength),
+        records.RELATIONS[found.relation], found.a, found.b, found.strength, min(found.low, found.strength),
         max(found.high, found.strength), found.channel, MEASURED, found.samples, found.order, tuple(found.others),
         plan.command(found), dict(found.details),
     )  # fmt: skip
@@ -178,7 +178,7 @@ def _unmeasured(pairs: Iterable[tuple[str, str]], plan: Plan, edges: Iterable[Ed
     """The pairs that were not measured like this before."""
     found: dict[tuple[str, str], set[str]] = {}
     for edge in edges:
-        if edge.type == schema.RELATIONS["synergizes"] and not edge.others and plan.made(edge):
+        if edge.type == records.RELATIONS["synergizes"] and not edge.others and plan.made(edge):
             found.setdefault((min(edge.a, edge.b), max(edge.a, edge.b)), set()).add(edge.channel)
     for pair in pairs:
         channels = found.get(pair, set())

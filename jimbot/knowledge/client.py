@@ -11,18 +11,20 @@ that decide go through `hints`, which has a deadline, rests after failures and n
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLate
 from dataclasses import replace
-from typing import Any
+from itertools import combinations
+from typing import Any, TypeVar
 
+from jimbot.clients.resilience import CircuitBreaker
 from jimbot.knowledge import queries
-from jimbot.knowledge.addresses import graph_address, open_store
-from jimbot.knowledge.first_use import graph_game, make_first_graph, take_newer
-from jimbot.knowledge.guard import Guard
-from jimbot.knowledge.names import Names
-from jimbot.knowledge.pairs import Pairs
-from jimbot.knowledge.records import Graph, Hints
+from jimbot.knowledge.first_use import graph_address, graph_game, make_first_graph, open_store, take_newer
+from jimbot.knowledge.queries import Names
+from jimbot.knowledge.records import ANSWERED, Graph, Hints
 from jimbot.knowledge.store import GraphStore, Limits, Rows
 
 DEADLINE = 0.05
@@ -103,9 +105,11 @@ class KnowledgeGraphClient:
         outcome, found = self._guard.ask(lambda: self._hints(state if isinstance(state, Mapping) else state()))
         return replace(found or Hints(), outcome=outcome)
 
-    def figures(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         """Hints by outcome: answered, late, failed, resting."""
-        return self._guard.figures()
+        return self._guard.counts()
+
+    figures = counts  # by the name that programs may know
 
     def close(self) -> None:
         self._guard.close()
@@ -179,3 +183,82 @@ def _most(counts: Any) -> str | None:
     numbers = counts if isinstance(counts, Mapping) else {}
     numbers = {name: count for name, count in numbers.items() if isinstance(count, int | float)}
     return max(numbers, key=numbers.__getitem__, default=None)
+
+
+# A graph at decision time: asked in a thread of its own, with a deadline, and not at all for a while after it failed
+# again and again. The caller goes on without it.
+
+
+_log = logging.getLogger("jimbot.knowledge")
+Answer = TypeVar("Answer")
+OUTCOMES = (ANSWERED, "late", "failed", "resting")
+
+
+class Guard:
+    """Runs questions one after the other, each within `deadline` seconds for the caller."""
+
+    def __init__(self, deadline: float, failures: int, rest: float) -> None:
+        self._deadline = deadline
+        self._breaker = CircuitBreaker(failures, rest)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="jimbot-graph")
+        self._counts = dict.fromkeys(OUTCOMES, 0)
+        self._lock = threading.Lock()
+        self._late: Future | None = None
+
+    def ask(self, question: Callable[[], Answer]) -> tuple[str, Answer | None]:
+        """(outcome, the answer if there is one). Never raises what the graph raised."""
+        if not self._breaker.may_call() or self._busy():
+            return self._counted("resting"), None
+        waiting = self._thread.submit(question)
+        try:
+            answer = waiting.result(self._deadline)
+        except TooLate:
+            if not waiting.cancel():
+                self._late = waiting
+            self._breaker.failed()
+            return self._counted("late"), None
+        except Exception as problem:  # whatever a graph can do wrong, a decision must not suffer from it
+            if not self._breaker.is_open:
+                _log.warning("The graph gave no hint: %s", problem)
+            self._breaker.failed()
+            return self._counted("failed"), None
+        self._breaker.succeeded()
+        return self._counted(ANSWERED), answer
+
+    def counts(self) -> dict[str, int]:
+        """Questions by outcome."""
+        with self._lock:
+            return dict(self._counts)
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _busy(self) -> bool:
+        """Whether a question that came too late is still being worked on: the next would only wait behind it."""
+        return self._late is not None and not self._late.done()
+
+    def _counted(self, outcome: str) -> str:
+        with self._lock:
+            self._counts[outcome] += 1
+        return outcome
+
+
+# All synergies of a graph in memory, by pair.
+
+
+class Pairs:
+    """What is known between two jokers."""
+
+    def __init__(self, store: GraphStore) -> None:
+        rows = store.ask(queries.ALL_SYNERGIES, limits=queries.MANY)
+        self._columns = rows.columns
+        self._rows: dict[frozenset[str], list[tuple[Any, ...]]] = {}
+        a, b = rows.columns.index("a"), rows.columns.index("b")
+        for row in rows.values:
+            self._rows.setdefault(frozenset((row[a], row[b])), []).append(row)
+
+    def among(self, keys: Sequence[str]) -> list[queries.Claim]:
+        """The same as `queries.synergies_among`."""
+        pairs = (frozenset(pair) for pair in combinations(sorted(set(keys)), 2))
+        found = [dict(zip(self._columns, row, strict=True)) for pair in pairs for row in self._rows.get(pair, ())]
+        return queries.among(found, keys)

@@ -1,23 +1,24 @@
-"""A graph as one document, for JSON files: what `graph export` writes, `graph import` reads and releases ship.
+"""A graph as one document: what `graph export` writes, `graph import` reads, releases ship and engines store.
 
-Everything read is checked here, whoever wrote it: types, finite numbers, known labels, edges between nodes that exist
+Everything read is checked here, whatever wrote it: types, finite numbers, known labels, edges between nodes that exist
 and may be joined. Documents of older schema versions are brought up to date first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from xml.etree import ElementTree as ET
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from jimbot.errors import KnowledgeError, UnreadableError
-from jimbot.knowledge import schema
-from jimbot.knowledge.records import COUNTER, EVIDENCE, FAVOUR, SYNERGY, WIN, Edge, Graph, Node, Strategy
+from jimbot.knowledge import records
 from jimbot.reading.plain import file_bytes, gunzipped, json_value
 
-SECTIONS = {SYNERGY: "synergies", COUNTER: "counters", FAVOUR: "favours", WIN: "wins"}
+SECTIONS = {records.SYNERGY: "synergies", records.COUNTER: "counters", records.FAVOUR: "favours", records.WIN: "wins"}
 """Where the edges of each relation stand; USES belongs to its strategy."""
 LARGEST = 2**27  # bytes of a document as text
 GZIP = b"\x1f\x8b"
@@ -27,7 +28,7 @@ Key = Annotated[str, Field(min_length=1, max_length=200)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, lt=2**62)]
 Evidence = Literal["measured", "played", "advised", "predicted"]
-assert Evidence.__args__ == EVIDENCE
+assert Evidence.__args__ == records.EVIDENCE
 
 
 class _Model(BaseModel):
@@ -85,18 +86,18 @@ class DocumentModel(_Model):
     strategies: list[StrategyModel] = []
 
 
-def document_of(graph: Graph) -> dict[str, Any]:
+def document_of(graph: records.Graph) -> dict[str, Any]:
     """A graph, ready for JSON."""
-    document: dict[str, Any] = {"version": schema.VERSION, "game": graph.game}
+    document: dict[str, Any] = {"version": records.VERSION, "game": graph.game}
     document["nodes"] = [_plain_node(node) for node in graph.nodes if node.label != "Strategy"]
     for relation, section in SECTIONS.items():
         document[section] = [_plain_edge(edge) for edge in graph.edges if edge.type == relation]
-    strategies = [Strategy.of(node, graph.edges) for node in graph.nodes if node.label == "Strategy"]
+    strategies = [records.Strategy.of(node, graph.edges) for node in graph.nodes if node.label == "Strategy"]
     document["strategies"] = [_plain_strategy(strategy) for strategy in strategies]
     return document
 
 
-def graph_of(document: Any) -> Graph:
+def graph_of(document: Any) -> records.Graph:
     """The graph of a document of any known version; a KnowledgeError says what is wrong with it."""
     document = migrated(document)
     try:
@@ -109,10 +110,10 @@ def graph_of(document: Any) -> Graph:
     for node in nodes:
         _check_node(node)
     edges = [_edge(relation, edge) for relation, name in SECTIONS.items() for edge in getattr(read, name)]
-    for strategy in (Strategy(**dict(one)) for one in read.strategies):
+    for strategy in (records.Strategy(**dict(one)) for one in read.strategies):
         nodes.append(strategy.node())
         edges.extend(strategy.edges())
-    graph = Graph(read.game, tuple(nodes), tuple(edges))
+    graph = records.Graph(read.game, tuple(nodes), tuple(edges))
     _check_edges(graph)
     return graph
 
@@ -123,23 +124,23 @@ def migrated(document: Any) -> dict[str, Any]:
     if not isinstance(version, int) or isinstance(version, bool):
         raise KnowledgeError("This is no graph: it has no 'version'. jimbot graph export writes one.")
     check_version(version)
-    while version < schema.VERSION:
-        document = {**schema.MIGRATIONS[version](dict(document)), "version": version + 1}
+    while version < records.VERSION:
+        document = {**records.MIGRATIONS[version](dict(document)), "version": version + 1}
         version += 1
     return dict(document)
 
 
 def check_version(version: int) -> None:
     """Refuses a graph of a version that nothing here can read."""
-    oldest = min(schema.MIGRATIONS, default=schema.VERSION)
-    if not oldest <= version <= schema.VERSION:
-        how = "Update JimBot" if version > schema.VERSION else "Build it anew: jimbot graph build --overwrite"
+    oldest = min(records.MIGRATIONS, default=records.VERSION)
+    if not oldest <= version <= records.VERSION:
+        how = "Update JimBot" if version > records.VERSION else "Build it anew: jimbot graph build --overwrite"
         raise KnowledgeError(
-            f"The graph has schema version {version}; this JimBot reads up to {schema.VERSION}. {how}."
+            f"The graph has schema version {version}; this JimBot reads up to {records.VERSION}. {how}."
         )
 
 
-def read_document(path: Path) -> Graph:
+def read_document(path: Path) -> records.Graph:
     """The graph in a JSON file, gzipped or not."""
     try:
         data = file_bytes(path, LARGEST)
@@ -151,40 +152,40 @@ def read_document(path: Path) -> Graph:
         raise KnowledgeError(f"{path}: {problem}") from problem
 
 
-def _plain_node(node: Node) -> dict[str, Any]:
+def _plain_node(node: records.Node) -> dict[str, Any]:
     about = {"label": node.label, "key": node.key, "name": node.name, "words": node.words}
     return about | {"features": list(node.features), "values": dict(node.values), "details": dict(node.details)}
 
 
-def _node(read: NodeModel) -> Node:
+def _node(read: NodeModel) -> records.Node:
     values: dict[str, Any] = {**dict(read), "features": tuple(read.features)}
-    return Node(**values)
+    return records.Node(**values)
 
 
-def _edge(relation: str, read: EdgeModel) -> Edge:
+def _edge(relation: str, read: EdgeModel) -> records.Edge:
     values: dict[str, Any] = {**dict(read), "others": tuple(read.others)}
-    return Edge(relation, **values)
+    return records.Edge(relation, **values)
 
 
-def _plain_edge(edge: Edge) -> dict[str, Any]:
+def _plain_edge(edge: records.Edge) -> dict[str, Any]:
     return {name: value for name, value in vars(edge).items() if name != "type"} | {"others": list(edge.others)}
 
 
-def _plain_strategy(strategy: Strategy) -> dict[str, Any]:
+def _plain_strategy(strategy: records.Strategy) -> dict[str, Any]:
     return {**vars(strategy), "uses": dict(strategy.uses), "details": dict(strategy.details)}
 
 
-def _check_node(node: Node) -> None:
-    if node.label not in schema.NODES or node.label == "Strategy":
+def _check_node(node: records.Node) -> None:
+    if node.label not in records.NODES or node.label == "Strategy":
         raise KnowledgeError(f"Node '{node.key}' has the label '{node.label}', which no node of a document may have.")
-    columns = schema.NODES[node.label]
+    columns = records.NODES[node.label]
     if node.values.keys() != columns.keys():
         raise KnowledgeError(
             f"Node '{node.key}' ({node.label}) has the values {sorted(node.values)}; expected {sorted(columns)}."
         )
 
 
-def _check_edges(graph: Graph) -> None:
+def _check_edges(graph: records.Graph) -> None:
     labels = graph.labels
     if len(labels) != len(graph.nodes):
         raise KnowledgeError("Two nodes of the graph have the same key.")
@@ -192,7 +193,112 @@ def _check_edges(graph: Graph) -> None:
         ends = labels.get(edge.a), labels.get(edge.b)
         if None in (*ends, *(labels.get(other) for other in edge.others)):
             raise KnowledgeError(f"An edge leads from '{edge.a}' to '{edge.b}', but not all of these are nodes.")
-        if ends not in schema.EDGES[edge.type]:
+        if ends not in records.EDGES[edge.type]:
             raise KnowledgeError(f"{edge.type} cannot lead from '{edge.a}' ({ends[0]}) to '{edge.b}' ({ends[1]}).")
         if not edge.low <= edge.strength <= edge.high:
             raise KnowledgeError(f"The {edge.type} of '{edge.a}' and '{edge.b}' lies outside its own interval.")
+
+
+# --- flat rows that engines store: names as columns have them, mappings as JSON texts ---
+
+
+Row = Mapping[str, Any]
+
+
+def node_row(node: records.Node) -> dict[str, Any]:
+    """A node by the columns of its label, in their order."""
+    row = {"key": node.key, "name": node.name, "words": node.words, "features": json.dumps(list(node.features))}
+    return row | {"details": json.dumps(node.details)} | {name: node.values[name] for name in records.NODES[node.label]}
+
+
+def edge_row(edge: records.Edge) -> dict[str, Any]:
+    """An edge by the columns of edges, in their order."""
+    row = {name: getattr(edge, "order" if name == "placing" else name) for name in records.EDGE_COLUMNS}
+    return {**row, "others": ",".join(edge.others), "details": json.dumps(edge.details)}
+
+
+def all_nodes(label: str) -> str:
+    return f"MATCH (n:{label}) RETURN {', '.join(f'n.{name} AS {name}' for name in records.columns_of(label))}"
+
+
+def all_edges(relation: str, start: str, end: str) -> str:
+    columns = ", ".join(f"s.{name} AS {name}" for name in records.EDGE_COLUMNS)
+    return f"MATCH (a:{start})-[s:{relation}]->(b:{end}) RETURN a.key AS a, b.key AS b, {columns}"
+
+
+def document_of_rows(about: Row, nodes: Iterable[tuple[str, Row]], edges: Iterable[tuple[str, Row]]) -> dict[str, Any]:
+    """Everything an engine holds as a document: (label, row) of nodes and (relation, row with `a` and `b`) of edges."""
+    document: dict[str, Any] = {"version": about["version"], "game": about["game"], "nodes": [], "strategies": []}
+    document |= {section: [] for section in SECTIONS.values()}
+    uses: dict[str, dict[str, float]] = {}
+    for relation, row in edges:
+        if relation == records.USE:
+            uses.setdefault(row["a"], {})[row["b"]] = row["strength"]
+        else:
+            document[SECTIONS[relation]].append(_edge_of_row(row))
+    for label, row in nodes:
+        about_it = {name: row[name] for name in ("key", "name", "words")} | {"details": _parsed(row, "details")}
+        own = {name: row[name] for name in records.NODES[label]}
+        if label == "Strategy":
+            strategy = {name: own[name] for name in records.STRATEGY_VALUES}
+            document["strategies"].append({**about_it, **strategy, "uses": uses.get(row["key"], {})})
+        else:
+            features = _parsed(row, "features")
+            document["nodes"].append({**about_it, "label": label, "features": features, "values": own})
+    return document
+
+
+def _edge_of_row(row: Row) -> dict[str, Any]:
+    plain = {"order" if name == "placing" else name: value for name, value in row.items()}
+    return {**plain, "others": split(row["others"]), "details": _parsed(row, "details")}
+
+
+def split(others: str) -> list[str]:
+    """The keys in the column `others`."""
+    return others.split(",") if others else []
+
+
+def _parsed(row: Row, column: str) -> Any:
+    text = row[column]
+    if text == "{}":  # nearly all of them
+        return {}
+    try:
+        return json_value(text)
+    except (UnreadableError, TypeError) as problem:
+        raise KnowledgeError(f"The column '{column}' of the graph is no JSON: {problem}.") from problem
+
+
+# --- GraphML, for programs that draw and analyse graphs ---
+
+
+NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
+TYPES: dict[type, str] = {str: "string", int: "long", float: "double", bool: "boolean"}
+
+
+def graphml_of(graph: records.Graph) -> bytes:
+    """The whole graph; labels and relations are the attribute `label`."""
+    root = ET.Element("graphml", xmlns=NAMESPACE)
+    node_columns = {"label": str, **records.NODE_COLUMNS}
+    for columns in records.NODES.values():
+        node_columns |= columns
+    for domain, columns in (("node", node_columns), ("edge", {"label": str, **records.EDGE_COLUMNS})):
+        for name, kind in columns.items():
+            ET.SubElement(
+                root, "key", id=f"{domain}_{name}", **{"for": domain, "attr.name": name, "attr.type": TYPES[kind]}
+            )
+    drawn = ET.SubElement(root, "graph", id=graph.game, edgedefault="directed")
+    for node in graph.nodes:
+        _data(ET.SubElement(drawn, "node", id=node.key), "node", {"label": node.label, **node_row(node)})
+    for edge in graph.edges:
+        line = ET.SubElement(drawn, "edge", source=edge.a, target=edge.b)
+        _data(line, "edge", {"label": edge.type, **edge_row(edge)})
+    ET.indent(root)
+    return ET.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def _data(parent: ET.Element, domain: str, values: dict[str, object]) -> None:
+    for name, value in values.items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        ET.SubElement(parent, "data", key=f"{domain}_{name}").text = "".join(
+            letter if letter >= " " or letter in "\n\t\r" else "�" for letter in text
+        )

@@ -1,4 +1,4 @@
-"""A graph where there was none: from the measurements that ship with JimBot, else the game's parts alone.
+"""Where graphs are, and the first one: from the measurements that ship with JimBot, else the game's parts alone.
 
 A newer JimBot ships newer measurements and strategies. A graph that was made here takes them over when it is next
 opened: what shipped before gives way, what the user measured otherwise, played, discovered or was advised stays. Which
@@ -8,6 +8,7 @@ release a file holds stands beside it (`.shipped`: the digest of what shipped), 
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,22 +16,45 @@ from typing import Any
 from jimbot.errors import KnowledgeError, NotWritableError, UsageError
 from jimbot.games.contract import game_entry, games_with
 from jimbot.games.hooks import Knowledge
-from jimbot.knowledge import schema
-from jimbot.knowledge.addresses import own_file
+from jimbot.knowledge import records
+from jimbot.knowledge.bolt_store import BoltStore
 from jimbot.knowledge.documents import LARGEST, read_document
 from jimbot.knowledge.ladybug_store import LadybugStore
-from jimbot.knowledge.names import Names
+from jimbot.knowledge.queries import Names
 from jimbot.knowledge.records import MEASURED, USE, Edge, Graph, Node
 from jimbot.knowledge.store import GraphStore
 from jimbot.reading.plain import file_bytes, gunzipped, json_value
+from jimbot.runs.checkpoint import PRETRAINED
 from jimbot.runs.files import read_text, write_atomically
-from jimbot.runs.shipped import PRETRAINED
 
+VARIABLE = "JIMBOT_GRAPH"
+BOLT = ("bolt://", "bolt+s://", "bolt+ssc://", "neo4j://", "neo4j+s://", "neo4j+ssc://")
+SUFFIX = ".lbug"
 SHIPPED = "knowledge.json.gz"
 SHIPS = "shipped"
 """In the details of strategies and claims that came with JimBot."""
 SHIPPED_EFFORT = "--effort 1 --seed 0"
 """How the commands of shipped measurements end."""
+
+
+def graph_address(address: str | None, game: str) -> str:
+    """Where the graph of a game is: what was named, else `$JIMBOT_GRAPH`, else a file in the user's data directory."""
+    return address or os.environ.get(VARIABLE) or own_file(game)
+
+
+def own_file(game: str) -> str:
+    """Where the graph of a game is if nobody says otherwise."""
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return str(Path(base) / "jimbot" / "knowledge" / f"{game}{SUFFIX}")
+
+
+def open_store(address: str, game: str) -> GraphStore:
+    """The store at an address; nothing is opened before it is used."""
+    if address.startswith(BOLT):
+        return BoltStore(address, game)
+    if "://" in address:
+        raise KnowledgeError(f"'{address}' is no address of a graph; expected a file or bolt://HOST:PORT.")
+    return LadybugStore(Path(address), game)
 
 
 def graph_game() -> str:
@@ -69,7 +93,7 @@ def knowledge_of(game: str) -> Knowledge:
 def nodes_of(game: str) -> list[Node]:
     """The parts of a game as nodes."""
     return [
-        Node(schema.KINDS[part.kind], part.key, part.name, part.words, tuple(part.features))
+        Node(records.KINDS[part.kind], part.key, part.name, part.words, tuple(part.features))
         for part in knowledge_of(game).parts()
     ]
 
@@ -121,7 +145,7 @@ def read_with_newer(store: GraphStore, game: str) -> Graph:
 def _is_older(store: LadybugStore, game: str) -> bool:
     """Whether a graph was made here from another release than this one."""
     now, held = _release(game), _release_of(store)
-    made_here = bool(held) or store.address == own_file(game)  # a file that somebody else made is left alone
+    made_here = bool(held) or store.address == own_file(game)  # a file of another maker is left alone
     return made_here and bool(now) and now != held
 
 

@@ -198,15 +198,13 @@ def _partner(claim: queries.Claim, key: str) -> Partner:
 
 def _strategy(client: KnowledgeGraphClient, found: queries.Claim) -> Strategy:
     uses = [Use(key=key, name=client.names.name(key), weight=weight) for key, weight in found["uses"].items()]
-    values = {
-        name: found[name] for name in ("key", "name", "words", "evidence", "games", "share", "low", "high", "verdict")
-    }
+    values = {name: found[name] for name in STRATEGY_VALUES}
     return Strategy(**values, uses=uses, similarity=found.get("similarity", 0.0))
 
 
 class _Schema(strawberry.Schema):
     def process_errors(self, errors: list[GraphQLError], execution_context: Any = None) -> None:
-        """Errors are the caller's; a log line each would let anybody fill the disk."""
+        """Errors are the caller's; a log line each would let callers fill the disk."""
 
 
 schema = _Schema(

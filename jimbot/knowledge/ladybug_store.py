@@ -21,13 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from jimbot.errors import KnowledgeError
-from jimbot.knowledge import schema
-from jimbot.knowledge.documents import check_version, graph_of
-from jimbot.knowledge.engine_rows import all_edges, all_nodes, document_of_rows, edge_row, node_row
+from jimbot.knowledge import documents, records
 from jimbot.knowledge.records import Edge, Graph, Node
-from jimbot.knowledge.safety import check_question
-from jimbot.knowledge.store import Limits, Rows
-from jimbot.locking import read_holder, try_lock, write_holder
+from jimbot.knowledge.store import Limits, Rows, check_question
+from jimbot.machine import read_holder, try_lock, write_holder
 from jimbot.runs.files import file_in_progress, make_directory, read_json, write_atomically
 
 POOL = 2**27  # bytes of pages kept in memory
@@ -76,12 +73,12 @@ class LadybugStore:
     def graph(self) -> Graph:
         with self._lock:
             self._open(any_version=True)
-            nodes = [(label, row) for label in schema.NODES for row in self._rows(all_nodes(label))]
+            nodes = [(label, row) for label in records.NODES for row in self._rows(documents.all_nodes(label))]
             edges = [
-                (relation, row) for relation, ends in schema.EDGES.items() for one in ends
-                for row in self._rows(all_edges(relation, *one))
+                (relation, row) for relation, ends in records.EDGES.items() for one in ends
+                for row in self._rows(documents.all_edges(relation, *one))
             ]  # fmt: skip
-            return graph_of(document_of_rows(self._about(), nodes, edges))
+            return documents.graph_of(documents.document_of_rows(self._about(), nodes, edges))
 
     def close(self) -> None:
         with self._lock:
@@ -119,8 +116,8 @@ class LadybugStore:
         try:
             found = self._about()
             if not any_version:
-                check_version(found["version"])
-                if found["version"] < schema.VERSION:
+                documents.check_version(found["version"])
+                if found["version"] < records.VERSION:
                     raise KnowledgeError(
                         f"{self._path} is older than this JimBot; bring it up to date: jimbot graph build"
                     )
@@ -133,7 +130,7 @@ class LadybugStore:
 
     def _about(self) -> dict[str, Any]:
         try:
-            rows = self._rows(f"MATCH (a:{schema.ABOUT}) RETURN a.version AS version, a.game AS game")
+            rows = self._rows(f"MATCH (a:{records.ABOUT}) RETURN a.version AS version, a.game AS game")
         except KnowledgeError as problem:
             raise KnowledgeError(f"{self._path} holds no graph of JimBot ({problem}).") from problem
         if len(rows) != 1:
@@ -225,17 +222,17 @@ def _fill(path: Path, graph: Graph) -> None:
     try:
         for statement in _tables():
             connection.execute(statement)
-        load(schema.ABOUT, [("graph", schema.VERSION, graph.game)])
-        for label in schema.NODES:
-            if rows := [list(node_row(node).values()) for node in graph.nodes if node.label == label]:
+        load(records.ABOUT, [("graph", records.VERSION, graph.game)])
+        for label in records.NODES:
+            if rows := [list(documents.node_row(node).values()) for node in graph.nodes if node.label == label]:
                 load(label, rows)
         labels = graph.labels
-        for relation, ends in schema.EDGES.items():
+        for relation, ends in records.EDGES.items():
             edges = [edge for edge in graph.edges if edge.type == relation]
             for start, end in ends:
                 chosen = [edge for edge in edges if (labels[edge.a], labels[edge.b]) == (start, end)]
                 if chosen:
-                    rows = [[edge.a, edge.b, *edge_row(edge).values()] for edge in chosen]
+                    rows = [[edge.a, edge.b, *documents.edge_row(edge).values()] for edge in chosen]
                     load(relation, rows, f", from='{start}', to='{end}'" if len(ends) > 1 else "")
         connection.execute("CHECKPOINT")
     except RuntimeError as problem:
@@ -248,16 +245,16 @@ def _fill(path: Path, graph: Graph) -> None:
 
 
 def _tables() -> list[str]:
-    def listed(columns: schema.Columns) -> str:
+    def listed(columns: records.Columns) -> str:
         return ", ".join(f"{name} {TYPES[kind]}" for name, kind in columns.items())
 
-    about = f"CREATE NODE TABLE {schema.ABOUT}({listed(schema.ABOUT_COLUMNS)}, PRIMARY KEY(key))"
+    about = f"CREATE NODE TABLE {records.ABOUT}({listed(records.ABOUT_COLUMNS)}, PRIMARY KEY(key))"
     nodes = [
-        f"CREATE NODE TABLE {label}({listed(schema.columns_of(label))}, PRIMARY KEY(key))" for label in schema.NODES
+        f"CREATE NODE TABLE {label}({listed(records.columns_of(label))}, PRIMARY KEY(key))" for label in records.NODES
     ]
     edges = [
-        f"CREATE REL TABLE {relation}({', '.join(f'FROM {a} TO {b}' for a, b in ends)}, {listed(schema.EDGE_COLUMNS)})"
-        for relation, ends in schema.EDGES.items()
+        f"CREATE REL TABLE {relation}({', '.join(f'FROM {a} TO {b}' for a, b in ends)}, {listed(records.EDGE_COLUMNS)})"
+        for relation, ends in records.EDGES.items()
     ]
     return [about, *nodes, *edges]
 

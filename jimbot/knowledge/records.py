@@ -4,7 +4,7 @@ them over."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,13 +26,13 @@ SYNERGY, COUNTER, FAVOUR, USE, WIN = "SYNERGIZES_WITH", "COUNTERS", "FAVOURS", "
 class Node:
     """Something a build is made of or meets, a strategy, or a run."""
 
-    label: str  # one of schema.NODES
+    label: str  # one of NODES
     key: str  # the game's own key, unique in the graph
     name: str
     words: str = ""
     features: tuple[float, ...] = ()
     values: Mapping[str, Values] = field(default_factory=dict)
-    """Columns that only this label has, by name (schema.NODES)."""
+    """Columns that only this label has, by name (NODES)."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Whatever else is known, ready for JSON."""
 
@@ -41,7 +41,7 @@ class Node:
 class Edge:
     """One claim about two things, with the interval it is known to and how to check it."""
 
-    type: str  # one of schema.EDGES
+    type: str  # one of EDGES
     a: str
     b: str
     strength: float
@@ -127,9 +127,6 @@ class Strategy:
         return cls(node.key, node.name, node.words, uses, details=node.details, **values)
 
 
-STRATEGY_VALUES = ("evidence", "games", "share", "low", "high", "verdict", "command")
-
-
 @dataclass(frozen=True)
 class Hints:
     """What the graph knows about one state; empty where it knows nothing or did not answer in time."""
@@ -159,3 +156,75 @@ def sentence(claim: Mapping[str, Any]) -> str:
     if claim.get("against"):
         return f"{claim['a_name']} {'helps' if helps else 'suffers'} against {claim['b_name']} ({about})"
     return f"{claim['a_name']} and {claim['b_name']}{beside} {verb} ({about})"
+
+
+# --- the schema: labels, relations, their columns, its version, and how older graphs become this one ---
+
+# The version changes when a stored graph of the version before cannot be read as it is. Then `MIGRATIONS` gets a
+# function under the old number; a program that opens an old graph applies them one after the other. A newer graph is
+# refused.
+
+
+VERSION = 1
+
+Columns = dict[str, type]
+
+NODE_COLUMNS: Columns = {"key": str, "name": str, "words": str, "features": str, "details": str}
+"""Of every node; features and details are JSON texts, which all engines can store."""
+STRATEGY_COLUMNS: Columns = {
+    "evidence": str, "games": int, "share": float, "low": float, "high": float, "verdict": str, "command": str,
+}  # fmt: skip
+STRATEGY_VALUES = tuple(STRATEGY_COLUMNS)
+RUN_COLUMNS: Columns = {"seed": str, "won": bool, "reached": int}
+
+NODES: dict[str, Columns] = {
+    "Joker": {},
+    "Consumable": {},
+    "Voucher": {},
+    "HandType": {},
+    "Boss": {},
+    "Deck": {},
+    "Strategy": STRATEGY_COLUMNS,
+    "Run": RUN_COLUMNS,
+}
+"""Labels with the columns that only they have."""
+
+KINDS = {
+    "joker": "Joker", "consumable": "Consumable", "voucher": "Voucher", "hand": "HandType", "boss": "Boss",
+    "deck": "Deck",
+}  # fmt: skip
+"""The label of each kind of part that a game may tell of."""
+
+EDGE_COLUMNS: Columns = {
+    "channel": str, "evidence": str, "placing": str, "others": str, "strength": float, "low": float, "high": float,
+    "samples": int, "command": str, "details": str,
+}  # fmt: skip
+"""Of every edge. `placing` is the order of the two (`a_left`, `b_left`; ORDER is a word of Cypher), `others` the keys
+of the third and further parts of a group, with commas."""
+EDGE_IDENTITY = ("channel", "evidence", "placing", "others")
+"""Two edges between the same nodes that agree on these are one."""
+
+PARTS = tuple(KINDS.values())
+EDGES: dict[str, tuple[tuple[str, str], ...]] = {
+    SYNERGY: (("Joker", "Joker"),),
+    COUNTER: (("Joker", "Boss"), ("HandType", "Boss")),
+    FAVOUR: (("Joker", "HandType"),),
+    USE: tuple(("Strategy", part) for part in PARTS if part != "Boss"),
+    WIN: (("Run", "Joker"), ("Run", "Strategy"), ("Run", "Deck"), ("Run", "HandType")),
+}
+"""Relations with the labels they lead from and to."""
+
+RELATIONS = {"synergizes": SYNERGY, "counters": COUNTER, "favours": FAVOUR}
+"""The relation of each kind of interaction that a game measures."""
+
+ABOUT = "About"
+"""The one node that says what graph this is."""
+ABOUT_COLUMNS: Columns = {"key": str, "version": int, "game": str}
+
+Document = dict[str, Any]
+MIGRATIONS: dict[int, Callable[[Document], Document]] = {}
+"""From a version to the next one: an exported graph (documents.py) of that version → of the one after it."""
+
+
+def columns_of(label: str) -> Columns:
+    return {**NODE_COLUMNS, **NODES[label]}

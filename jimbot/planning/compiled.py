@@ -1,9 +1,9 @@
-"""Tries of a game written in JAX, by a policy whose network is known, as one compiled program: re-deal, move, play on,
-value the end. Nothing goes through Python in between, so the tries of all running games cost little more than their
-rules.
+"""Simulations of a game written in JAX, by a policy whose network is known, as one compiled program: re-deal, move,
+play on, value the end. Nothing goes through Python in between, so the simulations of all running games cost little more
+than their rules.
 
-It is `Rollouts` behind the same door. `mctx` would bring a search tree; what pays here is one ply in many worlds, which
-needs none, and a tree would have to hold hidden cards.
+It is `Rollouts` behind the same door. `mctx` would bring a search tree; what pays here is one ply in many
+determinizations, which needs none, and a tree would have to hold hidden cards.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from jimbot.games import seeds as seedbank
 from jimbot.games.contract import BatchGame, FunctionalGame, game_entry
 from jimbot.games.functional import Rows, from_named_leaves, row_streams, start
-from jimbot.planning.rollouts import Tries
+from jimbot.planning.rollouts import Simulations
 from jimbot.policies import masking
 from jimbot.policies.contract import Policy
 from jimbot.policies.jax_networks import Params, make_network
@@ -32,7 +32,7 @@ _PROGRAMS = 8  # kept, by game, network and reward
 
 
 class CompiledRollouts:
-    """Plays tries of `game` inside JAX."""
+    """Plays simulations of `game` inside JAX."""
 
     def __init__(
         self, game: BatchGame, network: str, params: Params, gamma: float, reward_transform: str, copies: int
@@ -45,10 +45,10 @@ class CompiledRollouts:
     def close(self) -> None:
         """Nothing is held."""
 
-    def returns(self, game: BatchGame, tries: Tries) -> np.ndarray:
+    def returns(self, game: BatchGame, simulations: Simulations) -> np.ndarray:
         """(J,) float64, what each try brought."""
-        found = np.zeros(len(tries.row))
-        sources, source_of = np.unique(tries.row, return_inverse=True)
+        found = np.zeros(len(simulations.row))
+        sources, source_of = np.unique(simulations.row, return_inverse=True)
         saved = game.snapshot(sources)
         for first in range(0, len(found), self._copies):
             used = np.arange(first, min(first + self._copies, len(found)))
@@ -58,10 +58,10 @@ class CompiledRollouts:
                 {name: part[source_of[filled]] for name, part in saved.items() if part.ndim},
                 "position",
             )
-            worlds = jnp.asarray(np.stack(seedbank.split(tries.world[filled]), axis=1))
+            determinizations = jnp.asarray(np.stack(seedbank.split(simulations.determinization[filled]), axis=1))
             brought = self._play(
-                self._params, rows.state, jnp.asarray(tries.action[filled], jnp.int32), worlds,
-                jnp.asarray(tries.depth[filled], jnp.int32),
+                self._params, rows.state, jnp.asarray(simulations.action[filled], jnp.int32), determinizations,
+                jnp.asarray(simulations.depth[filled], jnp.int32),
             )  # fmt: skip
             found[used] = np.asarray(brought)[: len(used)]
         return found
@@ -83,7 +83,7 @@ def network_of(policy: Policy, manifest: Manifest | None) -> tuple[str, Params] 
 def _program(
     functional: Callable[[Any], FunctionalGame], options: Any, described: str, gamma: float, kind: str, copies: int
 ) -> tuple[Callable[..., Any], Rows]:
-    """(one batch of tries, rows of its shapes)."""
+    """(one batch of simulations, rows of its shapes)."""
     game, network = functional(options), make_network(json.loads(described))
 
     def look(params: Params, state: Any) -> tuple[Any, Any]:
@@ -91,10 +91,10 @@ def _program(
         legal = game.legal_mask_batch(state)
         return masking.best(masking.log_probabilities(logits, legal), legal).astype(jnp.int32), value
 
-    def play(params: Params, state: Any, action: Any, world: Any, depth: Any) -> Any:
+    def play(params: Params, state: Any, action: Any, determinization: Any, depth: Any) -> Any:
         def turn(now: tuple[Any, ...]) -> tuple[Any, ...]:
             number, state, action, over, weight, returns = now
-            state, transition, _ = game.play_batch(state, action, world)
+            state, transition, _ = game.play_batch(state, action, determinization)
             reward = transform_reward(kind, transition.reward_terms.sum(axis=1), jnp)
             returns += jnp.where(over, 0.0, weight * reward)
             over |= transition.terminated | transition.truncated
@@ -102,7 +102,7 @@ def _program(
             returns += jnp.where(~over & (depth == number), weight * gamma * value, 0.0)
             return number + 1, state, action, over | (depth == number), weight * gamma, returns
 
-        dealt = jax.vmap(game.redraw_hidden)(state, world)
+        dealt = jax.vmap(game.redraw_hidden)(state, determinization)
         begin = (jnp.int32(0), dealt, action, jnp.zeros(copies, bool), jnp.float32(1.0), jnp.zeros(copies, jnp.float32))
         return jax.lax.while_loop(lambda now: ~now[3].all(), turn, begin)[-1]
 

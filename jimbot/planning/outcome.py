@@ -40,5 +40,5 @@ class Plan(NamedTuple):
     """As it is to be played; its probabilities are still the policy's."""
     improved: np.ndarray  # (N, A) float32, the policy in the light of what was tried
     planned: np.ndarray  # (N,) bool, where moves were tried
-    tries: np.ndarray  # (N,) int64
+    simulations: np.ndarray  # (N,) int64
     own: np.ndarray  # (N,) int64, what would have been played without a plan

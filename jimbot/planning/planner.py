@@ -1,43 +1,137 @@
-"""A player that plans: a policy, and tries in copies of the game where the policy is not sure.
+"""A player that plans: a policy, and simulations in copies of the game where the policy is not sure.
 
-It needs the game it plays, so it answers `act_in(game, live)`; who plays games asks every policy through
-`policies.contract.decide`. The worlds of a plan depend on what the player sees and nothing else: the same position is
-always planned in the same way, and nothing hidden can be read from the real game.
+It looks at the game it plays (`policies.contract.decide` shows it). The determinizations of a plan depend on what the
+player sees and nothing else: the same position is always planned in the same way, and nothing hidden can be read from
+it.
 
-Somebody else may play the tries out (`player`): then it is that player's move which is improved, while the policy
-proposes the others and says what the end of a try is worth.
+Another player may play the simulations out (`player`): then it is that player's move which is improved, while the
+policy proposes the others and says what the end of a simulation is worth.
 
-In games of two players a scripted one sits opposite, whom the game's table names (`Plans.rival`).
+In games of two players a heuristic sits opposite, whom the game's table names (`Plans.opponent`).
 
-Where the game has a scripted player that searches by itself, from what it sees, that one plans (`own_search`).
+Where the game has a heuristic player that searches by itself, from what it sees, that one plans (`own_search`).
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from jimbot.errors import UsageError
 from jimbot.games.contract import BatchGame, game_entry
-from jimbot.planning.halving import Candidates, rounds_of, worlds_of
 from jimbot.planning.outcome import Plan, PlanReport
 from jimbot.planning.own_search import own_search
-from jimbot.planning.rollouts import Rollouts, Tries
+from jimbot.planning.rollouts import Rollouts, Simulations
 from jimbot.planning.settings import PlanSettings, PlanTable
-from jimbot.policies.contract import Decision, FirstFields, Policy
+from jimbot.policies.contract import Decision, GameRows, Policy
 from jimbot.policies.players import Player, find_player
 from jimbot.runs.manifest import Manifest
 
 if TYPE_CHECKING:
     from jimbot.planning.compiled import CompiledRollouts
 
-_FIRST_TRIES = 16
+MOST_NATS = 5.0  # by which trying moves out changes a log-probability at most
+HOPELESS, ENOUGH = 2.0, 4  # standard errors below the policy's own move, in so many determinizations: given up
+_LEAST = 1e-12
+
+
+@dataclass
+class Candidates:
+    """The moves of one decision and what trying them brought; move 0 is the policy's own."""
+
+    actions: np.ndarray  # (k,) int64
+    log_probabilities: np.ndarray  # (k,) float64
+    alive: list[int]
+    returns: list[list[float]] = field(default_factory=list)  # per move, in the order of the determinizations
+    noise: np.ndarray | None = None  # (k,) float64
+
+    @classmethod
+    def of(cls, probabilities: np.ndarray, own: int, count: int, noise: np.ndarray | None = None) -> Candidates:
+        """The `count` moves with most log π + noise, the policy's own first."""
+        logs = np.log(np.maximum(probabilities.astype(np.float64), _LEAST))
+        likely = np.argsort(-(logs if noise is None else logs + noise), kind="stable")
+        likely = likely[(probabilities[likely] > 0) & (likely != own)][: count - 1]
+        actions = np.concatenate([[own], likely]).astype(np.int64)
+        drawn = None if noise is None else noise[actions]
+        return cls(actions, logs[actions], list(range(len(actions))), [[] for _ in actions], drawn)
+
+    def gain(self, move: int, prior: float) -> tuple[float, float]:
+        """By how much a move is better than the policy's own, and the standard error of that."""
+        many = len(self.returns[move])
+        difference = np.array(self.returns[move]) - np.array(self.returns[0][:many])
+        error = float(difference.std(ddof=1)) / math.sqrt(many) if many > 1 else math.inf
+        return float(difference.mean()) + prior * float(self.log_probabilities[move] - self.log_probabilities[0]), error
+
+    def drop_half(self, prior: float) -> None:
+        """Goes on with the better half of the other moves, without those that are clearly worse than the policy's own:
+        where none is left nothing more need be tried."""
+        others = sorted(self.alive[1:], key=lambda move: -self.gain(move, prior)[0])
+        better = others[: max(1, len(others) // 2)]
+        self.alive = [0, *(move for move in better if not self._hopeless(move, prior))]
+
+    def _hopeless(self, move: int, prior: float) -> bool:
+        gain, error = self.gain(move, prior)
+        return len(self.returns[move]) >= ENOUGH and gain + HOPELESS * error < 0
+
+    def verdict(self, margin: float, prior: float, least: float = 0.0) -> tuple[int, float, float]:
+        """(move to take, its gain, the gain's standard error)."""
+        if self.noise is not None:
+            return self._drawn()
+        if len(self.alive) == 1:
+            return 0, 0.0, math.inf
+        best = max(self.alive[1:], key=lambda move: self.gain(move, prior)[0])
+        gain, error = self.gain(best, prior)
+        needed = max(least, margin * error if margin else 0.0)  # without a margin one determinization will do
+        return (best, gain, error) if gain > needed else (0, 0.0, error)
+
+    def nats(self) -> np.ndarray:
+        """(k,) float64, σ(q): how much more likely trying makes each move."""
+        found = np.zeros(len(self.actions))
+        for move in range(1, len(found)):
+            gain, error = self.gain(move, 0.0) if self.returns[move] else (0.0, math.inf)
+            found[move] = math.copysign(MOST_NATS, gain) if error == 0.0 and gain else gain / max(error, _LEAST)
+        return np.clip(found, -MOST_NATS, MOST_NATS)
+
+    def improved(self, probabilities: np.ndarray) -> np.ndarray:
+        """(A,) float32, the policy in the light of what was tried: softmax(log π + σ(q))."""
+        nats = self.nats()
+        weights = probabilities.astype(np.float64)
+        weights[self.actions] = np.maximum(weights[self.actions], _LEAST) * np.exp(nats - nats.max())
+        untried = np.ones(len(weights), bool)
+        untried[self.actions] = False
+        weights[untried] *= math.exp(-nats.max())
+        return (weights / weights.sum()).astype(np.float32)
+
+    def _drawn(self) -> tuple[int, float, float]:
+        """The move of the noise: a sample of the improved policy, as far as it was looked at."""
+        assert self.noise is not None
+        scores = self.noise + self.log_probabilities + self.nats()
+        best = max(self.alive, key=lambda move: scores[move])
+        return (best, *self.gain(best, 0.0))
+
+
+def rounds_of(candidates: int) -> int:
+    """Rounds until one other move is left.
+
+    >>> [rounds_of(k) for k in (2, 3, 5, 9)]
+    [1, 2, 3, 4]
+    """
+    return max(1, math.ceil(math.log2(max(1, candidates - 1))) + 1)
+
+
+def determinizations_of(rollouts: int, rounds: int, alive: int) -> int:
+    """Worlds in which each move still alive is tried in a round, of a budget for all rounds."""
+    return max(1, rollouts // (rounds * alive))
+
+
+_FIRST_SIMULATIONS = 16
 ITSELF = "itself"
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -45,14 +139,15 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 def planning(
     player: Player, rollouts: int | None, playing_on: str | None = None, asked: Mapping[str, Any] = _NOTHING
 ) -> Player:
-    """The player, looking ahead with so many tries per decision; None: as it is. `playing_on` names who plays the tries
-    out: a player, or `ITSELF`; None: whom the game's table names. `asked` are settings in place of that table's."""
+    """The player, looking ahead with so many simulations per decision; None: as it is. `playing_on` names who plays the
+    simulations out: a player, or `ITSELF`; None: whom the game's table names. `asked` are settings in place of that
+    table's."""
     if rollouts is None:
         if playing_on is not None or asked:
             raise UsageError("How a plan is made was said, but not of how many tries; add --plan N.")
         return player
     if player.entry.two_sides is not None:
-        rival_of(player.game)  # told before anything is played
+        opponent_of(player.game)  # told before anything is played
     if playing_on is None and (thinker := own_search(player, rollouts)) is not None:
         if asked:
             raise UsageError(
@@ -68,16 +163,16 @@ def planning(
     return replace(player, policy=planner, name=name, options=options)
 
 
-def rival_of(game: str) -> Policy:
-    """The scripted player who sits opposite in tries of a game of two players; raises if its table names none."""
+def opponent_of(game: str) -> Policy:
+    """The heuristic that sits opposite in simulations of a game of two players; raises if its table names none."""
     plans = game_entry(game).plans
-    if plans is None or plans.rival is None:
+    if plans is None or plans.opponent is None:
         raise UsageError(f"Game '{game}' has two players and names nobody who sits opposite in a plan; do without one.")
-    return find_player(plans.rival, game).policy
+    return find_player(plans.opponent, game).policy
 
 
 def _who_plays_on(player: Player, asked: str | None) -> Player | None:
-    """Who plays the tries out, if it is not the player itself."""
+    """Who plays the simulations out, if it is not the player itself."""
     if asked == ITSELF:
         return None
     if asked is not None:
@@ -93,7 +188,7 @@ def _who_plays_on(player: Player, asked: str | None) -> Player | None:
 class Planner:
     """A policy that looks ahead; see the module's docstring."""
 
-    needs_game = True
+    needs_game = looks_at_game = True
 
     def __init__(
         self,
@@ -119,7 +214,7 @@ class Planner:
         self._rollouts: Rollouts | CompiledRollouts | None = None
         self._table: PlanTable | None = None
         self._game: BatchGame | None = None
-        self._rate = 0.0  # tries per second, of late
+        self._rate = 0.0  # simulations per second, of late
         self._seeing: dict[int, Planner] = {}  # by how much of a row it sees
         if self._transform == "normalize":
             raise UsageError(
@@ -133,26 +228,25 @@ class Planner:
         legal_mask: np.ndarray,
         deterministic: bool = True,
         key: np.random.Generator | None = None,
+        at: GameRows | None = None,
     ) -> Decision:
-        """What the policy alone would do: a plan needs the game (`act_in`)."""
-        return self.policy.act(observation, legal_mask, deterministic, key)
-
-    def act_in(self, game: BatchGame, live: np.ndarray, decision: Decision) -> Decision:
-        """The policy's decision, improved where trying moves out shows a better one; only `live` rows count."""
-        return self.plan(game, live, decision).decision
+        """The policy's decision, improved where trying moves out shows a better one; without a game it is as it is."""
+        decision = self.policy.act(observation, legal_mask, deterministic, key)
+        return decision if at is None else at.improved(decision, lambda *rest: self.plan(*rest).decision)
 
     def plan(self, game: BatchGame, live: np.ndarray, decision: Decision, until: float | None = None) -> Plan:
-        """The same with all that was found; no tries are begun that would not be over by `until` (time.monotonic)."""
+        """What simulations make of a decision, where it is `live`; none are begun that would not be over by `until`
+        (time.monotonic)."""
         began = time.monotonic()
         rollouts, table = self._ready_for(game)
         if until is None and table.seconds is not None:
             until = began + table.seconds
         own = self._own(game, live, decision)
         kinds = table.kind_of(game.observation, game.legal_mask)
-        tries = np.array([kind.tries for kind in table.kinds])[kinds]
+        simulations = np.array([kind.simulations for kind in table.kinds])[kinds]
         certain = np.array([kind.certain for kind in table.kinds])[kinds]
         unsure = decision.probabilities[np.arange(len(own)), own] < certain
-        wanted = live & game.acting & unsure & (tries >= 2) & (game.legal_mask.sum(axis=1) > 1)
+        wanted = live & game.acting & unsure & (simulations >= 2) & (game.legal_mask.sum(axis=1) > 1)
         rows = np.flatnonzero(wanted)
         settings = [table.kinds[kind] for kind in kinds[rows]]
         improved, spent = decision.probabilities.copy(), np.zeros(len(own), np.int64)
@@ -177,7 +271,8 @@ class Planner:
         """The same in games that show more, behind the `size` numbers the policy knows."""
         if size not in self._seeing:
             seeing = self._seeing[size] = copy(self)
-            seeing.policy, seeing._rollouts, seeing._seeing = FirstFields(self.policy, size), None, {}
+            policy: Any = self.policy
+            seeing.policy, seeing._rollouts, seeing._seeing = policy.seeing_first(size), None, {}
         return self._seeing[size]
 
     def close(self) -> None:
@@ -210,27 +305,27 @@ class Planner:
             for row, kind, drawn in zip(rows, settings, rows if noise is None else noise, strict=True)
         ]
         seeds = [np.random.default_rng([self._seed, *game.observation[row].view(np.uint32)]) for row in rows]
-        part = self._affordable(sum(kind.tries for kind in settings), until)
+        part = self._affordable(sum(kind.simulations for kind in settings), until)
         if part <= 0.0:
             return found
         for turn in range(max(rounds_of(kind.candidates) for kind in settings)):
             parts, owners = [], []
-            for row, kind, candidates, luck in zip(rows, settings, found, seeds, strict=True):
+            for row, kind, candidates, rng in zip(rows, settings, found, seeds, strict=True):
                 rounds = rounds_of(kind.candidates)
                 if 0 < turn < rounds and len(candidates.alive) > 1:
                     candidates.drop_half(kind.prior)
                 if turn >= rounds or len(candidates.alive) < 2:
                     continue
-                many = worlds_of(round(kind.tries * part), rounds, len(candidates.alive))
-                worlds = luck.integers(0, 2**63, many, dtype=np.uint64)
+                many = determinizations_of(round(kind.simulations * part), rounds, len(candidates.alive))
+                determinizations = rng.integers(0, 2**63, many, dtype=np.uint64)
                 for move in candidates.alive:
                     same = np.full((3, many), [[row], [candidates.actions[move]], [kind.depth]])
-                    parts.append(Tries(same[0], same[1], worlds, same[2]))
+                    parts.append(Simulations(same[0], same[1], determinizations, same[2]))
                     owners.append(candidates.returns[move])
             if not parts:
                 break
             began = time.monotonic()
-            brought = rollouts.returns(game, Tries(*map(np.concatenate, zip(*parts, strict=True))))
+            brought = rollouts.returns(game, Simulations(*map(np.concatenate, zip(*parts, strict=True))))
             ended = time.monotonic()
             self._rate = len(brought) / max(ended - began, 1e-6)
             first = 0
@@ -241,13 +336,13 @@ class Planner:
                 break
         return found
 
-    def _affordable(self, tries: int, until: float | None) -> float:
-        """The part of so many tries that there is time for, as fast as the last ones were."""
+    def _affordable(self, simulations: int, until: float | None) -> float:
+        """The part of so many simulations that there is time for, as fast as the last ones were."""
         if until is None:
             return 1.0
         if not self._rate:  # nothing is known yet: a few
-            return min(1.0, _FIRST_TRIES / tries)
-        return min(1.0, max(0.0, (until - time.monotonic()) * self._rate / tries))
+            return min(1.0, _FIRST_SIMULATIONS / simulations)
+        return min(1.0, max(0.0, (until - time.monotonic()) * self._rate / simulations))
 
     def _rollouts_in(self, game: BatchGame) -> Rollouts | CompiledRollouts:
         """Inside JAX where game and policy are, else from Python."""
@@ -256,8 +351,8 @@ class Planner:
 
             if (found := network_of(self.policy, self._manifest)) is not None:
                 return CompiledRollouts(game, *found, self._gamma, self._transform, self._copies)
-        rival = rival_of(game.spec.id) if game.spec.players > 1 else None
-        return Rollouts(game, self.policy, self._gamma, self._transform, self._copies, self.player, rival)
+        opponent = opponent_of(game.spec.id) if game.spec.players > 1 else None
+        return Rollouts(game, self.policy, self._gamma, self._transform, self._copies, self.player, opponent)
 
     def _ready_for(self, game: BatchGame) -> tuple[Rollouts | CompiledRollouts, PlanTable]:
         if self._rollouts is None or self._table is None or self._game is not game:
@@ -267,3 +362,28 @@ class Planner:
             self._table = settings if isinstance(settings, PlanTable) else PlanTable(game_entry(game.spec.id), settings)
             self._rollouts = self._rollouts_in(game)
         return self._rollouts, self._table
+
+
+# Positions that were told rather than played, as much of a game as a planner looks at.
+
+
+class SnapshotGame:
+    """The same object for all positions of a game and its options, so that a planner keeps its copies of the game."""
+
+    def __init__(self, game: str, options: Any) -> None:
+        self.spec, self.options = game_entry(game).spec, options
+
+    def stand(
+        self, snapshots: Sequence[Mapping[str, np.ndarray]], observation: np.ndarray, legal_mask: np.ndarray
+    ) -> BatchGame:
+        """Now at these positions, one snapshot each; none for a planner that does not need the game."""
+        self._snapshot = {
+            name: part if part.ndim == 0 else np.concatenate([snapshot[name] for snapshot in snapshots])
+            for name, part in (snapshots[0] if snapshots else {}).items()
+        }
+        self.observation, self.legal_mask = observation, legal_mask
+        self.acting = np.ones(len(observation), bool)
+        return cast(BatchGame, self)
+
+    def snapshot(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        return {name: part if part.ndim == 0 else part[rows] for name, part in self._snapshot.items()}

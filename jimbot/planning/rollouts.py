@@ -1,11 +1,11 @@
 """Trying moves out: copies of a game in which everything the player cannot know is dealt anew.
 
-A try is (which game, which first move, which world): the game is copied, its hidden parts are redrawn from the world's
-seed, the move is played, then a player plays on: the policy itself, or anybody cheaper or better. The return is the
-discounted rewards, as the policy learned them, and its value of the last position. Tries of all games are played
-together, as many as there are copies; each has a depth of its own.
+A simulation is (which game, which first move, which determinization): the game is copied, its hidden parts are redrawn
+from the determinization's seed, the move is played, then a player plays on: the policy itself, or a cheaper or better
+one. The return is the discounted rewards, as the policy learned them, and its value of the last position. Simulations
+of all games are played together, as many as there are copies; each has a depth of its own.
 
-In a game of two players somebody must sit opposite (`rival`). It plays its own row of the copy, in which what it knows
+In a game of two players an `opponent` plays its own row of the copy, in which what it knows
 was dealt anew with the rest, so it can give nothing away.
 """
 
@@ -21,24 +21,24 @@ from jimbot.policies.reward_transform import transform_reward
 
 WON = "won"  # the statistic
 _MOST_UNTIL_SETTLED = 100  # decisions
-_MOST_UNTIL_ASKED = 4  # steps in which only the rival has something to do
+_MOST_UNTIL_ASKED = 4  # steps in which only the opponent has something to do
 
 
-class Tries(NamedTuple):
+class Simulations(NamedTuple):
     """What to try, one entry per try."""
 
     row: np.ndarray  # (J,) int64, row of the real game
     action: np.ndarray  # (J,) int64, the move tried
-    world: np.ndarray  # (J,) uint64, seed of all that is hidden
+    determinization: np.ndarray  # (J,) uint64, seed of all that is hidden
     depth: np.ndarray  # (J,) int64, decisions after it
 
 
 class Rollouts:
-    """Plays tries in a batch of copies of `game`: `player` moves, `policy` says what the end is worth.
+    """Plays simulations in a batch of copies of `game`: `player` moves, `policy` says what the end is worth.
 
-    A player who can tell how likely it is to win from a position (`appraise`) judges its own tries: they bring that
-    chance, or whether they won, and rewards do not count. They go on to the next position where it can be told, however
-    many decisions away.
+    A player who can tell how likely it is to win from a position (`appraise`) judges its own simulations: they bring
+    that chance, or whether they won, and rewards do not count. They go on to the next position where it can be told,
+    however many decisions away.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class Rollouts:
         reward_transform: str = "none",
         copies: int = 256,
         player: Policy | None = None,
-        rival: Policy | None = None,
+        opponent: Policy | None = None,
     ) -> None:
         self.policy = policy
         self.player = player or policy
-        self.rival = rival
+        self.opponent = opponent
         self.gamma = gamma
         self.reward_transform = reward_transform
         plans = game_entry(game.spec.id).plans
@@ -66,25 +66,26 @@ class Rollouts:
     def close(self) -> None:
         self._copies.close()
 
-    def returns(self, game: BatchGame, tries: Tries) -> np.ndarray:
+    def returns(self, game: BatchGame, simulations: Simulations) -> np.ndarray:
         """(J,) float64, what each try brought."""
-        found = np.zeros(len(tries.row))
+        found = np.zeros(len(simulations.row))
         for first in range(0, len(found), self._copies.num_envs):
             part = slice(first, first + self._copies.num_envs)
-            found[part] = self._play(game, Tries(*(values[part] for values in tries)))
+            found[part] = self._play(game, Simulations(*(values[part] for values in simulations)))
         return found
 
-    def _play(self, game: BatchGame, tries: Tries) -> np.ndarray:
+    def _play(self, game: BatchGame, simulations: Simulations) -> np.ndarray:
         copies, players = self._copies, game.spec.players
-        used = np.arange(len(tries.row)) * players + tries.row % players  # the rows of the copies that are tried in
-        sources, source_of = np.unique(tries.row // players, return_inverse=True)
+        # The rows of the copies that are tried in.
+        used = np.arange(len(simulations.row)) * players + simulations.row % players
+        sources, source_of = np.unique(simulations.row // players, return_inverse=True)
         saved = game.snapshot(sources * players)
         copies.restore({name: part if part.ndim == 0 else part[source_of] for name, part in saved.items()}, used)
-        copies.redraw_hidden(used, tries.world)
-        over = np.ones(copies.num_rows, bool)  # copies that stand idle, and tries that have ended
+        copies.redraw_hidden(used, simulations.determinization)
+        over = np.ones(copies.num_rows, bool)  # copies that stand idle, and simulations that have ended
         over[used] = False
         actions, depth = np.zeros(copies.num_rows, np.int64), np.zeros(copies.num_rows, np.int64)
-        actions[used], depth[used] = tries.action, tries.depth
+        actions[used], depth[used] = simulations.action, simulations.depth
         returns, weight = np.zeros(copies.num_rows), 1.0
         if self._settled is not None:
             depth[used] = _MOST_UNTIL_SETTLED
@@ -109,13 +110,13 @@ class Rollouts:
         return returns[used]
 
     def _moves(self, actions: np.ndarray, over: np.ndarray) -> np.ndarray:
-        """The tries' next moves and their rivals'; anything legal in the other rows."""
+        """The simulations' next moves and their opponents'; anything legal in the other rows."""
         copies = self._copies
         moves = np.where(over, copies.legal_mask.argmax(axis=1), actions)
-        if self.rival is not None:
+        if self.opponent is not None:
             opposite = np.flatnonzero(over & ~self._idle(over) & copies.acting)
             if len(opposite):
-                moves[opposite] = self.rival.act(copies.observation[opposite], copies.legal_mask[opposite])[0]
+                moves[opposite] = self.opponent.act(copies.observation[opposite], copies.legal_mask[opposite])[0]
         return moves
 
     def _idle(self, over: np.ndarray) -> np.ndarray:
@@ -133,7 +134,7 @@ class Rollouts:
             returns[ended] = copies.final_stats[ended, copies.spec.episode_stats.index(WON)]
 
     def _worth(self, ends: np.ndarray, weight: float) -> np.ndarray:
-        """What is to be expected where tries are given up."""
+        """What is to be expected where simulations are given up."""
         observation = self._copies.observation[ends]
         if self._appraise is not None:
             return self._appraise(observation)

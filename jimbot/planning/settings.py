@@ -1,7 +1,7 @@
 """The numbers of a plan, and how a game spreads them over its kinds of decisions.
 
-What `--plan N` says is the number of tries; the rest comes from the game's table (`GameEntry.plans`), because what pays
-differs: a purchase stays for the whole game, a hand of cards is one of a few.
+What `--plan N` says is the number of simulations; the rest comes from the game's table (`GameEntry.plans`), because
+what pays differs: a purchase stays for the whole game, a hand of cards is one of a few.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class PlanSettings:
     """How much is tried, and how sure a plan must be before it overrules its policy."""
 
     rollouts: int = 32
-    """Tries per decision, over all moves looked at."""
+    """Simulations per decision, over all moves looked at."""
     candidates: int = 4
     """Moves looked at: the policy's most probable ones."""
     depth: int = 20
@@ -35,9 +35,9 @@ class PlanSettings:
     prior: float = 0.0
     """What a move gains per unit of log-probability: for policies whose value is wrong where they never go."""
     share: float = 1.0
-    """Part of the tries that decisions of this kind get; 0: they are not planned."""
+    """Part of the simulations that decisions of this kind get; 0: they are not planned."""
     seconds: float | None = None
-    """Time for all decisions that are planned together; None: all the tries they need."""
+    """Time for all decisions that are planned together; None: all the simulations they need."""
 
     def __post_init__(self) -> None:
         least = {"rollouts": 2, "candidates": 2, "depth": 0}
@@ -53,7 +53,7 @@ class PlanSettings:
             )
 
     @property
-    def tries(self) -> int:
+    def simulations(self) -> int:
         """Of one decision of this kind."""
         return round(self.rollouts * self.share)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from jimbot.errors import SettingsError
 from jimbot.games.spec import GameSpec
-from jimbot.policies.network_program import Program
+from jimbot.policies.network_program import JOKER_GRAPH_TABLE, Program
 
 CARDS, JOKERS, REST, SHARED, POLICY = (256, 128), (512, 256), 128, (512, 512), 1000
 DECK, JOKER_KINDS = 52, 150
@@ -24,9 +24,6 @@ FIRST_CARD, FIRST_JOKER = 1, 54  # ids of the first front and the first joker in
 HAND_COLUMNS = ("present", "selected")
 JOKER_COLUMNS = ("present", "debuffed", "eternal", "perishable", "rental", "value", "counter", "sell_value")
 _NEEDED = ("deck_left", "deck_total", "hand_card", "hand", "joker_id", "jokers")
-
-
-GRAPH_TABLE = "table_joker_graph"
 
 
 def balatro_net(spec: GameSpec, memgraph_embedding_dim: int = 0, fixed: bool = False) -> list[dict[str, Any]]:
@@ -49,7 +46,7 @@ def balatro_net(spec: GameSpec, memgraph_embedding_dim: int = 0, fixed: bool = F
     if memgraph_embedding_dim:
         joker = _field(program, spec, "joker_id")
         ids = spec.observation["joker_id"].ids
-        parts.append(program.pool(program.embed(joker, GRAPH_TABLE, ids, memgraph_embedding_dim, fixed)))
+        parts.append(program.pool(program.embed(joker, JOKER_GRAPH_TABLE, ids, memgraph_embedding_dim, fixed)))
     shared = program.layers(program.concat(parts), "shared", SHARED)
     actions = spec.actions.size
     program.dense(shared, "policy", max(POLICY, actions), relu=False, out="all_logits")

@@ -1,11 +1,12 @@
-"""The one shape of every policy: ONNX, scripted, random or remote.
+"""The one shape of every policy: ONNX, heuristic, random or remote.
 
 watch, evaluate, serve and compare know nothing else about what they run.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,8 +21,32 @@ class Decision(NamedTuple):
     values: np.ndarray  # (N,) float32, expected return; zeros where a policy has no opinion
 
 
+class GameRows(NamedTuple):
+    """Where a policy decides: `rows` of a game, in the order of its observations; only those that are `live` count."""
+
+    game: BatchGame
+    rows: np.ndarray  # (n,) int
+    live: np.ndarray  # (n,) bool
+
+    def improved(self, decision: Decision, improve: Callable[[BatchGame, np.ndarray, Decision], Decision]) -> Decision:
+        """What `improve`, which sees all rows of the game, makes of a decision about these."""
+        count = len(self.game.acting)
+        if len(self.rows) == count:
+            return improve(self.game, self.live, decision)
+        whole = Decision(*(np.zeros((count, *part.shape[1:]), part.dtype) for part in decision))
+        for part, answers in zip(whole, decision, strict=True):
+            part[self.rows] = answers
+        live = np.zeros(count, bool)
+        live[self.rows] = self.live
+        return Decision(*(part[self.rows] for part in improve(self.game, live, whole)))
+
+
 class Policy(Protocol):
-    """Anything that can play."""
+    """Anything that can play.
+
+    One that looks at the game it plays, to try moves out or to put it in words, has `looks_at_game = True` and takes
+    one more argument, `at: GameRows | None = None`; without it, it answers by what it sees alone.
+    """
 
     name: str
 
@@ -32,63 +57,40 @@ class Policy(Protocol):
         deterministic: bool = True,
         key: np.random.Generator | None = None,
     ) -> Decision:
-        """Chooses for every row; `key` is the luck used when not deterministic."""
+        """Chooses for every row; `key` draws when not deterministic."""
         ...
 
 
-class FirstFields:
-    """A policy in a game that shows more than it was trained on, behind all that it knows: it goes on seeing that."""
-
-    def __init__(self, policy: Policy, size: int) -> None:
-        self.policy, self.size, self.name = policy, size, policy.name
-
-    def act(
-        self,
-        observation: np.ndarray,
-        legal_mask: np.ndarray,
-        deterministic: bool = True,
-        key: np.random.Generator | None = None,
-    ) -> Decision:
-        return self.policy.act(observation[:, : self.size], legal_mask, deterministic, key)
+def looks_at_game(policy: Policy) -> bool:
+    return bool(getattr(policy, "looks_at_game", False))
 
 
-@runtime_checkable
-class LooksAhead(Protocol):
-    """A policy that tries moves out in the game it plays before it decides."""
-
-    def act_in(self, game: BatchGame, live: np.ndarray, decision: Decision) -> Decision:
-        """A decision for the rows of `game`, improved where `live` (N,) is True."""
-        ...
+def ask(
+    policy: Policy,
+    observation: np.ndarray,
+    legal_mask: np.ndarray,
+    deterministic: bool = True,
+    key: np.random.Generator | None = None,
+    at: GameRows | None = None,
+) -> Decision:
+    """`Policy.act`, with the game for a policy that looks at it."""
+    shown: dict[str, Any] = {"at": at} if looks_at_game(policy) else {}
+    return policy.act(observation, legal_mask, deterministic, key, **shown)
 
 
 def decide(
     policy: Policy,
     game: BatchGame,
-    live: np.ndarray,
+    live: np.ndarray | None = None,
     deterministic: bool = True,
     key: np.random.Generator | None = None,
+    rows: np.ndarray | None = None,
 ) -> Decision:
-    """What a policy does in the games of a batch; answers of rows that are not `live` mean nothing."""
-    decision = policy.act(game.observation, game.legal_mask, deterministic, key)
-    return policy.act_in(game, live, decision) if isinstance(policy, LooksAhead) else decision
-
-
-def decide_rows(
-    policy: Policy,
-    game: BatchGame,
-    rows: np.ndarray,
-    deterministic: bool = True,
-    key: np.random.Generator | None = None,
-) -> Decision:
-    """The same for some rows: an answer for each of `rows`, in their order. In games of two players each row has its
-    own policy."""
-    decision = policy.act(game.observation[rows], game.legal_mask[rows], deterministic, key)
-    if not isinstance(policy, LooksAhead):
-        return decision
-    count = len(game.acting)
-    whole = Decision(*(np.zeros((count, *part.shape[1:]), part.dtype) for part in decision))
-    for part, answers in zip(whole, decision, strict=True):
-        part[rows] = answers
-    live = np.zeros(count, bool)
-    live[rows] = True
-    return Decision(*(part[rows] for part in policy.act_in(game, live, whole)))
+    """What a policy does in the games of a batch, or in some `rows`, in their order: in games of two players each row
+    has its own policy. Answers of rows that are not `live` mean nothing."""
+    observation, legal = game.observation, game.legal_mask
+    if rows is not None:
+        observation, legal = observation[rows], legal[rows]
+    rows = np.arange(len(legal)) if rows is None else rows
+    at = GameRows(game, rows, np.ones(len(rows), bool) if live is None else live)
+    return ask(policy, observation, legal, deterministic, key, at)

@@ -1,7 +1,7 @@
 """The `doubles` network: for battles in which two slots each choose a move and a target, a switch or nothing.
 
 Every Pokémon becomes a vector by one shared encoder (ids embedded, its four moves encoded by another one, and what it
-and each rival would do to each other), so what is learned about a move or an item holds for every team. The trunk sees
+and each opponent would do to each other), so what is learned about a move holds for every team. The trunk sees
 the active ones, the sums of both teams and the rest of the observation.
 
 A slot's codes are judged by what they are about, all by the same small net: a move aimed somewhere by the move, its
@@ -230,8 +230,8 @@ def _pokemon(
     dealt, taken = (
         [ops.reshape(fact, (-1, OWN, FOE)) for fact in hits[name]] for name in ("matchup", "matchup_threat")
     )
-    rivals = [ops.swapped(fact) for fact in (*taken, *dealt)]  # what a rival deals is what we take
-    prospects = ops.concat([ops.concat([*dealt, *taken]), ops.concat(rivals)], axis=1)
+    opponents = [ops.swapped(fact) for fact in (*taken, *dealt)]  # what an opponent deals is what we take
+    prospects = ops.concat([ops.concat([*dealt, *taken]), ops.concat(opponents)], axis=1)
     told = dense(params, "pokemon", _told(ops, params, d["pokemon"], observation))
     told = told + dense(params, "prospects", prospects) + dense(params, "moveset", ops.concat(moves))
     return ops.relu(dense(params, "deeper", ops.relu(told)))

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from jimbot.policies import board, doubles, items, network_program
+from jimbot.policies import doubles, items, network_program
 from jimbot.policies.layers import dense
 
 
@@ -78,6 +78,8 @@ def prepare(ops: Ops, network: Mapping[str, Any], params: Mapping[str, Any], obs
     """
     seen = _normalized(ops, params, observation) if network.get("normalize") else observation
     if network["kind"] == "board":
+        from jimbot.policies import board
+
         return board.features(ops, network, seen)
     if network["kind"] == "doubles":
         return doubles.features(ops, network, seen, observation)

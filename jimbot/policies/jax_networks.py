@@ -134,23 +134,23 @@ def init_params(description: Mapping[str, Any], seed: int) -> Params:
 
     Drawn by NumPy: compiling some thirty QR decompositions took ten seconds of every start.
     """
-    luck = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     params: dict[str, Any] = dict(functions_of(description).init(seed)) if OWN in description else {}
     for layer, shape in layer_shapes(description).items():
         gain = GAINS.get(layer.partition("_")[0], 2**0.5)
-        params[f"{layer}.weight"] = gain * _orthogonal(luck, *shape)
+        params[f"{layer}.weight"] = gain * _orthogonal(rng, *shape)
         params[f"{layer}.bias"] = np.zeros(shape[1])
     for name, shape in param_shapes(description).items():
         if name.startswith("table_") and OWN not in description:
-            params[name] = 0.1 * luck.standard_normal(shape)
+            params[name] = 0.1 * rng.standard_normal(shape)
         elif name not in params and (OWN not in description or name in INITIAL):
             params[name] = np.full(shape, INITIAL.get(name, 0.0))
     return {name: jnp.asarray(values, jnp.float32) for name, values in params.items()}
 
 
-def _orthogonal(luck: np.random.Generator, rows: int, columns: int) -> np.ndarray:
+def _orthogonal(rng: np.random.Generator, rows: int, columns: int) -> np.ndarray:
     """(rows, columns) with orthonormal columns, or rows if those are fewer, evenly over all such matrices."""
-    tall = luck.standard_normal((max(rows, columns), min(rows, columns)))
+    tall = rng.standard_normal((max(rows, columns), min(rows, columns)))
     q, r = np.linalg.qr(tall)
     q = q * np.sign(np.diagonal(r))
     return q if rows >= columns else q.T

@@ -30,7 +30,7 @@ INLINED = ("pjit", "jit", "closed_call", "core_call", "custom_jvp_call", "custom
 
 
 def add_own_network(graph: Any, network: Mapping[str, Any], weights: Mapping[str, Any], features: str) -> list[str]:
-    """Adds the nodes of somebody's network; the names of its (N, A) logits and (N, 1) values. `weights` are its
+    """Adds the nodes of a plug-in's network; the names of its (N, A) logits and (N, 1) values. `weights` are its
     parameters as they are in the graph already."""
     shapes = network[OWN]["params"]
     (rows,) = export.symbolic_shape(ROWS)

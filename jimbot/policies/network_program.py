@@ -27,6 +27,8 @@ from jimbot.policies.layers import dense
 
 Step = dict[str, Any]
 
+JOKER_GRAPH_TABLE = "table_joker_graph"  # where BalatroNet has its rows of the knowledge graph
+
 EMBEDDING_WIDTHS = ((8, 4), (32, 8), (1 << 30, 16))  # (ids up to, numbers per id)
 SLOT_LAYERS = (64, 32)  # the encoder shared by all slots of a group
 LARGEST_FLAT_GROUP = 16  # slots; groups with more (a deck) are pooled: which of its cards comes first means nothing

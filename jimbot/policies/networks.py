@@ -8,12 +8,12 @@ Kinds
 - `mlp`: the whole observation through plain dense layers.
 - `items`: for games whose moves are about things on the table; told in `items`.
 - `doubles`: for battles of two slots a side; told in `doubles`.
-- `board`: for games with a board seen by somebody standing on it; what it makes of the board is told in `board`.
+- `board`: for games with a board seen from a figure on it; what it makes of the board is told in `board`.
 - `towers`: separate layers for policy and value over the plain observation.
 - `fields`: the same over an encoded observation: ids embedded, one shared encoder per group of cards.
 - `BalatroNet`: encoders of fixed sizes for Balatro's cards and jokers; told in `balatro_net`.
 
-The last three are programs of named steps (`network_program`). Any other name is somebody's own (`own_networks`).
+The last three are programs of named steps (`network_program`). Any other name is a plug-in's (`own_networks`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ import numpy as np
 from jimbot.errors import CheckpointError, SettingsError, UnknownNameError
 from jimbot.games.spec import BoardView, Field, GameSpec
 from jimbot.policies import doubles, items, network_program, own_networks
-from jimbot.policies.balatro_net import GRAPH_TABLE, SHARED, balatro_net
-from jimbot.policies.board import feature_size as board_feature_size
 from jimbot.policies.own_networks import OWN
 
 KINDS = ("mlp", "board", "items", "doubles", "towers", "fields", "BalatroNet")
@@ -37,7 +35,7 @@ _FROM_THINGS = {"items": items, "doubles": doubles}
 _POLICY_ONLY = ("policy", "actor", "query", "left_", "right_", "gate_", "actions.")
 _VALUE_ONLY = ("value", "critic")
 OFF, FIXED, TRAINABLE = GRAPH_CHOICES = ("off", "fixed", "trainable")
-GRAPH_TABLES = {"items": items.GRAPH_TABLE, "BalatroNet": GRAPH_TABLE}
+GRAPH_TABLES = {"items": items.GRAPH_TABLE, "BalatroNet": network_program.JOKER_GRAPH_TABLE}
 """The parameter that holds the rows of the knowledge graph, by kind."""
 GRAPH_WIDTH = 128
 GRAPH_VERSION = 1
@@ -124,6 +122,8 @@ def _layers(
     if kind in DEFAULT_WIDTH:
         return {"hidden": [hidden_dim or DEFAULT_WIDTH[kind]] * num_layers}
     if kind == "BalatroNet":
+        from jimbot.policies.balatro_net import SHARED, balatro_net
+
         return {"hidden": list(SHARED), "steps": balatro_net(spec, memgraph_embedding_dim, fixed)}
     encoded = features_dim if kind == "fields" else 0
     return {
@@ -185,7 +185,11 @@ def _describe_board(spec: GameSpec, field: Field, view: BoardView) -> dict[str, 
 
 def feature_size(network: Mapping[str, Any]) -> int:
     """Width of what the first dense layer sees."""
-    return board_feature_size(network) if network["kind"] == "board" else network["observation_size"]
+    if network["kind"] != "board":
+        return network["observation_size"]
+    from jimbot.policies import board
+
+    return board.feature_size(network)
 
 
 def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:

@@ -81,7 +81,7 @@ def params_of(network: Mapping[str, Any], model: bytes) -> dict[str, np.ndarray]
 
 
 def _stored_name(network: Mapping[str, Any], name: str) -> str:
-    """What a parameter is called in the graph: somebody's own must not meet names of ours (`value`)."""
+    """What a parameter is called in the graph: those of a plug-in must not meet names of ours (`value`)."""
     return f"{OWN}/{name}" if OWN in network else name
 
 

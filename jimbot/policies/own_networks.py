@@ -63,7 +63,7 @@ def available_networks() -> list[str]:
 
 
 def describe(spec: GameSpec, name: str, ours: tuple[str, ...]) -> dict[str, Any]:
-    """What a checkpoint keeps of somebody's network: its name and the shapes of its parameters."""
+    """What a checkpoint keeps of a plug-in's network: its name and the shapes of its parameters."""
     if name not in available_networks() and plugins.is_module_name(name):
         register_network(name, plugins.named_object(name, "NETWORK"))
     if name not in _MAKERS:
@@ -88,7 +88,7 @@ def functions_of(network: Mapping[str, Any]) -> Functions:
             _MADE[key] = _functions(name, spec)
             return _MADE[key]
     raise CheckpointError(
-        f"Network '{name}' is somebody's own and nobody here knows its functions. Name their module with --plugin, or "
+        f"Network '{name}' is not one of JimBot's and not registered. Name its module with --plugin, or "
         "use the checkpoint itself, whose policy.onnx plays without them."
     )
 

@@ -10,12 +10,11 @@ from typing import Any, Literal
 
 from jimbot.errors import CheckpointError, UnknownNameError, UsageError
 from jimbot.games.contract import GameEntry, available_games, game_entry, named_game
-from jimbot.policies.contract import FirstFields, Policy
+from jimbot.policies.contract import Policy
+from jimbot.policies.heuristics import heuristic_names, with_needed_options
 from jimbot.policies.portable import load_policy
-from jimbot.policies.scripted import scripted_names, with_needed_options
-from jimbot.runs.checkpoint import run_of
+from jimbot.runs.checkpoint import run_of, shipped_games, shipped_policy
 from jimbot.runs.manifest import Manifest, check_matches
-from jimbot.runs.shipped import shipped_games, shipped_policy
 
 Named = Policy | str | Path
 """A policy, or anything `load_policy` understands."""
@@ -34,7 +33,7 @@ class Player:
     policy: Policy
     game: str
     options: dict[str, Any] = field(default_factory=dict)
-    manifest: Manifest | None = None  # None for scripted players, and policies given as objects
+    manifest: Manifest | None = None  # None for heuristic players, and policies given as objects
     run: Path | None = None  # the directory of the run whose checkpoint it is, if it is one
 
     @property
@@ -50,8 +49,8 @@ class Player:
         size = self.entry.spec.under(self.manifest.game_options).observation.size
         if size == spec.observation.size:
             return self.policy
-        seeing_first = getattr(self.policy, "seeing_first", None)  # who plans looks at copies of the game, too
-        return FirstFields(self.policy, size) if seeing_first is None else seeing_first(size)
+        seeing_first = getattr(self.policy, "seeing_first", None)  # a search of the game's own sees all there is
+        return self.policy if seeing_first is None else seeing_first(size)
 
     def under(self, options: Mapping[str, Any] | None) -> Player:
         """The same player under exactly these game options (and those it cannot do without); None: as it is."""
@@ -69,7 +68,7 @@ def find_player(
     """The player meant by a policy, or by anything `load_policy` understands.
 
     The game is the one the policy was trained on, with the options it was trained with unless `options` differ;
-    scripted players need `game`, and switch on the options they cannot do without.
+    heuristic players need `game`, and switch on the options they cannot do without.
     """
     if game is not None and (game := named_game(game)) not in available_games():
         raise UnknownNameError("game", game, available_games())
@@ -106,7 +105,7 @@ def _tell_environment(manifest: Manifest, name: str) -> None:
 def _load(
     reference: str | Path, game: str | None, runs_root: str | Path, which: Which, threads: int
 ) -> tuple[Policy, Manifest | None]:
-    """As `load_policy`; what was not found may be a scripted player, or a game without a ready-made policy."""
+    """As `load_policy`; what was not found may be a heuristic player, or a game without a ready-made policy."""
     try:
         return load_policy(reference, game, runs_root, which, threads)
     except CheckpointError:
@@ -115,11 +114,11 @@ def _load(
             raise
         if name in available_games():
             shipped_policy(name)  # says that there is none, and what to do
-        players = [known for known in available_games() if game is None and name in scripted_names(known)]
+        players = [known for known in available_games() if game is None and name in heuristic_names(known)]
         if not players:
             raise
         raise UsageError(
-            f"'{name}' is a scripted player, of {_or(players)}; add --game {players[0]}, for instance."
+            f"'{name}' is a heuristic player, of {_or(players)}; add --game {players[0]}, for instance."
         ) from None
 
 

@@ -1,6 +1,6 @@
 """Trained policies without their training framework: ONNX in, decisions out.
 
-`load_policy` is the one place that turns whatever a person names (a game, run, checkpoint, exported file, scripted
+`load_policy` is the one place that turns whatever a person names (a game, run, checkpoint, exported file, heuristic
 player or address) into a policy, for every command and from Python, and checks that it belongs to the game.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -20,12 +21,10 @@ from jimbot.games.spec import GameSpec
 from jimbot.plugins import entry_points
 from jimbot.policies import masking
 from jimbot.policies.contract import Decision, Policy
-from jimbot.policies.scripted import RANDOM, RandomPolicy, scripted_policy, uniform
-from jimbot.reading.models import LARGEST_MODEL, checked_model
+from jimbot.policies.heuristics import RANDOM, RandomPolicy, heuristic_policy, uniform
 from jimbot.reading.plain import file_bytes
-from jimbot.runs.checkpoint import check_matches, find_checkpoint, load_checkpoint, manifest_in_npz
+from jimbot.runs.checkpoint import check_matches, find_checkpoint, load_checkpoint, manifest_in_npz, shipped_games
 from jimbot.runs.manifest import Manifest, parse_manifest
-from jimbot.runs.shipped import shipped_games
 
 INPUTS, OUTPUTS = ("observation", "legal_mask"), ("log_probabilities", "value")
 MANIFEST_KEY = "manifest"
@@ -55,7 +54,8 @@ class OnnxPolicy:
         """The checkpoint directory it was read from; None for single files."""
         self.metadata: dict[str, str] = dict(session.get_modelmeta().custom_metadata_map)
         self._session = session
-        self._luck = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(seed)
+        self._seen: int | None = None  # of a row; None: all of it
         shapes = {value.name: value.shape for value in session.get_inputs()}
         outputs = {value.name for value in session.get_outputs()}
         tables = all(len(shape) == 2 and isinstance(shape[1], int) for shape in shapes.values())
@@ -71,6 +71,8 @@ class OnnxPolicy:
     def from_bytes(cls, model: bytes, name: str = "onnx", threads: int = 1) -> Self:
         """A policy from a serialised ONNX model; `threads` is for one decision call, 0 for all cores."""
         import onnxruntime
+
+        from jimbot.reading.models import checked_model
 
         try:
             checked_model(model)
@@ -91,6 +93,12 @@ class OnnxPolicy:
         policy.digest = hashlib.sha256(model).hexdigest()
         return policy
 
+    def seeing_first(self, size: int) -> Self:
+        """The same in games that show more, behind the `size` numbers it knows."""
+        seeing = copy(self)
+        seeing.model, seeing._seen = b"", size  # its network alone would be shown everything
+        return seeing
+
     @classmethod
     def from_checkpoint(cls, path: str | Path, threads: int = 1) -> Self:
         """The policy of a checkpoint directory, verified against its manifest."""
@@ -104,7 +112,7 @@ class OnnxPolicy:
         deterministic: bool = True,
         key: np.random.Generator | None = None,
     ) -> Decision:
-        observation = np.ascontiguousarray(observation, np.float32)
+        observation = np.ascontiguousarray(observation[:, : self._seen], np.float32)
         legal = np.ascontiguousarray(legal_mask, bool)
         expected = (len(legal), self.observation_size), (len(legal), self.num_actions)
         if (observation.shape, legal.shape) != expected:
@@ -112,15 +120,6 @@ class OnnxPolicy:
                 f"Policy '{self.name}' got observation {observation.shape} and legal_mask {legal.shape}; "
                 f"expected {expected[0]} and {expected[1]}. It belongs to another game."
             )
-        log_probability, values = self._answers(observation, legal)
-        if deterministic:
-            actions = masking.best(log_probability, legal)
-        else:
-            actions = masking.sample(log_probability, legal, uniform(key or self._luck, len(legal)))
-        return Decision(actions.astype(np.int64), masking.probabilities(log_probability, legal), values)
-
-    def _answers(self, observation: np.ndarray, legal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the model computes, which must be numbers for every row and action."""
         try:
             log_probability, values = self._session.run(OUTPUTS, {INPUTS[0]: observation, INPUTS[1]: legal})
         except Exception as problem:  # the library has its own exception types
@@ -137,7 +136,11 @@ class OnnxPolicy:
                 f"Policy '{self.name}' answers with values that are not finite numbers; its parameters are broken. Use "
                 "an earlier checkpoint."
             )
-        return log_probability, values
+        if deterministic:
+            actions = masking.best(log_probability, legal)
+        else:
+            actions = masking.sample(log_probability, legal, uniform(key or self._rng, len(legal)))
+        return Decision(actions.astype(np.int64), masking.probabilities(log_probability, legal), values)
 
 
 def load_policy(
@@ -150,7 +153,7 @@ def load_policy(
     """The policy a person means, and its manifest if it has one.
 
     `reference` is a game (its ready-made policy), a checkpoint, run or run name, an exported file (.onnx, .npz, .pt),
-    "random", the name of a scripted player of `game_id`, or an address (`scheme://…`). If `game_id` is given the policy
+    "random", the name of a heuristic of `game_id`, or an address (`scheme://…`). If `game_id` is given the policy
     must belong to it.
     """
     text, path = str(reference), Path(reference)
@@ -162,8 +165,8 @@ def load_policy(
     if game_id is not None:
         entry = game_entry(game_id)
         spec = entry.spec
-        if text in entry.scripted:
-            return scripted_policy(text, game_id), None
+        if text in entry.heuristics:
+            return heuristic_policy(text, game_id), None
     if path.suffix in _FILES and not path.is_dir():
         return _FILES[path.suffix](path, spec, threads)
     checkpoint = load_checkpoint(find_checkpoint(reference, runs_root, which))
@@ -203,6 +206,8 @@ def with_metadata(model: bytes, manifest: Manifest) -> bytes:
 
 def _from_onnx_file(path: Path, spec: GameSpec | None, threads: int) -> tuple[Policy, Manifest | None]:
     try:
+        from jimbot.reading.models import LARGEST_MODEL
+
         model = file_bytes(path, LARGEST_MODEL)
     except UnreadableError as problem:
         raise CheckpointError(f"{path} cannot be read: {problem}. Give an existing .onnx file.") from problem

@@ -66,12 +66,12 @@ def narrowed(
 
 def widened(params: Mapping[str, np.ndarray], wide: Mapping[str, Any], seed: int = 0) -> dict[str, np.ndarray]:
     """The parameters of a narrow network as those of a wide one that answers the same."""
-    luck = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     found = {name: params[name] for name in param_shapes(wide) if name in params}
     for layer, (inputs, outputs) in layer_shapes(wide).items():
         weight, bias = (params[f"{layer}.{part}"] for part in ("weight", "bias"))
         old_inputs, old_outputs = weight.shape
-        wider = luck.normal(0.0, np.sqrt(2.0 / inputs), (inputs, outputs)).astype(weight.dtype)
+        wider = rng.normal(0.0, np.sqrt(2.0 / inputs), (inputs, outputs)).astype(weight.dtype)
         wider[:, :old_outputs] = 0.0
         wider[:old_inputs, :old_outputs] = weight
         found[f"{layer}.weight"] = wider

@@ -1,7 +1,7 @@
 """From what a policy expects to how often it wins: a table measured on games it played, or nothing.
 
 A value is a discounted sum of rewards, which nobody can read. The table says how many of the games that passed through
-a value were won in the end; where a scripted player of the game judges positions (`appraise`), its judgement takes the
+a value were won in the end; where a heuristic player of the game judges positions (`appraise`), its judgement takes the
 place of the value, because it tells more. It belongs to one policy, played by its most probable action under the
 options it was trained with. Those of shipped policies are measured by `python -m jimbot.evaluation.win_chances`, that
 of a run's checkpoint by `jimbot evaluate`, which leaves it in the run.
@@ -9,20 +9,24 @@ of a run's checkpoint by `jimbot evaluate`, which leaves it in the run.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jimbot.errors import UnreadableError
-from jimbot.policies.contract import LooksAhead
-from jimbot.policies.scripted import scripted_names, scripted_policy
+from jimbot.errors import JimbotError, UnreadableError
+from jimbot.policies.contract import looks_at_game
+from jimbot.policies.heuristics import heuristic_names, heuristic_policy, with_needed_options
 from jimbot.reading.plain import file_text, json_value
-from jimbot.runs.shipped import PRETRAINED
+from jimbot.runs.checkpoint import PRETRAINED, shipped_games, shipped_policy
+from jimbot.runs.manifest import Manifest, parse_manifest
 
 if TYPE_CHECKING:
+    from jimbot.games.contract import BatchGame, GameEntry
+    from jimbot.policies.contract import Policy
     from jimbot.policies.players import Player
 
 FILE = "win_chances.json"
@@ -34,7 +38,7 @@ LARGEST_TABLE = 2**20
 
 @dataclass(frozen=True)
 class WinChances:
-    """How often games were won from decisions of each value, or of each judgement of a scripted player."""
+    """How often games were won from decisions of each value, or of each judgement of a heuristic player."""
 
     game: str
 
@@ -46,7 +50,7 @@ class WinChances:
     error: float
     """Mean distance between a chance and what became of other games, weighted by decisions."""
     by: str
-    """The scripted player whose judgement is looked up; empty: the policy's own value."""
+    """The heuristic player whose judgement is looked up; empty: the policy's own value."""
     levels: tuple[float, ...]
     chances: tuple[float, ...]
 
@@ -60,8 +64,8 @@ class WinChances:
 
 
 def judge(game: str) -> str:
-    """The scripted player that judges positions of a game; empty where none does."""
-    return next((name for name in scripted_names(game) if _appraise(game, name) is not None), "")
+    """The heuristic player that judges positions of a game; empty where none does."""
+    return next((name for name in heuristic_names(game) if _appraise(game, name) is not None), "")
 
 
 def levels_of(game: str, by: str, observations: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -72,7 +76,7 @@ def levels_of(game: str, by: str, observations: np.ndarray, values: np.ndarray) 
 
 @cache
 def _appraise(game: str, name: str) -> Any:
-    return getattr(scripted_policy(name, game), "appraise", None)
+    return getattr(heuristic_policy(name, game), "appraise", None)
 
 
 def fit(values: np.ndarray, won: np.ndarray, levels: int = LEVELS) -> tuple[list[float], list[float]]:
@@ -94,7 +98,7 @@ def fit(values: np.ndarray, won: np.ndarray, levels: int = LEVELS) -> tuple[list
 def win_chances(player: Player) -> WinChances | None:
     """The table of a player, if one was measured for exactly this policy and these options."""
     manifest = player.manifest
-    if manifest is None or dict(player.options) != dict(manifest.game_options) or isinstance(player.policy, LooksAhead):
+    if manifest is None or dict(player.options) != dict(manifest.game_options) or looks_at_game(player.policy):
         return None  # who looks ahead plays better than the table says
     places = [PRETRAINED / player.game, *([] if player.run is None else [player.run])]
     tables = (table_in(place) for place in places)
@@ -128,7 +132,7 @@ def read(path: Path) -> WinChances:
     except (TypeError, ValueError, KeyError, OverflowError) as problem:
         raise UnreadableError(f"{path} holds no table of chances: {problem}") from problem
     if not _is_sound(table):
-        raise UnreadableError(f"{path} holds no table of chances: its figures fit no table")
+        raise UnreadableError(f"{path} holds no table of chances: its metrics fit no table")
     return table
 
 
@@ -141,5 +145,77 @@ def _is_sound(table: WinChances) -> bool:
         len(levels) == len(chances)
         and bool(np.isfinite(levels).all() and (np.diff(levels) >= 0).all())
         and bool(((chances >= 0) & (chances <= 1)).all())
-        and (not table.by or (table.by in scripted_names(table.game) and _appraise(table.game, table.by) is not None))
+        and (not table.by or (table.by in heuristic_names(table.game) and _appraise(table.game, table.by) is not None))
     )
+
+
+# How often the shipped policy would win from where a person stands, for games that the person plays.
+
+
+MISSING = (JimbotError, ImportError, OSError)
+"""What happens where a part of the box is damaged or was never installed."""
+
+
+@dataclass
+class ShippedChances:
+    """The shipped policy's chances in one game of a person."""
+
+    table: WinChances
+    manifest: Manifest
+    needed: Mapping[str, Any]
+    """Options that show what is looked up, and change nothing else."""
+    _policy: Policy | None = field(default=None, repr=False)
+    _silent: bool = field(default=False, repr=False)
+
+    def showing(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of the person's game, with those that let a chance be looked up."""
+        return {**self.needed, **options}
+
+    def of(self, game: BatchGame) -> float | None:
+        """0 to 1, for the position that is shown; None where it cannot be known."""
+        if self._silent:
+            return None
+        try:
+            return self.table.of(game.observation[0], self._value(game))
+        except MISSING:
+            self._silent = True  # it will not be there at the next move, either
+            return None
+
+    def _value(self, game: BatchGame) -> float:
+        """What the policy expects, which is loaded when it is first needed; nobody needs it where a heuristic player's
+        judgement is looked up."""
+        if self.table.by:
+            return 0.0
+        if self._policy is None:
+            from jimbot.policies.portable import load_policy
+
+            self._policy = load_policy(self.manifest.game)[0]
+        return float(self._policy.act(game.observation[:1], game.legal_mask[:1]).values[0])
+
+
+def shipped_chances(entry: GameEntry, options: Mapping[str, Any]) -> ShippedChances | None:
+    """The chances that hold in a game with these options, if there are any."""
+    if entry.spec.id not in shipped_games():
+        return None
+    directory = shipped_policy(entry.spec.id)
+    try:
+        manifest = parse_manifest((directory / "manifest.json").read_bytes(), directory)
+        table = table_in(directory)
+        if table is None or table.policy != manifest.created:
+            return None
+        needed = with_needed_options(heuristic_policy(table.by, entry.spec.id)) if table.by else {}
+    except MISSING:
+        return None
+    found = ShippedChances(table, manifest, needed)
+    return found if _is_the_game(entry, found.showing(options), manifest) else None
+
+
+def _is_the_game(entry: GameEntry, options: Mapping[str, Any], manifest: Manifest) -> bool:
+    """Whether a game with these options has the positions the policy was measured in, and shows them as it saw them."""
+    spec = entry.spec.under(options)
+    if spec.observation.fingerprint != manifest.observation_fingerprint:
+        return False
+    mine, measured = (spec.parse_options(dict(one)) for one in (options, manifest.game_options))
+    beside = getattr(spec.options, "beside_positions", ())
+    names = [one.name for one in fields(spec.options) if one.name not in beside]
+    return all(getattr(mine, name) == getattr(measured, name) for name in names)

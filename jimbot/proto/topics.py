@@ -27,7 +27,7 @@ class Topic(NamedTuple):
     answer: str = ""
     """The topic its answers come on, for questions."""
     durable: bool = True
-    """Whether it is kept until every durable reader has acknowledged it; figures are worth nothing later."""
+    """Whether it is kept until every durable reader has acknowledged it; metrics are worth nothing later."""
 
 
 TOPICS: dict[str, Topic] = {
@@ -35,7 +35,7 @@ TOPICS: dict[str, Topic] = {
         "LearningDecisionRequest", "which move to make in a state", "learning.decision.response"
     ),
     "learning.decision.response": Topic("LearningDecisionResponse", "the move, or why there is none"),
-    "game.state": Topic("GameStateEvent", "a state in which somebody had to decide"),
+    "game.state": Topic("GameStateEvent", "a state in which a player had to decide"),
     "game.event": Topic("GameActionEvent", "what was done in it and what it brought"),
     "game.result": Topic("GameResultEvent", "how a game ended"),
     "live.event": Topic("LiveEvent", "what a mod tells of a game that runs elsewhere"),
@@ -43,7 +43,7 @@ TOPICS: dict[str, Topic] = {
     "strategy.response": Topic("StrategyResponse", "advice, or why there is none"),
     "knowledge.update": Topic("KnowledgeUpdate", "something learned about a game"),
     "run.event": Topic("RunEvent", "a run started, saved, found a best policy, was judged, ended"),
-    "metrics.*": Topic("MetricEvent", "figures of a run or service", durable=False),
+    "metrics.*": Topic("MetricEvent", "metrics of a run or service", durable=False),
     "system.heartbeat": Topic("Heartbeat", "a component lives", durable=False),
     "dead.*": Topic("DeadLetter", "an event of the topic behind `dead.` that nobody could handle"),
 }

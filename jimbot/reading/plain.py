@@ -70,7 +70,7 @@ def gunzipped(data: bytes, most: int = LARGEST_TEXT) -> bytes:
 
 
 def json_value(text: str | bytes, constants: bool = False, deepest: int = DEEPEST) -> Any:
-    """The value in a JSON text. `constants` allows NaN and Infinity, which our own logs of figures may hold."""
+    """The value in a JSON text. `constants` allows NaN and Infinity, which our own logs of metrics may hold."""
     text = as_text(text) if isinstance(text, bytes) else text
     try:
         value = json.loads(text, parse_int=_whole_number, parse_constant=_constant if constants else _refuse_constant)

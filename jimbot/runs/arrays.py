@@ -52,3 +52,17 @@ def _name(entry: zipfile.ZipInfo) -> str:
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
     return npy_array(entry_bytes(archive, entry, entry.compress_size), entry.filename)
+
+
+def under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays whose names begin so, by the rest of their names.
+
+    >>> under("game/", {"game/seed": 1, "steps": 2})
+    {'seed': 1}
+    """
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def put_under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The inverse of `under`."""
+    return {prefix + name: array for name, array in arrays.items()}

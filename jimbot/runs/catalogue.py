@@ -19,19 +19,10 @@ from typing import Any, NamedTuple
 import psutil
 
 from jimbot.errors import CheckpointError, SettingsError, UsageError
-from jimbot.locking import read_holder, try_lock
+from jimbot.machine import read_holder, try_lock
+from jimbot.runs import files
 from jimbot.runs.checkpoint import BEST, LATEST, run_names
 from jimbot.runs.directory import RunDirectory, is_plain_name
-from jimbot.runs.files import (
-    ASIDE,
-    TEMPORARY,
-    read_json,
-    read_text,
-    remove_directory,
-    storing,
-    sync_directory,
-    write_atomically,
-)
 from jimbot.runs.manifest import parse_manifest
 from jimbot.runs.sinks.jsonl import last_row, read_rows
 
@@ -41,7 +32,7 @@ RETURN = "train/mean_episode_return"
 _TAG = re.compile(r"[\w.:+-]{1,40}")
 
 
-class Figure(NamedTuple):
+class Headline(NamedTuple):
     """One figure of a run; without an interval where nobody judged it."""
 
     name: str
@@ -66,7 +57,7 @@ class RunSummary:
     learner: str
     algorithm: str
     step: int
-    best: Figure | None
+    best: Headline | None
     """How well its policy played when it was judged; before that the best mean return while learning."""
     changed: float
     """Seconds since the epoch: when it last wrote something."""
@@ -113,7 +104,7 @@ def summary(root: str | Path, name: str) -> RunSummary:
         learner=str(manifest.get("learner") or config.get("learner", "?")),
         algorithm=str(config.get("algorithm") or manifest.get("algorithm", "?")),
         step=max(row.get("step", 0), manifest.get("step", 0)),
-        best=best_figure(run),
+        best=best_headline(run),
         changed=_changed(run),
         size=_size(run.path),
         live=holder(run),
@@ -131,7 +122,7 @@ def details(root: str | Path, name: str, events: int = 8) -> RunDetails:
         tuple(store.paths()),
         store.best(),
         _config(run),
-        read_json(run.path / EVALUATION),
+        files.read_json(run.path / EVALUATION),
         last_row(run.metrics_path) or {},
         tuple(lines[-events:]),
         note_of(run),
@@ -150,7 +141,7 @@ def find_run(root: str | Path, name: str) -> RunDirectory:
 def holder(run: RunDirectory) -> int | None:
     """The process that writes a run now, or None.
 
-    The lock is tried only where the process it names is alive: whoever looks at runs all day must not hold the lock for
+    The lock is tried only where the process it names is alive: a page that polls runs must not hold the lock for
     the instant in which a trainer that was killed starts again.
     """
     try:
@@ -166,29 +157,29 @@ def holder(run: RunDirectory) -> int | None:
         os.close(descriptor)
 
 
-def best_figure(run: RunDirectory) -> Figure | None:
-    judged = read_json(run.path / EVALUATION)
+def best_headline(run: RunDirectory) -> Headline | None:
+    judged = files.read_json(run.path / EVALUATION)
     if isinstance(judged, dict):
-        with suppress(AttributeError, KeyError, TypeError):  # a file of somebody else's
+        with suppress(AttributeError, KeyError, TypeError):  # a file of another program
             return headline(judged)
     returns = [row[RETURN] for row in read_rows(run.metrics_path) if isinstance(row.get(RETURN), float)]
-    return Figure("return", max(returns)) if returns else None
+    return Headline("return", max(returns)) if returns else None
 
 
-def headline(judged: Mapping[str, Any]) -> Figure | None:
+def headline(judged: Mapping[str, Any]) -> Headline | None:
     """The figure an evaluation (as `to_dict` has it) is about: wins if there are any, how far it came, its return."""
     ladder = (judged.get("ladder") or {}).get("stat")
     candidates = [("won", judged.get("win_rate")), (ladder, (judged.get("stats") or {}).get(ladder))]
     for name, interval in [*candidates, ("return", judged.get("mean_return"))]:
         if name and interval and (name != "won" or interval["mean"]):
-            return Figure(name.replace("_", " "), interval["mean"], interval["low"], interval["high"])
+            return Headline(name.replace("_", " "), interval["mean"], interval["low"], interval["high"])
     return None
 
 
 def store_evaluation(run: RunDirectory, judged: Mapping[str, Any], step: int) -> None:
     """Keeps how well the policy of a step played."""
     text = json.dumps({"step": step, "time": time.time(), **judged}, indent=1, default=float)
-    write_atomically(run.path / EVALUATION, text.encode())
+    files.write_atomically(run.path / EVALUATION, text.encode())
 
 
 # --- changes ---
@@ -198,9 +189,9 @@ def rename_run(root: str | Path, name: str, new_name: str) -> None:
     target = RunDirectory(root, new_name)
     if target.path.exists():
         raise UsageError(f"There is a run '{new_name}' under {root} already; choose another name, or delete it first.")
-    with find_run(root, name).open_or_create() as run, storing(target.path):
+    with find_run(root, name).open_or_create() as run, files.storing(target.path):
         os.rename(run.path, target.path)
-        sync_directory(target.root)
+        files.sync_directory(target.root)
         _move_linked(target, name)
 
 
@@ -208,23 +199,25 @@ def delete_run(root: str | Path, name: str) -> None:
     """Deletes a run with everything in it; of a link to a run only the link goes."""
     found = find_run(root, name)
     if found.path.is_symlink():
-        with storing(found.path):
+        with files.storing(found.path):
             found.path.unlink()
         return
-    with found.open_or_create() as run, storing(run.path):
+    with found.open_or_create() as run, files.storing(run.path):
         link = run.checkpoints_path
         if link.is_symlink() and _is_store(link.resolve()):
-            remove_directory(link.resolve())  # kept elsewhere, but of this run
-        remove_directory(run.path)
+            files.remove_directory(link.resolve())  # kept elsewhere, but of this run
+        files.remove_directory(run.path)
 
 
 def _is_store(path: Path) -> bool:
-    """Whether a folder holds checkpoints and nothing else: a link of a run somebody copied may lead anywhere."""
+    """Whether a folder holds checkpoints and nothing else: a link of a run that was copied may lead anywhere."""
     try:
         names = [entry.name for entry in path.iterdir()]
     except OSError:
         return False
-    return all(name.isdigit() or name in (BEST, LATEST) or name.startswith((TEMPORARY, ASIDE)) for name in names)
+    return all(
+        name.isdigit() or name in (BEST, LATEST) or name.startswith((files.TEMPORARY, files.ASIDE)) for name in names
+    )
 
 
 def tag_run(root: str | Path, name: str, add: tuple[str, ...] = (), remove: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -234,18 +227,18 @@ def tag_run(root: str | Path, name: str, add: tuple[str, ...] = (), remove: tupl
             raise UsageError(f"Tag '{tag}' cannot be used; expected letters, digits or . : + - _, at most 40.")
     run = find_run(root, name)
     tags = [tag for tag in dict.fromkeys([*_tags(run), *add]) if tag not in remove]
-    write_atomically(run.path / TAGS, json.dumps(tags).encode())
+    files.write_atomically(run.path / TAGS, json.dumps(tags).encode())
     return tuple(tags)
 
 
 def _tags(run: RunDirectory) -> tuple[str, ...]:
-    stored = read_json(run.path / TAGS)
+    stored = files.read_json(run.path / TAGS)
     return tuple(tag for tag in stored if isinstance(tag, str)) if isinstance(stored, list) else ()
 
 
 def note_of(run: RunDirectory) -> str:
-    """What somebody wrote down about a run."""
-    return (read_text(run.path / NOTES) or "")[:LONGEST_NOTE].strip()
+    """What a user wrote down about a run."""
+    return (files.read_text(run.path / NOTES) or "")[:LONGEST_NOTE].strip()
 
 
 def note_run(root: str | Path, name: str, text: str) -> None:
@@ -254,7 +247,7 @@ def note_run(root: str | Path, name: str, text: str) -> None:
         raise UsageError(f"The note has {len(text):,} characters; expected at most {LONGEST_NOTE:,}.")
     path = find_run(root, name).path / NOTES
     if text.strip():
-        write_atomically(path, text.strip().encode() + b"\n")
+        files.write_atomically(path, text.strip().encode() + b"\n")
     else:
         path.unlink(missing_ok=True)
 
@@ -268,9 +261,9 @@ def prune_run(root: str | Path, name: str, keep: int = 1) -> tuple[list[Path], i
         kept = {store.latest(), store.best(), *store.paths()[-keep:]}
         gone = [path for path in store.paths() if path not in kept]
         gained = sum(map(_size, gone))
-        with storing(run.checkpoints_path):
+        with files.storing(run.checkpoints_path):
             for path in gone:
-                remove_directory(path)
+                files.remove_directory(path)
     return gone, gained
 
 
@@ -320,6 +313,6 @@ def _size(path: Path) -> int:
 
 
 __all__ = [
-    "Figure", "RunDetails", "RunSummary", "best_figure", "delete_run", "details", "find_run", "headline",
+    "Headline", "RunDetails", "RunSummary", "best_headline", "delete_run", "details", "find_run", "headline",
     "holder", "list_runs", "note_of", "note_run", "prune_run", "rename_run", "store_evaluation", "summary", "tag_run",
 ]  # fmt: skip

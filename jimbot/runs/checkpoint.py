@@ -24,22 +24,59 @@ from typing import Literal
 
 import numpy as np
 
-from jimbot.errors import CheckpointError, nearest
+from jimbot.errors import CheckpointError, UnreadableError, nearest
+from jimbot.reading.plain import LARGEST_TEXT, file_bytes, file_text, json_value
+from jimbot.runs import files
 from jimbot.runs.arrays import read_npz, write_npz
-from jimbot.runs.files import (
-    ASIDE,
-    make_directory,
-    read_text,
-    remove_directory,
-    storing,
-    sweep,
-    visible_directories,
-    write_atomically,
-    write_directory_atomically,
-)
-from jimbot.runs.kinds import what_is
 from jimbot.runs.manifest import FileRecord, Manifest, check_matches, parse_manifest, platform_info
-from jimbot.runs.shipped import shipped_games, shipped_policy
+
+_BY_NAME = {
+    ".onnx": "a policy for playing (`jimbot watch`, `evaluate`, `compare` take it)",
+    ".pt": "a file of tensors (`jimbot evaluate` takes those that `jimbot export` wrote)",
+    ".yaml": "a file of settings (`--config` takes it)",
+    ".yml": "a file of settings (`--config` takes it)",
+    ".jsonl": "a log of metrics; its run is the folder it lies in",
+    ".html": "a report to be opened in a browser",
+}
+
+
+def what_is(path: Path) -> str:
+    """A file in a few words, and which command takes it."""
+    if not path.is_file():
+        return "neither a file nor a folder"
+    if path.stat().st_size == 0:
+        return "an empty file"
+    if path.name == "manifest.json":
+        return "the manifest of a checkpoint; give the folder it lies in"
+    if path.suffix == ".npz":
+        return _archive(path)
+    if path.suffix in _BY_NAME:
+        return _BY_NAME[path.suffix]
+    try:
+        if file_bytes(path)[:4] == b"PK\x03\x04":
+            return _archive(path)
+        document = json_value(file_text(path, LARGEST_TEXT))
+    except UnreadableError:
+        return "a file of another kind"
+    if isinstance(document, dict) and "game" in document:
+        return f"a recorded game of {document['game']} (`jimbot replay` shows it)"
+    return "a JSON file"
+
+
+def _archive(path: Path) -> str:
+    from jimbot.reading.arrays import open_archive
+
+    try:
+        with open_archive(path) as archive:
+            names = set(archive.namelist())
+    except UnreadableError as problem:
+        return f"a damaged archive ({problem})"
+    if "info.json" in names:
+        return "a dataset of recorded games (`jimbot clone` learns from it)"
+    if "__manifest__.npy" in names:
+        return "the parameters of a policy (`jimbot evaluate` and `export` take them)"
+    return "an archive of another program"
+
 
 __all__ = [
     "Checkpoint",
@@ -135,7 +172,7 @@ def publish(checkpoint: Checkpoint, folder: str | Path) -> None:
             (temporary / name).write_bytes((checkpoint.path / name).read_bytes())
         (temporary / MANIFEST).write_text(manifest.model_dump_json(indent=1), encoding="utf-8")
 
-    write_directory_atomically(Path(folder), fill)
+    files.write_directory_atomically(Path(folder), fill)
 
 
 class CheckpointStore:
@@ -189,10 +226,10 @@ class CheckpointStore:
     def mark_best(self, path: str | Path) -> None:
         """Records a checkpoint of this store as the best so far; it is kept until another one is."""
         self._guard()
-        name = Path(path).name.removeprefix(ASIDE)
-        if name not in visible_directories(self.root):
+        name = Path(path).name.removeprefix(files.ASIDE)
+        if name not in files.visible_directories(self.root):
             raise CheckpointError(f"{path} is not a checkpoint of {self.root}; only one of its own can be its best.")
-        write_atomically(self.root / BEST, name.encode())
+        files.write_atomically(self.root / BEST, name.encode())
 
     def note_metrics(self, path: Path, metrics: Mapping[str, float]) -> None:
         """Metrics that were not known when a checkpoint of this store was written, added to what it says of itself."""
@@ -201,7 +238,7 @@ class CheckpointStore:
         if found != known.metrics:
             self._guard()
             text = known.model_copy(update={"metrics": found}).model_dump_json(indent=1)
-            write_atomically(path / MANIFEST, text.encode())
+            files.write_atomically(path / MANIFEST, text.encode())
 
     def paths(self) -> list[Path]:
         """The complete checkpoints, by step."""
@@ -216,7 +253,7 @@ class CheckpointStore:
 
     def refuse_damage(self) -> None:
         """Raises where there were checkpoints and none can be used: starting over would bury what can be rescued."""
-        damaged = sorted(name for name in visible_directories(self.root) if name.isdigit())
+        damaged = sorted(name for name in files.visible_directories(self.root) if name.isdigit())
         if not damaged and not (self.root / LATEST).is_file():
             return
         told = f"all are damaged: {', '.join(damaged[-5:])}" if damaged else "they are gone"
@@ -236,7 +273,7 @@ class CheckpointStore:
         if before:
             self.mark_best(max(before)[1])
         else:
-            with storing(self.root):
+            with files.storing(self.root):
                 (self.root / BEST).unlink()
 
     def best(self) -> Path | None:
@@ -247,8 +284,8 @@ class CheckpointStore:
     def _put(self, step: int, fill: Callable[[Path], None], is_best: bool) -> Path:
         """One more checkpoint, written by `fill` as a whole or not at all, becomes the newest."""
         path = self.root / directory_name(step)
-        write_directory_atomically(path, fill)
-        write_atomically(self.root / LATEST, path.name.encode())
+        files.write_directory_atomically(path, fill)
+        files.write_atomically(self.root / LATEST, path.name.encode())
         if is_best:
             self.mark_best(path)
         self._prune(path, step)
@@ -257,19 +294,19 @@ class CheckpointStore:
     def _numbered(self, manifest: Manifest) -> Manifest:
         """The manifest of the next checkpoint to be written here."""
         self._guard()
-        make_directory(self.root)
-        with storing(self.root):
-            sweep(self.root)
+        files.make_directory(self.root)
+        with files.storing(self.root):
+            files.sweep(self.root)
         serial = 1 + max((manifest.serial for _, manifest in self._complete()), default=0)
         return manifest.model_copy(update={"serial": serial})
 
     def _pointed(self, pointer: str) -> Path | None:
-        name = (read_text(self.root / pointer) or "").strip()
-        return visible_directories(self.root).get(name) if name else None
+        name = (files.read_text(self.root / pointer) or "").strip()
+        return files.visible_directories(self.root).get(name) if name else None
 
     def _complete(self) -> list[tuple[Path, Manifest]]:
         found = []
-        for name, path in visible_directories(self.root).items():
+        for name, path in files.visible_directories(self.root).items():
             if not name.isdigit():
                 continue
             try:
@@ -304,9 +341,29 @@ class CheckpointStore:
         for _, path in older:
             if path not in kept:
                 try:
-                    remove_directory(path)
+                    files.remove_directory(path)
                 except OSError as problem:
                     _log.warning("Could not delete the old checkpoint %s: %s", path, problem)
+
+
+# --- the policies that come with JimBot ---
+
+PRETRAINED = Path(__file__).parents[1] / "pretrained"
+
+
+def shipped_games() -> list[str]:
+    """Games that have a ready-made policy."""
+    return sorted(path.parent.name for path in PRETRAINED.glob("*/manifest.json"))
+
+
+def shipped_policy(game_id: str) -> Path:
+    """The directory of a game's ready-made policy."""
+    if game_id not in shipped_games():
+        known = ", ".join(shipped_games()) or "none"
+        raise CheckpointError(
+            f"There is no ready-made policy for '{game_id}' (there are: {known}). Train one: jimbot train {game_id}"
+        )
+    return PRETRAINED / game_id
 
 
 def find_checkpoint(

@@ -18,7 +18,7 @@ from typing import Any, Self
 import yaml
 
 from jimbot.errors import NotWritableError, SettingsError, StorageError, UnreadableError, UsageError
-from jimbot.locking import read_holder, try_lock, write_holder
+from jimbot.machine import read_holder, try_lock, write_holder
 from jimbot.reading.plain import file_text
 from jimbot.reading.yaml_values import yaml_value
 from jimbot.runs.checkpoint import CHECKPOINTS, CheckpointStore
@@ -49,7 +49,7 @@ def is_plain_name(name: str) -> bool:
 class RunDirectory:
     """`<root>/<name>/` and the names of what lies in it.
 
-    Paths may be used at any time; whoever writes calls `open_or_create` first and `close` at the end, or uses it as
+    Paths may be used at any time; a writer calls `open_or_create` first and `close` at the end, or uses it as
     a context: `with RunDirectory("runs", "mine").open_or_create() as run: …`.
     """
 

@@ -16,6 +16,7 @@ import errno
 import os
 import secrets
 import shutil
+import sqlite3
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -57,6 +58,16 @@ def make_directory(path: Path) -> None:
     """Creates a directory and its parents; one that is there already is fine."""
     with storing(path):
         path.mkdir(parents=True, exist_ok=True)
+
+
+def open_database(path: Path, seconds: float, power_safe: bool = False) -> sqlite3.Connection:
+    """The one way a SQLite file is opened: by many threads and processes at once, each waiting so many `seconds` for
+    its turn to write. `power_safe`: what was written outlives a power cut."""
+    make_directory(path.parent)
+    database = sqlite3.connect(path, timeout=seconds, isolation_level=None, check_same_thread=False)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute(f"PRAGMA synchronous={'FULL' if power_safe else 'NORMAL'}")
+    return database
 
 
 def write_atomically(path: Path, data: bytes) -> None:

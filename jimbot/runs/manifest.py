@@ -98,7 +98,7 @@ class Manifest(MadeForGame):
     network: dict[str, Any] = {}
     """The architecture, as `jimbot.policies.networks` describes it."""
     environment: str = ""
-    """What it learned in where that was not the game itself: an environment or batch somebody gave from Python."""
+    """What it learned in where that was not the game itself: an environment or batch given from Python."""
     step: int = Field(ge=0)
     """Environment steps learned from so far."""
     update: int = Field(default=0, ge=0)

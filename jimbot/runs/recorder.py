@@ -17,7 +17,7 @@ from jimbot.runs.directory import RunDirectory
 from jimbot.runs.sinks.contract import Sink
 
 if TYPE_CHECKING:
-    from jimbot.runs.alerts.rules import Alert
+    from jimbot.runs.alerts import Alert
 
 SINK_FAILURES = "health/sink_failures"
 

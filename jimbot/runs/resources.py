@@ -1,9 +1,9 @@
 """Who may use a device or memory now: components ask, are granted a slice of time or bytes, and give it back.
 
-Simple on purpose: one coordinator per process, cooperative. A grant is a promise, not a lock on hardware: whoever holds
-one looks at `grant.wanted_back` between two pieces of work and lets go when somebody more important waits. Inference
-comes before training; among equals it is first come, first served. A holder that neither works on nor lets go loses its
-grant when it expires, so a component that died cannot block the others for ever.
+Simple on purpose: one coordinator per process, cooperative. A grant is a promise, not a lock on hardware: its
+holder looks at `grant.wanted_back` between two pieces of work and lets go when a more important component waits.
+Inference comes before training; among equals it is first come, first served. A holder that neither works on nor lets go
+loses its grant when it expires, so a component that died cannot block the others for ever.
 
     coordinator = default_coordinator()
     with coordinator.request("cpu", owner="learner", priority=TRAINING) as grant:
@@ -25,14 +25,14 @@ Asynchronous components describe what they want and are answered yes or no, with
 from __future__ import annotations
 
 import asyncio
-import itertools
+import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Generator, Mapping
-from contextlib import contextmanager, suppress
+from bisect import insort
+from collections.abc import Coroutine, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import TracebackType
 from typing import Any, Self, overload
 
 from jimbot.errors import JimbotError, UnknownNameError, UsageError
@@ -42,6 +42,7 @@ TRAINING, INFERENCE = 0, 10
 CPU, GPU, MEMORY = "cpu", "gpu", "memory"
 DEFAULT_SECONDS = 60.0  # of a grant, before it expires
 PATIENCE_SECONDS = 10.0  # of a described request, before the answer is no
+_LOOK_SECONDS = 0.002  # between two looks of a described request that waits
 
 
 class ResourceType(StrEnum):
@@ -64,33 +65,46 @@ class Grant:
     amount: int
     owner: str
     priority: int
-    expires: float
-    """Clock time (`time.monotonic`); `renew` moves it."""
     seconds: float
     _coordinator: ResourceCoordinator = field(repr=False)
+    expires: float = 0.0
+    """Clock time (`time.monotonic`); `renew` moves it."""
     approved = True
 
     @property
     def active(self) -> bool:
-        return self._coordinator._holds(self)
+        with self._coordinator._changed:
+            return self in self._coordinator._held[self.resource] and self.expires > time.monotonic()
 
     @property
     def wanted_back(self) -> bool:
-        """Somebody more important waits for it, or it has expired: finish the piece of work at hand and release."""
-        return self._coordinator._wanted_back(self)
+        """A more important component waits for it, or it has expired: finish the work at hand and release."""
+        with self._coordinator._changed:
+            line = self._coordinator._waiting[self.resource]
+            return not self.active or (bool(line) and line[0].priority > self.priority)
 
     def renew(self) -> None:
         """Goes on for as long again; an error if it has expired already."""
-        self._coordinator._renew(self)
+        with self._coordinator._changed:
+            if not self.active:
+                raise ResourceError(
+                    f"The grant of resource '{self.resource}' to {self.owner} has expired after {self.seconds:g} s. "
+                    "Renew it in time, or ask for more seconds."
+                )
+            self.expires = time.monotonic() + self.seconds
 
     def release(self) -> None:
         """Gives it back; once is enough, more does no harm."""
-        self._coordinator._release(self)
+        with self._coordinator._changed:
+            for grants in (self._coordinator._held[self.resource], self._coordinator._waiting[self.resource]):
+                if self in grants:
+                    grants.remove(self)
+            self._coordinator._changed.notify_all()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: object, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
 
@@ -108,56 +122,28 @@ class Refusal:
         """Never reached: nothing was granted."""
 
 
-@dataclass(order=True)
-class _Request:
-    rank: tuple[int, int]  # (−priority, order of arrival)
-    resource: str = field(compare=False)
-    owner: str = field(compare=False)
-    amount: int = field(compare=False)
-    seconds: float = field(compare=False)
-    timeout: float = field(compare=False)
-    bell: Callable[[], object] = field(compare=False)  # rung whenever it may have become its turn
-    asked_at: float = field(compare=False, default_factory=time.monotonic)
-
-    @property
-    def until(self) -> float:
-        """Clock time at which its patience ends."""
-        return self.asked_at + self.timeout
-
-
 class ResourceCoordinator:
     """`capacities`: how much there is of each resource; a device has 1. Safe to use from any thread."""
 
     def __init__(self, capacities: dict[str, int]) -> None:
         self.capacities = dict(capacities)
         self._changed = threading.Condition()
-        self._grants: dict[str, list[Grant]] = {name: [] for name in capacities}
-        self._waiting: dict[str, list[_Request]] = {name: [] for name in capacities}
-        self._order = itertools.count()
+        self._held: dict[str, list[Grant]] = {name: [] for name in capacities}
+        self._waiting: dict[str, list[Grant]] = {name: [] for name in capacities}  # in the order they are served
 
     @overload
     def request(self, resource: Mapping[str, Any]) -> Coroutine[Any, Any, Grant | Refusal]: ...
 
     @overload
     def request(
-        self,
-        resource: str,
-        owner: str,
-        amount: int = 1,
-        priority: int = TRAINING,
-        seconds: float = DEFAULT_SECONDS,
+        self, resource: str, owner: str, amount: int = 1, priority: int = TRAINING, seconds: float = DEFAULT_SECONDS,
         timeout: float | None = None,
-    ) -> Grant: ...
+    ) -> Grant: ...  # fmt: skip
 
     def request(
-        self,
-        resource: str | Mapping[str, Any],
-        owner: str = "",
-        amount: int = 1,
-        priority: int = TRAINING,
-        seconds: float = DEFAULT_SECONDS,
-        timeout: float | None = None,
-    ) -> Grant | Coroutine[Any, Any, Grant | Refusal]:
+        self, resource: str | Mapping[str, Any], owner: str = "", amount: int = 1, priority: int = TRAINING,
+        seconds: float = DEFAULT_SECONDS, timeout: float | None = None,
+    ) -> Grant | Coroutine[Any, Any, Grant | Refusal]:  # fmt: skip
         """Waits for its turn and returns the grant; `timeout` seconds at most, if given.
 
         A mapping (type, amount, component; priority and timeout if wanted) is to be awaited, and answered by a grant
@@ -165,155 +151,89 @@ class ResourceCoordinator:
         """
         if isinstance(resource, Mapping):
             return self._answer(resource)
+        resource = CPU if resource == GPU and GPU not in self.capacities else resource
+        grant = Grant(resource, amount, owner, priority, seconds, self)
         with self._changed:
-            if grant := self._at_once(resource, owner, amount, priority, seconds):
+            if amount == 1 and self._held.get(resource) == [] and not self._waiting[resource]:
+                grant.expires = time.monotonic() + seconds  # the usual case, and short: every decision passes here
+                self._held[resource].append(grant)
                 return grant
-        with self._changed, self._in_line(resource, owner, amount, priority, seconds, timeout) as asked:
-            while (grant := self._granted(asked)) is None:
-                self._changed.wait(self._pause(asked))
-            return grant
-
-    async def _answer(self, wish: Mapping[str, Any]) -> Grant | Refusal:
-        loop, changed = asyncio.get_running_loop(), asyncio.Event()
-
-        def bell() -> None:
-            with suppress(RuntimeError):  # the loop is over; nobody waits any more
-                loop.call_soon_threadsafe(changed.set)
-
-        wanted = _described(wish)
-        try:
-            with self._in_line(**wanted, bell=bell) as asked:
-                while (grant := self._granted(asked)) is None:
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(self._pause(asked)):  # wait_for loses cancellations before 3.12
-                            await changed.wait()
-                    changed.clear()
-                return grant
-        except (ResourceError, UsageError) as problem:
-            return Refusal(str(problem))
-
-    @contextmanager
-    def _in_line(
-        self,
-        resource: str,
-        owner: str,
-        amount: int,
-        priority: int,
-        seconds: float,
-        timeout: float | None,
-        bell: Callable[[], object] | None = None,
-    ) -> Generator[_Request]:
-        """A place in the line for a resource, left with the block. `bell`: None wakes threads."""
-        resource = self._known(resource)
-        if not 1 <= amount <= self.capacities[resource]:
-            raise UsageError(
-                f"{owner} asked for {amount:,} of resource '{resource}', which has {self.capacities[resource]:,}. "
-                "Ask for less."
-            )
-        rank, patience = (-priority, next(self._order)), float("inf") if timeout is None else timeout
-        asked = _Request(rank, resource, owner, amount, seconds, patience, bell or self._changed.notify_all)
-        with self._changed:
-            self._waiting[resource].append(asked)
-            self._ring(resource)
-        try:
-            yield asked
-        finally:
-            with self._changed:
-                self._waiting[resource].remove(asked)
-                self._ring(resource)
-
-    def _at_once(self, resource: str, owner: str, amount: int, priority: int, seconds: float) -> Grant | None:
-        """A grant where nobody else is: the usual case, and short, as every decision passes here."""
-        resource = self._known(resource)
-        if self._waiting[resource] or self._grants[resource] or not 1 <= amount <= self.capacities[resource]:
-            return None
-        grant = Grant(resource, amount, owner, priority, time.monotonic() + seconds, seconds, self)
-        self._grants[resource] = [grant]
+            until = None if timeout is None else time.monotonic() + timeout
+            with self._in_line(grant):
+                while not self._given(grant):
+                    self._changed.wait(self._pause(grant, timeout, until))
         return grant
 
-    def _granted(self, asked: _Request) -> Grant | None:
-        """Its grant if it is its turn; an error if its patience is over."""
-        resource = asked.resource
-        with self._changed:
-            if self._is_next(asked):
-                expires = time.monotonic() + asked.seconds
-                grant = Grant(resource, asked.amount, asked.owner, -asked.rank[0], expires, asked.seconds, self)
-                self._grants[resource].append(grant)
-                return grant
-            if time.monotonic() < asked.until:
-                return None
-            holders = ", ".join(grant.owner for grant in self._grants[resource]) or "nobody"
-            raise ResourceError(
-                f"{asked.owner} waited {asked.timeout:g} s for resource '{resource}', which {holders} holds. "
-                "Ask again later, or with a higher priority."
-            )
+    async def _answer(self, wish: Mapping[str, Any]) -> Grant | Refusal:
+        described, timeout = _described(wish), wish.get("timeout", PATIENCE_SECONDS)
+        if described["resource"] == GPU and GPU not in self.capacities:
+            described["resource"] = CPU
+        grant, until = Grant(**described, _coordinator=self), time.monotonic() + timeout
+        try:
+            with self._in_line(grant):
+                while not self._given(grant):
+                    await asyncio.sleep(min(_LOOK_SECONDS, self._pause(grant, timeout, until) or _LOOK_SECONDS))
+        except (ResourceError, UsageError) as problem:
+            return Refusal(str(problem))
+        return grant
 
-    def _ring(self, resource: str) -> None:
-        for asked in self._waiting[resource]:
-            asked.bell()
+    @contextmanager
+    def _in_line(self, grant: Grant) -> Generator[None]:
+        """Lets a grant wait for its turn; an error in the block takes it back."""
+        resource = grant.resource
+        if resource not in self.capacities:
+            raise UnknownNameError("resource", resource, self.capacities)
+        if not 1 <= grant.amount <= self.capacities[resource]:
+            raise UsageError(
+                f"{grant.owner} asked for {grant.amount:,} of resource '{resource}', which has "
+                f"{self.capacities[resource]:,}. Ask for less."
+            )
+        with self._changed:
+            insort(self._waiting[resource], grant, key=lambda waiting: -waiting.priority)
+            self._changed.notify_all()
+        try:
+            yield
+        except BaseException:
+            grant.release()
+            raise
+
+    def _given(self, grant: Grant) -> bool:
+        """Whether it is the first in line and there is room. Nobody overtakes: a large request is not starved."""
+        with self._changed:
+            line = self._waiting[grant.resource]
+            if line[0] is not grant or grant.amount > self.capacities[grant.resource] - self.in_use(grant.resource):
+                return False
+            grant.expires = time.monotonic() + grant.seconds
+            self._held[grant.resource].append(line.pop(0))
+            self._changed.notify_all()
+            return True
+
+    def _pause(self, grant: Grant, timeout: float | None, until: float | None) -> float | None:
+        """Seconds until a grant expires or the patience ends; an error when it is over."""
+        with self._changed:
+            held, now = self._held[grant.resource], time.monotonic()
+            if until is not None and now >= until:
+                holders = ", ".join(other.owner for other in held) or "nobody"
+                raise ResourceError(
+                    f"{grant.owner} waited {timeout:g} s for resource '{grant.resource}', which {holders} holds. Ask "
+                    "again later, or with a higher priority."
+                )
+            ends = [other.expires for other in held] + ([] if until is None else [until])
+            return max(0.0, min(ends) - now) if ends else None
 
     def in_use(self, resource: str) -> int:
         """How much of a resource is granted now."""
         with self._changed:
-            self._expire(resource)
-            return sum(grant.amount for grant in self._grants[resource])
-
-    def _known(self, resource: str) -> str:
-        if resource == GPU and GPU not in self.capacities:
-            return CPU
-        if resource not in self.capacities:
-            raise UnknownNameError("resource", resource, self.capacities)
-        return resource
-
-    def _is_next(self, asked: _Request) -> bool:
-        """Whether it is the first in line and there is room. Nobody overtakes: a large request is not starved."""
-        resource = asked.resource
-        self._expire(resource)
-        free = self.capacities[resource] - sum(grant.amount for grant in self._grants[resource])
-        return min(self._waiting[resource]) is asked and asked.amount <= free
-
-    def _expire(self, resource: str) -> None:
-        now = time.monotonic()
-        self._grants[resource] = [grant for grant in self._grants[resource] if grant.expires > now]
-
-    def _pause(self, asked: _Request) -> float | None:
-        """Until the next grant expires, or the caller's own patience does."""
-        with self._changed:
-            ends = [asked.until, *(grant.expires for grant in self._grants[asked.resource])]
-        pause = max(0.0, min(ends) - time.monotonic())
-        return None if pause == float("inf") else pause
-
-    def _holds(self, grant: Grant) -> bool:
-        with self._changed:
-            self._expire(grant.resource)
-            return any(held is grant for held in self._grants[grant.resource])
-
-    def _wanted_back(self, grant: Grant) -> bool:
-        with self._changed:
-            if not any(held is grant for held in self._grants[grant.resource]) or grant.expires <= time.monotonic():
-                return True
-            return any(-asked.rank[0] > grant.priority for asked in self._waiting[grant.resource])
-
-    def _renew(self, grant: Grant) -> None:
-        if not self._holds(grant):
-            raise ResourceError(
-                f"The grant of resource '{grant.resource}' to {grant.owner} has expired after {grant.seconds:g} s. "
-                "Renew it in time, or ask for more seconds."
-            )
-        with self._changed:
-            grant.expires = time.monotonic() + grant.seconds
-
-    def _release(self, grant: Grant) -> None:
-        with self._changed:
-            self._grants[grant.resource] = [held for held in self._grants[grant.resource] if held is not grant]
-            self._ring(grant.resource)
+            now = time.monotonic()
+            self._held[resource] = [grant for grant in self._held[resource] if grant.expires > now]
+            return sum(grant.amount for grant in self._held[resource])
 
 
 _KEYS = ("type", "amount", "component", "priority", "timeout")
 
 
 def _described(wish: Mapping[str, Any]) -> dict[str, Any]:
-    """A described request in the words of `request`: of a device one is held, for `amount` milliseconds."""
+    """A described request in the words of `Grant`: of a device one is held, for `amount` milliseconds."""
     for name in wish:
         if name not in _KEYS:
             raise UnknownNameError("entry of a resource request", str(name), _KEYS)
@@ -322,21 +242,15 @@ def _described(wish: Mapping[str, Any]) -> dict[str, Any]:
         raise UsageError(f"The resource request {dict(wish)} has no '{missing[0]}'; expected type, amount, component.")
     if wish["type"] not in list(ResourceType):
         raise UnknownNameError("resource type", str(wish["type"]), list(ResourceType))
-    resource, amount = str(wish["type"]), wish["amount"]
+    resource, amount, owner = str(wish["type"]), wish["amount"], str(wish["component"])
     if not isinstance(amount, int | float) or not 0 < amount < float("inf"):
         raise UsageError(
-            f"The resource request of {wish['component']} has amount {amount!r}; expected a number above 0: "
+            f"The resource request of {owner} has amount {amount!r}; expected a number above 0: "
             "milliseconds of a device, bytes of memory."
         )
-    is_device = resource != MEMORY
-    return {
-        "resource": resource,
-        "owner": str(wish["component"]),
-        "amount": 1 if is_device else int(amount),
-        "seconds": amount / 1000 if is_device else DEFAULT_SECONDS,
-        "priority": wish.get("priority", TRAINING),
-        "timeout": wish.get("timeout", PATIENCE_SECONDS),
-    }
+    held, seconds = (int(amount), DEFAULT_SECONDS) if resource == MEMORY else (1, amount / 1000)
+    priority = wish.get("priority", TRAINING)
+    return {"resource": resource, "owner": owner, "amount": held, "seconds": seconds, "priority": priority}
 
 
 _default: ResourceCoordinator | None = None
@@ -357,8 +271,6 @@ def default_coordinator() -> ResourceCoordinator:
 
 def _has_gpu() -> bool:
     """Whether a library that is loaded already sees one; nothing is imported for the question."""
-    import sys
-
     torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
     if torch is not None and torch.cuda.is_available():
         return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,14 +27,61 @@ except ModuleNotFoundError as problem:
 from jimbot.doors.access import DECIDE, LOOK, Tokens, check_exposure
 from jimbot.proto import decisions_pb2 as wire
 from jimbot.proto import decisions_pb2_grpc, events_pb2
-from jimbot.services.decision.refusal import Code, RefusedError, refusal_message
+from jimbot.services.decision.refusal import Code, RefusedError, refusal_message, stopping
 from jimbot.services.decision.service import DecisionService
-from jimbot.services.grpc_watching import HealthDoor
 from jimbot.services.limits import ClientLimits
+
+QUESTION_SECONDS = 5.0
+"""For the question of a call to arrive."""
+
+
+class HealthDoor(health.aio.HealthServicer):
+    """Health, answered to so many at once."""
+
+    def __init__(self, at_once: int) -> None:
+        super().__init__()
+        self._at_once, self._open = at_once, 0
+
+    def add_to(self, server: Any) -> None:
+        """Every call is taken as a stream: then it is ours, and counted, before its question has arrived."""
+        request = health_pb2.HealthCheckRequest.FromString
+        asked = {
+            "Check": grpc.stream_unary_rpc_method_handler(self._counted(self.Check), request, _written),
+            "Watch": grpc.stream_stream_rpc_method_handler(self._counted(self.Watch), request, _written),
+        }
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(health.SERVICE_NAME, asked),))
+
+    def _counted(self, answer: Callable[..., Any]) -> Callable[..., Any]:
+        async def answered(questions: Any, context: Any) -> Any:
+            if self._open >= self._at_once:
+                await context.abort(
+                    grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._at_once} callers look at the health; ask again later."
+                )
+            with self._slot():
+                try:
+                    question = await asyncio.wait_for(anext(aiter(questions)), QUESTION_SECONDS)
+                except (TimeoutError, StopAsyncIteration):
+                    await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "The call brought no question.")
+                return await answer(question, context)
+
+        return answered
+
+    @contextmanager
+    def _slot(self) -> Generator[None]:
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
+
+
+def _written(answer: Any) -> bytes:
+    return answer.SerializeToString()
+
 
 SERVICE = "jimbot.decisions.v1.DecisionService"
 RETRY_AFTER = "retry-after-ms"
-STOPPING = RefusedError(Code.UNAVAILABLE, "The service is stopping; ask another one.", 1000)
+UNREADABLE = RefusedError(Code.INVALID_ARGUMENT, "These bytes are no message of this call.")
 QUIET_SECONDS = 0.2
 """Without a call, after which nobody is on the way any more when the service stops."""
 STRAGGLER_SECONDS = 2.0
@@ -112,11 +159,19 @@ class RayDecisionService(DecisionServicer):
     async def GetDecision(  # noqa: N802 - the name of the call
         self, request: events_pb2.LearningDecisionRequest, context: Any
     ) -> events_pb2.LearningDecisionResponse:
-        await _require_readable(request, context)
-        trace = _trace(context)
-        return await self._within_limits(
-            context, lambda: self.service.decide_async(request, context.time_remaining(), trace)
-        )
+        if isinstance(request, DecodeError):
+            await _abort(context, UNREADABLE)
+        try:
+            with self._in_flight(), self._limits.call(context.peer()), self.service.metrics.answering():
+                return await self.service.decide_async(request, context.time_remaining(), _trace(context))
+        except RefusedError as refusal:
+            await _abort(context, refusal)
+        except asyncio.CancelledError:
+            await self._say_goodbye(context)
+        except Exception:  # a bug of ours: written to the log, not to the client; the process lives
+            _log.exception("A decision failed in a way nobody foresaw")
+            await _abort(context, RefusedError(Code.INTERNAL, "The service failed; its log says how."))
+        raise AssertionError("an aborted call is over")
 
     async def Decide(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         if self._streams >= self._most_streams:
@@ -136,13 +191,14 @@ class RayDecisionService(DecisionServicer):
         client = context.peer().rpartition(":")[0]
         messages = aiter(request_iterator)
         while (batch := await self._next(messages, context)) is not None:
-            await _require_readable(batch, context)
+            if isinstance(batch, DecodeError):
+                await _abort(context, UNREADABLE)
             try:
                 self._limits.spend(client)
             except RefusedError as refusal:
                 yield wire.DecisionBatchAnswer(batch_id=batch.batch_id, refusal=refusal_message(refusal))
             else:
-                with self.service.figures.answering():
+                with self.service.metrics.answering():
                     answer = await self.service.decide_rows(batch, trace)
                 yield answer
 
@@ -155,7 +211,7 @@ class RayDecisionService(DecisionServicer):
         await asyncio.wait((coming, self._stopping), return_when=asyncio.FIRST_COMPLETED)
         if not coming.done():
             coming.cancel()
-            await _abort(context, STOPPING)
+            await _abort(context, stopping())
         return coming.result()
 
     def stop_streams(self) -> None:
@@ -194,35 +250,28 @@ class RayDecisionService(DecisionServicer):
         if not self.service.draining or call is None or context.cancelled():
             raise asyncio.CancelledError
         call.uncancel()
-        await _abort(context, STOPPING)
+        await _abort(context, stopping())
 
     async def GetPolicies(self, request: wire.PoliciesRequest, context: Any) -> wire.PoliciesResponse:  # noqa: N802
-        await _require_readable(request, context)
+        if isinstance(request, DecodeError):
+            await _abort(context, UNREADABLE)
         return self.service.policies(request.game)
-
-    async def _within_limits(self, context: Any, answer: Callable[[], Awaitable[Any]]) -> Any:
-        try:
-            with self._in_flight(), self._limits.call(context.peer()), self.service.figures.answering():
-                return await answer()
-        except RefusedError as refusal:
-            await _abort(context, refusal)
-        except asyncio.CancelledError:
-            await self._say_goodbye(context)
-        except Exception:  # a bug of ours: told to the log, not to the world; the process lives
-            _log.exception("A decision failed in a way nobody foresaw")
-            await _abort(context, RefusedError(Code.INTERNAL, "The service failed; its log says how."))
 
 
 def _add_service(servicer: RayDecisionService, server: Any) -> None:
     """As the generated code does it, except that bytes that are no message reach the call and get a sentence."""
     calls = {
-        "GetDecision": (grpc.unary_unary_rpc_method_handler, events_pb2.LearningDecisionRequest),
-        "Decide": (grpc.stream_stream_rpc_method_handler, wire.DecisionBatch),
-        "GetPolicies": (grpc.unary_unary_rpc_method_handler, wire.PoliciesRequest),
+        "GetDecision": (
+            grpc.unary_unary_rpc_method_handler,
+            events_pb2.LearningDecisionRequest,
+            events_pb2.LearningDecisionResponse,
+        ),
+        "Decide": (grpc.stream_stream_rpc_method_handler, wire.DecisionBatch, wire.DecisionBatchAnswer),
+        "GetPolicies": (grpc.unary_unary_rpc_method_handler, wire.PoliciesRequest, wire.PoliciesResponse),
     }
     handlers = {
-        name: make(getattr(servicer, name), _reader(message), lambda answer: answer.SerializeToString())
-        for name, (make, message) in calls.items()
+        name: make(getattr(servicer, name), _reader(message), answer.SerializeToString)
+        for name, (make, message, answer) in calls.items()
     }
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
 
@@ -239,12 +288,10 @@ def _reader(message: Any) -> Callable[[bytes], Any]:
 
 def _trace(context: Any) -> str:
     """The W3C trace the caller belongs to, if it says so."""
-    return str(next((value for key, value in context.invocation_metadata() or () if key == "traceparent"), ""))[:64]
-
-
-async def _require_readable(request: Any, context: Any) -> None:
-    if isinstance(request, DecodeError):
-        await _abort(context, RefusedError(Code.INVALID_ARGUMENT, "These bytes are no message of this call."))
+    for key, value in context.invocation_metadata() or ():
+        if key == "traceparent":
+            return str(value)[:64]
+    return ""
 
 
 async def _abort(context: Any, refusal: RefusedError) -> None:
@@ -254,7 +301,7 @@ async def _abort(context: Any, refusal: RefusedError) -> None:
 
 
 class _TokenCheck(grpc.aio.ServerInterceptor):
-    """Turns away whoever shows no good token, before a message is read. Health may be asked by anybody."""
+    """Turns away callers without a good token, before a message is read. Health needs none."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
@@ -334,7 +381,7 @@ class DecisionServer:
 
     async def stop(self) -> None:
         """Not ready; no new work; what was taken is finished within the grace. Until then the door stays open, so that
-        whoever is on the way hears a sentence: gRPC would only cancel what it has not looked at yet."""
+        a call that is on the way hears a sentence: gRPC would only cancel what it has not looked at yet."""
         await self._health.enter_graceful_shutdown()
         self.service.drain()
         self._servicer.stop_streams()

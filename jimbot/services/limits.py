@@ -28,7 +28,8 @@ class ClientLimits:
         client = peer.rpartition(":")[0] or peer
         if self._open[client] >= self._at_once:
             raise RefusedError(Code.RESOURCE_EXHAUSTED, f"{self._at_once} calls of this client are open; wait.", 50)
-        self.spend(client)
+        if self._per_second:
+            self.spend(client)
         self._open[client] += 1
         try:
             yield

@@ -2,7 +2,7 @@
 
 Several of them on one bus share the questions as one queue. A question stays in the log until its answer is published,
 so one that was with a worker that died is answered by another; the answer's id comes from the question's, so there is
-one answer whoever gave it. Who asks is never trusted about time: a question's limit counts from its arrival here.
+one answer. Clients are never trusted about time: a question's limit counts from its arrival here.
 
 Where the service has an adviser, questions for advice (`strategy.request`) are answered too; `request_claude_advice` is
 the other end of that: it asks over the bus where the last decision was not sure.
@@ -19,15 +19,7 @@ from typing import Any, Self
 
 from jimbot.clients.event_bus import EventBusClient, answer_to
 from jimbot.errors import BusError
-from jimbot.proto.events_pb2 import (
-    Event,
-    GameState,
-    Heartbeat,
-    LearningDecisionRequest,
-    LearningDecisionResponse,
-    StrategyRequest,
-    StrategyResponse,
-)
+from jimbot.proto import events_pb2
 from jimbot.services.decision.refusal import RefusedError, refusal_message
 from jimbot.services.decision.service import DecisionService
 
@@ -73,39 +65,41 @@ class RayLearningOrchestrator:
             )  # fmt: skip
         self._beating = asyncio.create_task(self._beat())
 
-    async def handle_decision_request(self, event: Event) -> None:
+    async def handle_decision_request(self, event: events_pb2.Event) -> None:
         """One question: its answer is safe when this returns."""
-        request = LearningDecisionRequest()
+        request = events_pb2.LearningDecisionRequest()
         event.payload.Unpack(request)
         request.request_id = request.request_id or event.event_id
         self._asked.add(request.request_id)
         try:
-            with self.service.figures.answering():
+            with self.service.metrics.answering():
                 decision = await self.service.decide_async(request, None, event.trace.traceparent[:64])
             self.answers["OK"] += 1
             self.decision_confidence = decision.confidence
         except RefusedError as refusal:
-            decision = LearningDecisionResponse(request_id=request.request_id, refusal=refusal_message(refusal))
+            decision = events_pb2.LearningDecisionResponse(
+                request_id=request.request_id, refusal=refusal_message(refusal)
+            )
             self.answers[refusal.code.name] += 1
         finally:
             self._asked.discard(request.request_id)
         await self.event_bus.publish(answer_to(event, decision))
 
-    async def handle_strategy_request(self, event: Event) -> None:
+    async def handle_strategy_request(self, event: events_pb2.Event) -> None:
         """One question for advice; its answer, or why there is none, is safe when this returns."""
-        request = StrategyRequest()
+        request = events_pb2.StrategyRequest()
         event.payload.Unpack(request)
         request.request_id = request.request_id or event.event_id
         try:
             answer = await self.service.strategy(request)
         except RefusedError as refusal:
-            answer = StrategyResponse(request_id=request.request_id, refusal=refusal_message(refusal))
+            answer = events_pb2.StrategyResponse(request_id=request.request_id, refusal=refusal_message(refusal))
         await self.event_bus.publish(answer_to(event, answer))
 
     async def request_claude_advice(
-        self, game_state: GameState | dict[str, Any], confidence_threshold: float = 0.7, *, game: str = "",
+        self, game_state: events_pb2.GameState | dict[str, Any], confidence_threshold: float = 0.7, *, game: str = "",
         seconds: float = ADVICE_SECONDS,
-    ) -> StrategyResponse | None:  # fmt: skip
+    ) -> events_pb2.StrategyResponse | None:  # fmt: skip
         """Advice over the bus where the last decision was below the threshold; None where it was not, where as many
         were asked as may be (a twentieth of the decisions made here), and where nobody answers in time. `game_state`
         may be plain values by the game's keys."""
@@ -115,10 +109,10 @@ class RayLearningOrchestrator:
         if decided and self.advice_asked + 1 > MOST_ASKED * decided:
             return None
         if isinstance(game_state, dict):
-            by_keys, game_state = game_state, GameState()
+            by_keys, game_state = game_state, events_pb2.GameState()
             game_state.by_keys.update(by_keys)
         self.advice_asked += 1
-        advice_request = StrategyRequest(
+        advice_request = events_pb2.StrategyRequest(
             game=game or self.service.only_game(), game_state=game_state, context=DOUBT,
             confidence=self.decision_confidence, time_limit_ms=round(seconds * 1000),
         )  # fmt: skip
@@ -126,7 +120,7 @@ class RayLearningOrchestrator:
             answer = await self.event_bus.publish_and_wait(advice_request, seconds)
         except BusError:
             return None
-        assert isinstance(answer, StrategyResponse)
+        assert isinstance(answer, events_pb2.StrategyResponse)
         return answer
 
     def is_asked(self, request_id: str) -> bool:
@@ -154,7 +148,7 @@ class RayLearningOrchestrator:
         while True:
             number += 1
             status = "draining" if self.service.draining else "serving"
-            beat = Heartbeat(component="decisions", instance=self._queue, beat=number, status=status,
+            beat = events_pb2.Heartbeat(component="decisions", instance=self._queue, beat=number, status=status,
                              uptime_seconds=time.monotonic() - self._began)  # fmt: skip
             with suppress(BusError):
                 await self.event_bus.publish(beat)

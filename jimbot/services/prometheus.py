@@ -1,4 +1,4 @@
-"""The service's figures as Prometheus reads them, on `/metrics` of a port of its own."""
+"""The service's metrics as Prometheus reads them, on `/metrics` of a port of its own."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from jimbot.advisor.figures import AdviceFigures
-from jimbot.clients.bus_contract import BusFigures
-from jimbot.runs.sinks.prometheus import show_figures
-from jimbot.services.decision.figures import Figures, Histogram
+from jimbot.adviser.metrics import AdviceMetrics
+from jimbot.clients.bus_contract import BusMetrics
+from jimbot.runs.sinks.prometheus import serve_metrics
+from jimbot.services.decision.metrics import Histogram, ServiceMetrics
 from jimbot.services.decision.service import DecisionService
 
-# name: (attribute of Figures, labels, meaning)
+# name: (attribute of ServiceMetrics, labels, meaning)
 COUNTERS = {
     "requests": ("requests", ("game", "code"), "Requests by status code"),
     "decisions": ("decisions", ("game", "policy"), "Rows decided"),
@@ -29,7 +29,7 @@ COUNTERS = {
     "hints": ("hints", ("game", "outcome"), "Questions to the knowledge graph; all but answered went without a hint"),
     "shadow_answers": ("shadows", ("game", "result"), "What shadows said: the same, another, nothing"),
 }
-# name: (attribute of Figures, how much of the base unit one of its own is, meaning)
+# name: (attribute of ServiceMetrics, how much of the base unit one of its own is, meaning)
 HISTOGRAMS = {
     "queue_seconds": ("queue_ms", 0.001, "Seconds in the queue"),
     "inference_seconds": ("inference_ms", 0.001, "Seconds of inference"),
@@ -62,38 +62,38 @@ BUS_COUNTERS = {
 
 
 class Collector:
-    """Reads the figures whenever somebody looks."""
+    """Reads the metrics at every scrape."""
 
-    def __init__(self, service: DecisionService, bus: BusFigures | None = None) -> None:
+    def __init__(self, service: DecisionService, bus: BusMetrics | None = None) -> None:
         self._service, self._bus = service, bus
 
     def collect(self) -> Iterator[Any]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        figures = self._service.figures
+        metrics = self._service.metrics
         for name, (attribute, labels, meaning) in COUNTERS.items():
             family = CounterMetricFamily(PREFIX + name, meaning, labels=labels)
-            for key, value in dict(getattr(figures, attribute)).items():
+            for key, value in dict(getattr(metrics, attribute)).items():
                 family.add_metric(key if isinstance(key, tuple) else (key,), value)
             if labels == ("game",):  # alerts and panels look at them, so 0 is a statement here, not a gap
                 games = {about.identity.game for about in self._service.policies().policies}
-                for game in games - set(getattr(figures, attribute)):
+                for game in games - set(getattr(metrics, attribute)):
                     family.add_metric((game,), 0)
             yield family
-        yield from self._histograms(figures)
+        yield from self._histograms(metrics)
         if self._bus is not None:
             yield from bus_families(self._bus)
         advisers = self._service.advising.advisers
-        yield from adviser_families({game: adviser.figures for game, adviser in advisers.items()})
+        yield from adviser_families({game: adviser.metrics for game, adviser in advisers.items()})
         depth = GaugeMetricFamily(PREFIX + "queue_depth", "Requests that wait", labels=("game", "policy"))
-        for labels, value in figures.gauges["queue_depth"]().items():
+        for labels, value in metrics.gauges["queue_depth"]().items():
             depth.add_metric(labels, value)
         yield depth
         flight = GaugeMetricFamily(PREFIX + "in_flight", "Requests being answered now")
-        flight.add_metric((), figures.in_flight)
+        flight.add_metric((), metrics.in_flight)
         yield flight
         beside = CounterMetricFamily(PREFIX + "beside_training", "Batches computed although training had the device")
-        beside.add_metric((), figures.beside_training)
+        beside.add_metric((), metrics.beside_training)
         yield beside
         served = GaugeMetricFamily(
             PREFIX + "policy", "What is served", labels=("game", "policy", "version", "hash", "status")
@@ -103,47 +103,47 @@ class Collector:
             served.add_metric((who.game, who.name, who.version, who.hash, about.status), 1)
         yield served
 
-    def _histograms(self, figures: Figures) -> Iterator[Any]:
+    def _histograms(self, metrics: ServiceMetrics) -> Iterator[Any]:
         from prometheus_client.core import HistogramMetricFamily
 
         for name, (attribute, unit, meaning) in HISTOGRAMS.items():
             family = HistogramMetricFamily(PREFIX + name, meaning)
-            family.add_metric((), *_buckets(getattr(figures, attribute), unit))
+            family.add_metric((), *_buckets(getattr(metrics, attribute), unit))
             yield family
 
 
-def adviser_families(figures: dict[str, AdviceFigures]) -> Iterator[Any]:
+def adviser_families(metrics: dict[str, AdviceMetrics]) -> Iterator[Any]:
     """What advice came to, by game."""
     from prometheus_client.core import CounterMetricFamily
 
-    if not figures:
+    if not metrics:
         return
     for name, meaning in ADVISER_COUNTERS.items():
         family = CounterMetricFamily(f"{ADVISER_PREFIX}{name}", meaning, labels=("game",))
-        for game, counted in figures.items():
+        for game, counted in metrics.items():
             family.add_metric((game,), getattr(counted, name))
         yield family
     family = CounterMetricFamily(f"{ADVISER_PREFIX}outcomes", "Questions by outcome", labels=("game", "outcome"))
-    for game, counted in figures.items():
+    for game, counted in metrics.items():
         for outcome, count in dict(counted.outcomes).items():
             family.add_metric((game, outcome), count)
     yield family
 
 
-def bus_families(figures: BusFigures) -> Iterator[Any]:
+def bus_families(metrics: BusMetrics) -> Iterator[Any]:
     """What happened on the bus, as this process saw it."""
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-    for name, counter in figures.counters().items():
+    for name, counter in metrics.counters().items():
         family = CounterMetricFamily(f"{BUS_PREFIX}{name}", BUS_COUNTERS[name], labels=("topic",))
         for topic, value in dict(counter).items():
             family.add_metric((topic,), value)
         yield family
     again = CounterMetricFamily(f"{BUS_PREFIX}reconnects", "Times the bus came back after it was away")
-    again.add_metric((), figures.reconnects)
+    again.add_metric((), metrics.reconnects)
     yield again
     lag = GaugeMetricFamily(f"{BUS_PREFIX}lag", "Events a durable reader lies behind", labels=("reader",))
-    for reader, value in dict(figures.lag).items():
+    for reader, value in dict(metrics.lag).items():
         lag.add_metric((reader,), value)
     yield lag
 
@@ -157,7 +157,7 @@ def _buckets(histogram: Histogram, unit: float) -> tuple[list[tuple[str, float]]
 
 
 def open_metrics(
-    service: DecisionService, host: str, port: int, bus: BusFigures | None = None, token_file: Path | None = None
+    service: DecisionService, host: str, port: int, bus: BusMetrics | None = None, token_file: Path | None = None
 ) -> tuple[int, Callable[[], None]]:
     """Serves `/metrics`; (the port, how to stop)."""
-    return show_figures(Collector(service, bus), host, port, token_file)
+    return serve_metrics(Collector(service, bus), host, port, token_file)

@@ -1,4 +1,4 @@
-"""Everything `jimbot serve` puts together: policies, the door, figures, the log, traces; and how it ends."""
+"""Everything `jimbot serve` puts together: policies, the door, metrics, the log, traces; and how it ends."""
 
 from __future__ import annotations
 
@@ -13,27 +13,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jimbot.advisor.adviser import open_adviser
-from jimbot.advisor.settings import AdviserSettings
+from jimbot.adviser.adviser import open_adviser
+from jimbot.adviser.question import graph_hints
+from jimbot.adviser.settings import AdviserSettings
+from jimbot.background import Repeating
 from jimbot.clients import bus_tracing
+from jimbot.clients.bus_contract import BusMetrics
 from jimbot.clients.event_bus import EventBusClient
-from jimbot.errors import KnowledgeError, UsageError
+from jimbot.errors import JimbotError, KnowledgeError, UsageError
 from jimbot.games.contract import game_entry
 from jimbot.knowledge import KnowledgeGraphClient
 from jimbot.planning import OwnSearch, Planner, planning
 from jimbot.policies.players import Player, find_player
-from jimbot.runs.sinks.publishing import Publisher
-from jimbot.runs.sinks.webhook import open_webhook
-from jimbot.services.alerting import WHO, ServiceAlerts
-from jimbot.services.bus.decision_events import DecisionPublisher
-from jimbot.services.bus.publisher import open_publisher
+from jimbot.policies.portable import load_policy
+from jimbot.proto.events_pb2 import LearningDecisionResponse, RunEvent
+from jimbot.runs.alerts import Alert, AlertThread
+from jimbot.runs.checkpoint import find_checkpoint
+from jimbot.runs.sinks.http import WebhookSink, open_webhook
+from jimbot.services.bus.publisher import BackgroundPublisher, open_publisher
+from jimbot.services.bus.run_events import ALERT
 from jimbot.services.decision import CanaryRule, DecisionService, ServedPolicy, ServiceSettings
-from jimbot.services.decision.hinting import Hinting
-from jimbot.services.decision_log import DecisionLog
-from jimbot.services.graph_hints import graph_hints
+from jimbot.services.decision.metrics import ServiceMetrics
+from jimbot.services.decision.question import DecisionRecord
+from jimbot.services.decision.refusal import refusal_message
+from jimbot.services.decision.stages import Hinting
+from jimbot.services.listeners import DecisionLog
 from jimbot.services.orchestrator import RayLearningOrchestrator
 from jimbot.services.prometheus import open_metrics
-from jimbot.services.reload import RunWatch
 
 MINE = "mine"
 _log = logging.getLogger("jimbot.services")
@@ -57,14 +63,14 @@ class Offer:
     traces: bool = False
     service: ServiceSettings = field(default_factory=ServiceSettings)
     bus: str | None = None
-    """Where questions are answered too, and decisions told."""
+    """Where questions are answered too, and decisions published."""
     alert_webhook: str | None = None
     adviser: AdviserSettings | None = None
     """Who is asked where a policy is not sure."""
     graph: str | None = None
     """The knowledge graph that is asked for hints: an address, or `mine`."""
     plan: int | None = None
-    """Tries per decision, where a request carries a game and has time; None: no plans."""
+    """Simulations per decision, where a request carries a game and has time; None: no plans."""
     plan_with: str | None = None
     """Who plays them out; None: the policy."""
 
@@ -79,7 +85,7 @@ def served_policy(reference: str, offer: Offer) -> ServedPolicy:
 
 
 def load(
-    service: DecisionService, offer: Offer, told: Callable[[str], None] = lambda _: None
+    service: DecisionService, offer: Offer, notify: Callable[[str], None] = lambda _: None
 ) -> RunWatch | None:  # fmt: skip
     """Adds all policies of an offer to a service; what follows a run is returned, to be closed."""
     if not offer.policies and offer.watch_run is None:
@@ -93,7 +99,7 @@ def load(
     for reference in offer.policies:
         served = served_policy(reference, offer)
         service.add(served)
-        _plan(service, served, offer, told)
+        _plan(service, served, offer, notify)
     for reference, take in ((offer.canary, "canary"), (offer.shadow, "shadow")):
         if reference is None:
             continue
@@ -110,21 +116,21 @@ def load(
         else:
             service.shadow(served, first)
     if offer.adviser is not None:
-        _add_advisers(service, offer, offer.adviser, told)
+        _add_advisers(service, offer, offer.adviser, notify)
     return watch
 
 
-def _plan(service: DecisionService, served: ServedPolicy, offer: Offer, told: Callable[[str], None]) -> None:
+def _plan(service: DecisionService, served: ServedPolicy, offer: Offer, notify: Callable[[str], None]) -> None:
     """Lets a policy look ahead, if that was asked for."""
     alone = Player(served.name, served.policy, served.spec.id, dict(served.options), served.manifest)
     planner = planning(alone, offer.plan, offer.plan_with).policy
     if isinstance(planner, Planner | OwnSearch):
         service.look_ahead(served, planner)
-        told(f"{served.spec.id}/{served.name} looks ahead: up to {offer.plan} tries within a request's time limit.")
+        notify(f"{served.spec.id}/{served.name} looks ahead: up to {offer.plan} simulations while a request has time.")
 
 
 def _add_advisers(
-    service: DecisionService, offer: Offer, settings: AdviserSettings, told: Callable[[str], None]
+    service: DecisionService, offer: Offer, settings: AdviserSettings, notify: Callable[[str], None]
 ) -> None:
     """One for every game of one player."""
     for about in service.policies().policies:
@@ -134,30 +140,30 @@ def _add_advisers(
         served = service.find(game, "").served
         run = f"serve {game} {time.strftime('%Y-%m-%d %H:%M:%S')}"
         service.advise(
-            game, open_adviser(settings, served.policy, served.manifest, run, graph_hints(served.entry), told)
+            game, open_adviser(settings, served.policy, served.manifest, run, graph_hints(served.entry), notify)
         )
 
 
-def ask_graph(service: DecisionService, address: str, told: Callable[[str], None]) -> None:
+def ask_graph(service: DecisionService, address: str, notify: Callable[[str], None]) -> None:
     """Answers come with what the knowledge graph says; if it is away, without."""
     client = KnowledgeGraphClient(None if address == MINE else address)
     if not service.policies(client.game).policies:
         raise UsageError(f"--graph knows the game '{client.game}', for which nothing is served; serve a policy of it.")
-    service.hinting = Hinting(client, service.figures)
+    service.hinting = Hinting(client, service.metrics)
     try:
         client.joker_synergies(client.names.all("Joker")[:2])  # reads what every decision will ask for
-        told(f"Hints: {len(client.names.all('Joker'))} jokers in {client.store.address}.")
+        notify(f"Hints: {len(client.names.all('Joker'))} jokers in {client.store.address}.")
     except KnowledgeError as problem:
-        told(f"Without hints for now: {problem}")
+        notify(f"Without hints for now: {problem}")
 
 
 async def serve(
     offer: Offer,
     door: Any,
-    told: Callable[[str], None] = lambda _: None,
+    notify: Callable[[str], None] = lambda _: None,
     opened: Callable[[Any], None] = lambda _: None,
 ) -> None:
-    """Serves until SIGTERM or Ctrl+C, then ends in order. `door` are the ServerSettings; `told` hears sentences for
+    """Serves until SIGTERM or Ctrl+C, then ends in order. `door` are the ServerSettings; `notify` gets sentences for
     people, `opened` gets the server once it is ready."""
     from jimbot.services.grpc_server import DecisionServer
 
@@ -172,7 +178,7 @@ async def serve(
         service.listeners.append(log)
         closing.append(log.close)
     if offer.traces:
-        from jimbot.services.tracing import Tracing
+        from jimbot.services.listeners import Tracing
 
         tracing = Tracing()
         bus_tracing.provider = tracing.provider
@@ -181,33 +187,33 @@ async def serve(
     webhook = open_webhook(offer.alert_webhook, WHO)
     server = DecisionServer(service, door)
     worker: RayLearningOrchestrator | None = None
-    publisher: Publisher | None = None
+    publisher: BackgroundPublisher | None = None
     await server.start()
     try:
-        watch = await asyncio.to_thread(load, service, offer, told)
+        watch = await asyncio.to_thread(load, service, offer, notify)
         if watch is not None:
             closing.insert(0, watch.close)
         if offer.graph is not None:
-            await asyncio.to_thread(ask_graph, service, offer.graph, told)
+            await asyncio.to_thread(ask_graph, service, offer.graph, notify)
         if offer.bus is not None:
             publisher = open_publisher(offer.bus)
             closing.append(publisher.close)
             worker = await _over_bus(service, offer.bus, publisher)
-            told(f"Answering on the bus {offer.bus}.")
-        figures = worker.event_bus.figures if worker is not None else None
-        closing.insert(0, ServiceAlerts(service.figures, figures, publisher, webhook).close)
+            notify(f"Answering on the bus {offer.bus}.")
+        bus_metrics = worker.event_bus.metrics if worker is not None else None
+        closing.insert(0, ServiceAlerts(service.metrics, bus_metrics, publisher, webhook).close)
         if offer.metrics_port is not None:
-            port, close = open_metrics(service, door.host, offer.metrics_port, figures, door.token_file)
+            port, close = open_metrics(service, door.host, offer.metrics_port, bus_metrics, door.token_file)
             closing.append(close)
-            told(f"Figures: http://{door.host}:{port}/metrics")
+            notify(f"Metrics: http://{door.host}:{port}/metrics")
         closing.append(_settle_down())
         await server.ready()
         for about in service.policies().policies:
-            told(f"{about.identity.game}/{about.identity.name}: step {about.identity.version}, {about.status}")
-        told(f"Listening on {server.address}. Ask: jimbot ask FILE.json --address {server.address}")
+            notify(f"{about.identity.game}/{about.identity.name}: step {about.identity.version}, {about.status}")
+        notify(f"Listening on {server.address}. Ask: jimbot ask FILE.json --address {server.address}")
         opened(server)
         await stop.wait()
-        told("Stopping: no new work; what was taken is finished.")
+        notify("Stopping: no new work; what was taken is finished.")
     finally:
         if worker is not None:
             await worker.stop()
@@ -233,9 +239,124 @@ def _settle_down() -> Callable[[], None]:
     return undo
 
 
-async def _over_bus(service: DecisionService, address: str, publisher: Publisher) -> RayLearningOrchestrator:
-    """Questions of the bus are answered, decisions of the other doors told there."""
+async def _over_bus(service: DecisionService, address: str, publisher: BackgroundPublisher) -> RayLearningOrchestrator:
+    """Questions of the bus are answered, decisions of the other doors published there."""
     worker = RayLearningOrchestrator(EventBusClient(address), service)
     await worker.start()
     service.listeners.append(DecisionPublisher(publisher, worker.is_asked))
     return worker
+
+
+# Decisions made over gRPC or in the process, published on the bus; those asked over the bus are answered there
+# anyway, and messages of many rows have no single action.
+
+
+class DecisionPublisher:
+    """A listener of a decision service."""
+
+    def __init__(self, publisher: BackgroundPublisher, asked_over_bus: Callable[[str], bool]) -> None:
+        self._publisher, self._asked_over_bus = publisher, asked_over_bus
+
+    def __call__(self, record: DecisionRecord) -> None:
+        if record.rows or self._asked_over_bus(record.request.request_id):
+            return
+        answer = record.answer or LearningDecisionResponse(request_id=record.request.request_id)
+        if record.refusal is not None:
+            answer.refusal.CopyFrom(refusal_message(record.refusal))
+        session = record.request.session_id or record.request.request_id
+        self._publisher.offer("learning.decision.response", answer, session)
+
+
+# Alerts of a decision service: the rules of `jimbot.runs.alerts`, over what the service and its bus count.
+
+
+WHO = "serve"
+"""The name alerts of a service come under, where those of a run have the run's."""
+
+
+class ServiceAlerts:
+    """Looks at a service's metrics every few seconds, until closed; notifies the log, the bus and a webhook."""
+
+    def __init__(
+        self,
+        metrics: ServiceMetrics,
+        bus: BusMetrics | None,
+        publisher: BackgroundPublisher | None,
+        webhook: WebhookSink | None,
+    ) -> None:
+        self._metrics, self._bus, self._publisher, self._webhook = metrics, bus, publisher, webhook
+        self._alerts = AlertThread(self.notify, self.read).start()
+
+    def read(self) -> dict[str, float]:
+        """The metrics rules speak of, over all games."""
+        found = {
+            "serve/shed_total": float(self._metrics.shed.total()),
+            "serve/illegal_actions_total": float(self._metrics.illegal.total()),
+        }
+        if self._bus is not None:
+            found["bus/lag"] = max(dict(self._bus.lag).values(), default=0.0)
+        return found
+
+    def notify(self, alert: Alert) -> None:
+        _log.warning("%s", alert.text)
+        if self._webhook is not None:
+            self._webhook.alert(0, time.time(), alert)
+        if self._publisher is not None:
+            event = RunEvent(run=WHO, kind=ALERT, message=alert.text, path=alert.rule.runbook)
+            self._publisher.offer("run.event", event, WHO)
+
+    def close(self) -> None:
+        self._alerts.close()
+        if self._webhook is not None:
+            self._webhook.close()
+
+
+# Follows a training run: whenever it has a better policy, the service takes it, after a look at it.
+
+
+class RunWatch:
+    """Polls a run's best checkpoint. A bad file keeps the old policy and is not tried again."""
+
+    def __init__(
+        self, service: DecisionService, run: str, runs_root: Path = Path("runs"), seconds: float = 5.0, name: str = ""
+    ) -> None:
+        self._service, self._run, self._root = service, run, runs_root
+        self.name = name or Path(run).name
+        self._seen: Path | None = None
+        self._polling = Repeating(f"watch {run}", seconds, self.poll)
+
+    def start(self) -> None:
+        """Serves what the run has now (there must be something), then follows it."""
+        path = self._best()
+        self._service.add(self._load(path))
+        self._seen = path
+        self._polling.start()
+
+    def poll(self) -> bool:
+        """Takes the run's best policy if it is a new one; whether it did."""
+        try:
+            path = self._best()
+            if path == self._seen:
+                return False
+            self._seen = path
+            served = self._load(path)
+            old = self._service.replace(served)
+        except (
+            Exception
+        ) as problem:  # a checkpoint being removed, a damaged file, a model that fails: the old one stays
+            reason = str(problem) if isinstance(problem, JimbotError) else f"{type(problem).__name__}: {problem}"
+            _log.warning("The new policy of run '%s' is not taken; the old one goes on. %s", self._run, reason)
+            return False
+        _log.info("Run '%s': policy %s takes over from %s", self._run, served.version, old.version)
+        return True
+
+    def close(self) -> None:
+        self._polling.close()
+
+    def _best(self) -> Path:
+        return find_checkpoint(self._run, self._root, "best")
+
+    def _load(self, path: Path) -> ServedPolicy:
+        policy, manifest = load_policy(path)
+        assert manifest is not None
+        return ServedPolicy.make(game_entry(manifest.game), policy, manifest, self.name)

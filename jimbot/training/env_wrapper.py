@@ -17,7 +17,7 @@ from gymnasium.spaces import Box, Dict
 from jimbot.envs.gymnasium_env import GameEnv
 from jimbot.errors import SettingsError, UnknownNameError, UsageError
 from jimbot.games.contract import game_entry
-from jimbot.training.curriculum.rule import LAST_GOAL, AnteCurriculum, Curriculum
+from jimbot.training.curriculum import LAST_GOAL, AnteCurriculum, Curriculum
 
 BALATRO = "balatro"
 Step = tuple[Any, float, bool, bool, dict[str, Any]]  # observation, reward, terminated, truncated, info
@@ -64,14 +64,14 @@ def masks_method(env: gymnasium.Env) -> Callable[[], np.ndarray] | None:
     return env.get_wrapper_attr("action_masks") if env.has_wrapper_attr("action_masks") else None
 
 
-class FiguresWrapper(EnvironmentWrapper):
-    """A game of ours with its figures (`GameEntry.figures`) in `info`. When the game is over only those are there that
+class MetricsWrapper(EnvironmentWrapper):
+    """A game with its metrics (`GameEntry.info_metrics`) in `info`. When the game is over only those are there that
     its final statistics know: it has begun anew behind the scenes."""
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
         self._game = _own_game(env).game
-        self._figures = game_entry(self._game.spec.id).figures
+        self._figures = game_entry(self._game.spec.id).info_metrics
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         observation, info = super().reset(seed=seed, options=options)
@@ -80,8 +80,8 @@ class FiguresWrapper(EnvironmentWrapper):
     def step(self, action: Any) -> Step:
         observation, reward, terminated, truncated, info = super().step(action)
         stats = info.get("stats")
-        figures = self._now() if stats is None else self._final(stats)
-        return observation, reward, terminated, truncated, {**info, **figures}
+        metrics = self._now() if stats is None else self._final(stats)
+        return observation, reward, terminated, truncated, {**info, **metrics}
 
     def _now(self) -> dict[str, Any]:
         return {name: figure.read(self._game, 0) for name, figure in self._figures.items()}
@@ -91,8 +91,8 @@ class FiguresWrapper(EnvironmentWrapper):
         return {name: int(value) if float(value).is_integer() else float(value) for name, value in final.items()}
 
 
-class BalatroGymWrapper(FiguresWrapper):
-    """Balatro with the run's figures in `info`: ante, round, money, score and requirement of the blind, hands and
+class BalatroGymWrapper(MetricsWrapper):
+    """Balatro with the run's metrics in `info`: ante, round, money, score and requirement of the blind, hands and
     discards left, and whether the run is won. At the end ante, round, money and won come from the final statistics."""
 
     def __init__(self, env: gymnasium.Env) -> None:
@@ -105,7 +105,7 @@ class BalatroGymWrapper(FiguresWrapper):
 
 class CurriculumWrapper(EnvironmentWrapper):
     """Ends an episode when the curriculum's goal is beaten (see `Curriculum`): an ante, a stage, whatever milestones
-    the game has. `info` must say how far the game is, under the milestone's name (`FiguresWrapper` does); in anybody
+    the game has. `info` must say how far the game is, under the milestone's name (`MetricsWrapper` does); in anybody
     else's environment it is called `ante`.
 
     Such an end is `truncated`: the rules would let the game go on, so learners still count on what would follow.
@@ -154,7 +154,7 @@ class CurriculumWrapper(EnvironmentWrapper):
         if self.milestone not in info:
             raise UsageError(
                 f"CurriculumWrapper found no '{self.milestone}' in info, so it cannot tell how far the game is. "
-                "Put FiguresWrapper under it, or use wrap_game_env(env, Curriculum())."
+                "Put MetricsWrapper under it, or use wrap_game_env(env, Curriculum())."
             )
         return int(info[self.milestone])
 
@@ -198,15 +198,15 @@ class ActionMaskWrapper(EnvironmentWrapper):
 
 
 def wrap_game_env(env: gymnasium.Env, curriculum: Curriculum | None = None) -> EnvironmentWrapper:
-    """A game of ours with its figures in `info` and, if wanted, a curriculum by its milestones."""
-    wrapped = FiguresWrapper(env)
+    """A game of ours with its metrics in `info` and, if wanted, a curriculum by its milestones."""
+    wrapped = MetricsWrapper(env)
     return wrapped if curriculum is None else CurriculumWrapper(wrapped, curriculum=curriculum)
 
 
 def wrap_balatro_env(
     env: gymnasium.Env, use_curriculum: bool = False, curriculum_config: Mapping[str, Any] | None = None
 ) -> EnvironmentWrapper:
-    """Balatro with its figures in `info` and, if wanted, the curriculum by ante (`curriculum_config`: its fields)."""
+    """Balatro with its metrics in `info` and, if wanted, the curriculum by ante (`curriculum_config`: its fields)."""
     wrapped = BalatroGymWrapper(env)
     if not use_curriculum:
         if curriculum_config:
@@ -222,5 +222,5 @@ def wrap_balatro_env(
 def _own_game(env: gymnasium.Env) -> GameEnv:
     inner = env.unwrapped
     if not isinstance(inner, GameEnv):
-        raise UsageError(f"FiguresWrapper got {type(inner).__name__}; expected a game of JimBot, from make_env.")
+        raise UsageError(f"MetricsWrapper got {type(inner).__name__}; expected a game of JimBot, from make_env.")
     return inner

@@ -97,7 +97,7 @@ class ExperimentResult:
         """Whether its mean return is higher beyond noise: 95 % of the differences by chance are smaller."""
         return self.mean_return - other.mean_return > 1.96 * float(np.hypot(self.error, other.error))
 
-    def figures(self) -> dict[str, Any]:
+    def metrics(self) -> dict[str, Any]:
         """A line of the summary."""
         return {
             "algorithm": self.algorithm,
@@ -147,7 +147,7 @@ class MultiAlgorithmBenchmark:
 
     def print_summary(self) -> None:
         """A table of all results, returns with 95 % intervals, and whether the best is told from the others."""
-        print_comparison_table({name: result.figures() for name, result in self.results.items()})
+        print_comparison_table({name: result.metrics() for name, result in self.results.items()})
         best = self.get_best_result()
         print(f"Best: {best.name}")
         equal = [result.name for result in self.results.values() if result is not best and not best.beats(result)]

@@ -17,16 +17,15 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jimbot.errors import CheckpointError, SettingsError, UsageError
 from jimbot.games.contract import BatchGame, game_entry
 from jimbot.runs.checkpoint import Checkpoint, Manifest, check_matches, load_checkpoint
 from jimbot.runs.checkpoint import CheckpointStore as CheckpointManager
 from jimbot.runs.directory import RunDirectory
-from jimbot.training.environments.given import called, own_rules
+from jimbot.training.environments import called, own_rules
 from jimbot.training.init_policy import check_network, find_start, looked_up
-from jimbot.training.league.store import check_league
 from jimbot.training.learners import (
     available_learners,
     check_algorithm,
@@ -35,8 +34,10 @@ from jimbot.training.learners import (
     load_learner,
     register_learner,
 )
+from jimbot.training.memory import MOST_PIECES
+from jimbot.training.session.log_rows import Measures
 from jimbot.training.session.session import Session, run_name
-from jimbot.training.settings.only import check_only
+from jimbot.training.settings.layers import check_only
 from jimbot.training.settings.record import TrainSettings
 from jimbot.training.settings.trainer_config import (
     HyperparameterConfig,
@@ -51,12 +52,11 @@ if TYPE_CHECKING:
 
     from jimbot.evaluation import Games
     from jimbot.policies.contract import Policy
-    from jimbot.training.curriculum.rule import Curriculum
-    from jimbot.training.session.log_rows import Measures
+    from jimbot.training.curriculum import Curriculum
 
 __all__ = [
-    "CheckpointManager", "HyperparameterConfig", "RLTrainer", "TrainerConfig", "available_learners", "create_trainer",
-    "get_default_config", "learner_class", "learner_name", "open_trainer", "register_learner",
+    "CheckpointManager", "HyperparameterConfig", "Learned", "RLTrainer", "TrainerConfig", "available_learners",
+    "create_trainer", "get_default_config", "learner_class", "learner_name", "open_trainer", "register_learner",
 ]  # fmt: skip
 
 VALIDATION_GAMES = 32  # per look during training (eval_interval)
@@ -77,6 +77,16 @@ def plain_callback(callback: Any) -> Callback | None:
     )
 
 
+class Learned(NamedTuple):
+    """What one update came to."""
+
+    losses: dict[str, Any]
+    measured: Any
+    """`Measured` sums of what was played."""
+    steps: int
+    """Of the games."""
+
+
 class _Trainer(ABCMeta):
     """`SB3Trainer(env, config)`, as scripts write it, is a trainer with its run, ready to learn: `create_trainer` with
     the learner named by its class. Inside the house trainers are made from settings and an open session."""
@@ -90,6 +100,8 @@ class _Trainer(ABCMeta):
 class RLTrainer(ABC, metaclass=_Trainer):
     """Trains one agent for one run. `create_model`, `train` and `evaluate` are enough."""
 
+    first_phase = "start"
+    """What the first update also does, and what its time is called in the log."""
     algorithms: tuple[str, ...] = ()
     """What it can run, the usual one first, where the list of learners does not say it."""
     config: TrainerConfig | None = None
@@ -110,6 +122,10 @@ class RLTrainer(ABC, metaclass=_Trainer):
         """How many of the running games the next checkpoint holds, where not all: the run goes on with fewer."""
         self.steps_learned = 0
         """For learners that count steps nowhere else."""
+        self.updates = 0
+        """Done so far."""
+        self.seconds: dict[str, float] = {}
+        """Spent since the last log row, by phase."""
 
     # --- the three methods ---
 
@@ -117,9 +133,27 @@ class RLTrainer(ABC, metaclass=_Trainer):
     def create_model(self) -> None:
         """Builds the policy and everything learning needs, from scratch."""
 
-    @abstractmethod
     def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> Any:
-        """Learns until `total_timesteps` (default: the settings') are done or the session says stop."""
+        """Learns until `total_timesteps` (default: the settings') are done or the session says stop: calls `update`
+        again and again, logs, evaluates and saves when it is due, and saves once more at the end."""
+        callback, session = plain_callback(callback), self.session
+        total, measures = total_timesteps or self.settings.total_timesteps, Measures(self.spec)
+        with session.running(self.step, total, self.first_phase):
+            while not (reason := session.stop_reason(self.step, total)):
+                if (learned := self.update(total)) is None:
+                    continue
+                session.check_finite(learned.losses, self.updates, self.step)
+                measures.add(learned.losses, learned.measured, learned.steps)
+                self.after_update(max(1, self.updates), measures, self.phase_seconds, callback)
+            if rest := measures.take():
+                session.log(self.step, rest | self.more_metrics())
+            path = self.save_model()
+        return session.finished(self.step, reason, path)
+
+    def update(self, total: int) -> Learned | None:
+        """Collects and learns once, on the way to `total` steps; None where nothing came of it. For learners that leave
+        the loop to `train`."""
+        raise UsageError(f"Learner '{learner_name(self.settings)}' has neither update(total) nor a train of its own.")
 
     def evaluate(
         self, n_episodes: int, deterministic: bool = True, bank: Literal["held-out", "validation"] = "held-out"
@@ -132,7 +166,7 @@ class RLTrainer(ABC, metaclass=_Trainer):
         self, n_episodes: int, deterministic: bool = True, bank: Literal["held-out", "validation"] = "held-out"
     ) -> Games:
         """Games of the policy as it is now, on seeds of the bank, by the rules it learns under: those of a wrapped
-        environment or a batch of somebody's own are played in it, and its running games begin anew."""
+        environment or a batch of the user are played in it, and its running games begin anew."""
         from jimbot.evaluation import play_games
         from jimbot.games.seeds import HELD_OUT, VALIDATION, bank_seeds
 
@@ -156,7 +190,7 @@ class RLTrainer(ABC, metaclass=_Trainer):
     @cached_property
     def batch(self) -> BatchGame:
         """The games to learn from, stepped by one call: those given, else as many as the settings say."""
-        from jimbot.training.environments.given import training_game
+        from jimbot.training.environments import training_game
 
         return self.given if self.given is not None else training_game(self.settings)
 
@@ -165,7 +199,7 @@ class RLTrainer(ABC, metaclass=_Trainer):
         """One game to learn from as a Gymnasium environment, for algorithms written for one."""
         from jimbot.envs.gymnasium_env import GameEnv
         from jimbot.envs.gymnasium_game import GymnasiumGame
-        from jimbot.training.environments.given import training_options
+        from jimbot.training.environments import training_options
 
         if isinstance(self.given, GymnasiumGame):
             return self.given.env
@@ -211,7 +245,7 @@ class RLTrainer(ABC, metaclass=_Trainer):
                 "Give it portable_network or policy_onnx."
             )
         sizes = self.spec.observation.size, self.spec.actions.size
-        return with_metadata(onnx_from_params(*found, *sizes), self._own_manifest())
+        return with_metadata(onnx_from_params(*found, *sizes), self.manifest())
 
     @property
     def can_save(self) -> bool:
@@ -222,14 +256,20 @@ class RLTrainer(ABC, metaclass=_Trainer):
     def save_model(self) -> Path:
         """Writes a checkpoint and returns where."""
         params = (self.portable_network() or ({}, {}))[1]
-        path = self.session.store.save(self._own_manifest(), self.policy_onnx(), params, self.learning_state())
+        path = self.session.store.save(self.manifest(), self.policy_onnx(), params, self.learning_state())
         self.session.saved(self.step, path)
         return path
 
     def load_model(self, path: str | Path) -> None:
         """Continues exactly from a checkpoint."""
-        checkpoint = self.checked_checkpoint(path, (self.portable_network() or ({}, {}))[0])
-        self.restore(checkpoint.params(), checkpoint.state())
+        checkpoint = self.checked_checkpoint(path, self.described_network())
+        self.updates = checkpoint.manifest.update
+        try:
+            self.restore(checkpoint.params(), checkpoint.state())
+        except KeyError as problem:
+            raise CheckpointError(
+                f"The checkpoint {path} lacks {problem}; it is damaged or of another version."
+            ) from problem
         self.steps_learned = checkpoint.manifest.step
         self.session.latest_metrics = dict(checkpoint.manifest.metrics)
 
@@ -250,12 +290,12 @@ class RLTrainer(ABC, metaclass=_Trainer):
             self.load_model(start)
             session.resumed(self.step)
             session.view.note(f"Continuing from {start}.", style="cyan")
-        elif told := self.begin(session.run.root):
-            session.view.note(told, style="cyan")
-            session.recorder.event(0, told)
+        elif taken := self.begin(session.run.root):
+            session.view.note(taken, style="cyan")
+            session.recorder.event(0, taken)
 
     def _check_environment(self, start: Path) -> None:
-        """A run that learned in somebody's own environment does not go on in the bare game."""
+        """A run that learned in the user's own environment does not go on in the bare game."""
         learned_in = load_checkpoint(start).manifest.environment
         if learned_in and not called(self.given):
             raise CheckpointError(
@@ -290,10 +330,6 @@ class RLTrainer(ABC, metaclass=_Trainer):
         if network:
             check_network(manifest, network, path)
         return checkpoint
-
-    def _own_manifest(self) -> Manifest:
-        network = (self.portable_network() or ({}, {}))[0]
-        return self.manifest_of(learner_name(self.settings), network, getattr(self, "updates", 0))
 
     @classmethod
     def check(cls, settings: TrainSettings) -> None:
@@ -331,17 +367,17 @@ class RLTrainer(ABC, metaclass=_Trainer):
     def games_restarted(self) -> None:
         """Called when the games given to the trainer have been started anew."""
 
-    def manifest_of(self, learner: str, network: Mapping[str, Any], update: int) -> Manifest:
+    def manifest(self) -> Manifest:
         """What a checkpoint made now says about itself."""
         return Manifest.for_game(
             self.spec,
             game_options=self.settings.game_options,
-            learner=learner,
+            learner=learner_name(self.settings),
             algorithm=self.settings.algorithm,
-            network=dict(network),
+            network=dict(self.described_network()),
             environment=called(self.given),
             step=self.step,
-            update=update,
+            update=self.updates,
             config=self.settings.flat(),
             metrics={name: float(value) for name, value in self.session.latest_metrics.items() if value == value},
         )
@@ -360,22 +396,27 @@ class RLTrainer(ABC, metaclass=_Trainer):
         self._look_at_level(step)
         with session.rating_later():
             if session.checkpoint_due(step):
-                with session.aside("save"):
+                with session.timed_phase("save"):
                     self.save_model()
             if session.evaluation_due(step):
                 with session.judging():
                     session.evaluated(step, *self.validate(VALIDATION_GAMES))
             if update % self.settings.log_interval == 0:
                 learning = session.learning_seconds
-                with session.aside("measure"):
+                with session.timed_phase("measure"):
                     spent = seconds(learning)
                 metrics = session.log(step, measures.take() | self.more_metrics() | self._level_metrics(), spent)
                 if callback and callback(step, metrics) is False:
                     session.end("the callback asked to stop")
         session.keep_memory(self.relieve, step)
 
+    def phase_seconds(self, elapsed: float) -> dict[str, float]:
+        """How the `elapsed` seconds of learning since the last log row were spent."""
+        spent, self.seconds = self.seconds, dict.fromkeys(self.seconds, 0.0)
+        return spent
+
     def _look_at_level(self, step: int) -> None:
-        """A new level of the curriculum is told."""
+        """Records a new level of the curriculum."""
         if self.curriculum is None or self.curriculum.goal == self._level:
             return
         before, self._level = self._level, self.curriculum.goal
@@ -387,11 +428,11 @@ class RLTrainer(ABC, metaclass=_Trainer):
         return {} if rule is None else {"curriculum/level": rule.goal, "curriculum/success_rate": rule.success_rate}
 
     def more_metrics(self) -> dict[str, float]:
-        """Figures of this learner's own for a log row."""
+        """Metrics of this learner's own for a log row."""
         return {}
 
     def relieve(self, name: str) -> str | None:
-        """Gives back memory by one of `memory.relief.STEPS`; says what was done, or None if it cannot.
+        """Gives back memory by one of `memory.STEPS`; says what was done, or None if it cannot.
 
         A learner adds what it can; every one can be restarted, which also is how the number of games changes.
         """
@@ -399,6 +440,13 @@ class RLTrainer(ABC, metaclass=_Trainer):
         if name == "restart":
             memory.restart_wanted = True
             return "a checkpoint is written and the run goes on in a clean process"
+        if name == "smaller_batches":
+            pieces = 2 * settings.memory.gradient_accumulation
+            if pieces > MOST_PIECES or not self.accumulate(pieces):
+                return None
+            self.settings = settings.model_copy(update={"gradient_accumulation": pieces})
+            memory.remember(gradient_accumulation=pieces)
+            return f"minibatches are learned in {pieces} pieces, with the same steps as before"
         if name == "fewer_games":
             fewer = settings.num_envs // 2
             if fewer < 1 or settings.num_envs % 2 or self.given is not None:
@@ -408,13 +456,20 @@ class RLTrainer(ABC, metaclass=_Trainer):
             return f"{fewer} games instead of {settings.num_envs}, with twice the steps of each between updates"
         return None
 
+    def accumulate(self, pieces: int) -> bool:
+        """From now on gradients of a minibatch are added up over so many pieces; False where that cannot be."""
+        return False
+
 
 def learner_class(settings: TrainSettings) -> type[RLTrainer]:
     """The trainer class for a learner and algorithm; one clear sentence if there is none."""
     name = learner_name(settings)
     trainer = load_learner(name)
     check_algorithm(settings)
-    check_league(settings, name)
+    if settings.plays_league:
+        from jimbot.training.league import check_league
+
+        check_league(settings, name)
     check_only(settings, name)
     trainer.check(settings)
     return trainer
@@ -465,7 +520,7 @@ def create_trainer(
     natively with as many games as the config says; anything wrapped around it, or foreign, is stepped as it is.
     `learner` goes before the config's. Close the trainer when done: it holds the run directory.
     """
-    from jimbot.training.environments.given import understand
+    from jimbot.training.environments import understand
     from jimbot.training.settings.layers import resolve
 
     chosen = {} if learner is None else {"learner": learner if isinstance(learner, str) else learner_called(learner)}

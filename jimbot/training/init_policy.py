@@ -6,15 +6,21 @@ reference parameters in the state.
 - `value_warmup_updates`: at first only the value head learns. A clone's value is a guess about its teacher; advantages
   made from it would push a good policy in wrong directions.
 - `freeze_trunk_updates`: at first only the heads learn.
-- `init_kl`: a pull towards the policy the run began with, weaker with every update.
+- `init_kl`: a KL anchor to the policy the run began with, weaker with every update.
 - Statistics of observations (`normalize_obs`) are counted but not used as long as any of these lasts: another scale
   of the inputs would be another policy.
+
+Clones of other projects (`--bc-model FILE.pt`) are plain state dicts of torch. Nothing in such a file says what network
+it is, so its layers are told apart by names: heads that judge actions (`action_head`, `actor`, `policy`, …), heads that
+judge positions (`win_head`, `value`, `critic`, …: never taken over), other heads and tables of embeddings (never,
+either) and everything else, which is the trunk: each layer goes to the next place of its shape. torch keeps a layer's
+weights as (outputs, inputs); ours are (inputs, outputs).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,8 +34,6 @@ from jimbot.plugins import provided
 from jimbot.policies.networks import check_params, param_shapes, part_of
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import OnnxPolicy
-from jimbot.policies.widening import can_narrow, can_widen, narrowed, widened
-from jimbot.reading.tensors import read_tensors
 from jimbot.runs.checkpoint import (
     MANIFEST_ENTRY,
     Manifest,
@@ -38,15 +42,107 @@ from jimbot.runs.checkpoint import (
     load_checkpoint,
     manifest_in_npz,
 )
-from jimbot.training.imitation.foreign import map_clone
 from jimbot.training.settings.record import TrainSettings
+
+ACTION_HEADS = ("action", "actor", "policy", "logit")
+VALUE_HEADS = ("value", "win", "critic")
+OTHER_HEADS = ("preview", "head", "aux")
+TABLES = ("embed",)
+NOT_TAKEN = {"value": "the value head starts fresh", "other": "a head of its own kind"}
+WEIGHT, BIAS = ".weight", ".bias"
+FEWEST_LAYERS, MOST_LAYERS = 2, 4
+
+
+class Layer(NamedTuple):
+    """One dense layer of such a file."""
+
+    name: str
+    weight: np.ndarray  # (inputs, outputs)
+    bias: np.ndarray | None
+
+    @property
+    def part(self) -> str:
+        said = self.name.lower()
+        for part, words in (("value", VALUE_HEADS), ("other", ("preview",)), ("policy", ACTION_HEADS)):
+            if any(word in said for word in words):
+                return part
+        return "other" if any(word in said for word in OTHER_HEADS) else "trunk"
+
+
+class Mapped(NamedTuple):
+    """What of a file fits a network."""
+
+    params: dict[str, np.ndarray]
+    """By our names; an array smaller than its parameter fills the leading part."""
+    taken: list[str]
+    left: list[str]
+    """Sentences' worth of both: "theirs → ours", "theirs (why not)"."""
+
+
+def network_for_clone(tensors: Mapping[str, np.ndarray], actions: int) -> dict[str, Any]:
+    """The settings of the network that a file's policy fits: dense layers as wide as what its head takes in, as many as
+    have that width. Nothing where no head fits a game of so many actions."""
+    layers = list(_layers(tensors))
+    if (head := _head(layers, actions)) is None:
+        return {}
+    width = head.weight.shape[0]
+    square = sum(layer.weight.shape == (width, width) for layer in layers if layer.part in ("trunk", "policy"))
+    return {"network": "mlp", "hidden_dim": width, "num_layers": min(MOST_LAYERS, max(FEWEST_LAYERS, 1 + square))}
+
+
+def map_clone(tensors: Mapping[str, np.ndarray], network: Mapping[str, Any]) -> Mapped:
+    """The layers of a state dict, put where they fit."""
+    shapes = param_shapes(network)
+    layers = list(_layers(tensors))
+    head = _head(layers, shapes.get("policy" + WEIGHT, (0, 0))[1])
+    places = [name.removesuffix(WEIGHT) for name in shapes if name.startswith("trunk_") and name.endswith(WEIGHT)]
+    params: dict[str, np.ndarray] = {}
+    taken, left = [], []
+    for layer in layers:
+        if layer.part in NOT_TAKEN:
+            left.append(f"{layer.name} ({NOT_TAKEN[layer.part]})")
+            continue
+        wanted = ["policy"] if layer is head or (head is None and layer.part == "policy") else places
+        ours = next((name for name in wanted if _fits(layer, shapes.get(name + WEIGHT), layer is head)), None)
+        if ours is None:
+            here = ", ".join(f"{name} is {shapes.get(name + WEIGHT)}" for name in wanted[:1]) or "is no such layer"
+            left.append(f"{layer.name} {layer.weight.shape} (here {here})")
+            continue
+        if ours in places:
+            places = places[places.index(ours) + 1 :]
+        params[ours + WEIGHT] = layer.weight
+        if layer.bias is not None:
+            params[ours + BIAS] = layer.bias
+        taken.append(f"{layer.name} → {ours}")
+    others = [name for name in tensors if name.rpartition(".")[0] not in {layer.name for layer in layers}]
+    return Mapped(params, taken, left + [f"{name} (no dense layer)" for name in others])
+
+
+def _head(layers: Sequence[Layer], actions: int) -> Layer | None:
+    """The layer that judges actions: the last one of the most actions the game has room for."""
+    heads = [layer for layer in layers if layer.part == "policy" and layer.weight.shape[1] <= actions]
+    return max(reversed(heads), key=lambda layer: layer.weight.shape[1]) if heads else None
+
+
+def _fits(layer: Layer, wanted: tuple[int, ...] | None, is_head: bool) -> bool:
+    """The same layer; of a policy's head, the same inputs and no more actions."""
+    inputs, outputs = layer.weight.shape
+    return wanted is not None and inputs == wanted[0] and (outputs == wanted[1] or (is_head and outputs < wanted[1]))
+
+
+def _layers(tensors: Mapping[str, np.ndarray]) -> Iterator[Layer]:
+    for name, value in tensors.items():
+        if name.endswith(WEIGHT) and value.ndim == 2 and not any(word in name.lower() for word in TABLES):
+            bias = tensors.get(name.removesuffix(WEIGHT) + BIAS)
+            yield Layer(name.removesuffix(WEIGHT), np.asarray(value, np.float32).T, bias)
+
 
 FIRST_PARAMS = "jimbot.first_params"
 """Group of entry points: who gives the parameters that a network begins with, by what it looks things up in."""
 
 
 def looked_up(network: Mapping[str, Any], game: str) -> dict[str, np.ndarray]:
-    """The parameters of a fresh network that somebody else knows: rows of the knowledge graph, where it has such."""
+    """The parameters of a fresh network that another room knows: rows of the knowledge graph, where it has such."""
     return provided(FIRST_PARAMS, "graph")(network, game) if network.get("graph") else {}
 
 
@@ -90,6 +186,8 @@ def find_start(reference: str, runs_root: str | Path) -> Path:
 def start_of(path: str | Path, spec: GameSpec, network: Mapping[str, Any]) -> Start:
     """The parameters of a checkpoint, put into wider layers where the run has them, and into layers for what the run is
     shown beyond what the checkpoint saw, or no longer shown; one of another game or network is one clear sentence."""
+    from jimbot.policies.widening import can_narrow, can_widen, narrowed, widened
+
     manifest, found = read_policy(path)
     if _saw_more(manifest, spec) and can_narrow(manifest.network, network):
         check_params(manifest.network, found)
@@ -120,7 +218,7 @@ SIGHT_GAMES, SIGHT_STEPS = 64, 256
 
 def _usual_sight(manifest: Manifest, params: Mapping[str, np.ndarray]) -> np.ndarray:
     """(D,) the mean observation of a policy's own games, drawn actions; the same for the same policy."""
-    luck, seen = np.random.default_rng(0), []
+    rng, seen = np.random.default_rng(0), []
     game = make(manifest.game, SIGHT_GAMES, seed=0, options=manifest.game_options)
     spec = game.spec
     policy = OnnxPolicy.from_bytes(onnx_from_params(manifest.network, params, spec.observation.size, spec.actions.size))
@@ -128,7 +226,7 @@ def _usual_sight(manifest: Manifest, params: Mapping[str, np.ndarray]) -> np.nda
         game.reset()
         for _ in range(SIGHT_STEPS):
             seen.append(game.observation.mean(axis=0))
-            game.step(policy.act(game.observation, game.legal_mask, deterministic=False, key=luck).actions)
+            game.step(policy.act(game.observation, game.legal_mask, deterministic=False, key=rng).actions)
     finally:
         game.close()
     return np.mean(seen, axis=0)
@@ -139,14 +237,14 @@ class Fitting(NamedTuple):
 
     params: dict[str, np.ndarray]
     whole: bool  # everything but the value head
-    told: str
+    sentence: str
 
 
 def fitting_params(path: str | Path, spec: GameSpec, network: Mapping[str, Any]) -> Fitting:
     """The parameters of a clone that exist with the same shape here, without its value head.
 
     A clone's value is a guess about its teacher, so the critic starts fresh. A clone none of whose policy fits is one
-    clear sentence. Clones of other projects are mapped by `imitation.foreign`.
+    clear sentence. Clones of other projects are mapped by names and shapes.
     """
     if (tensors := foreign_tensors(path)) is not None:
         return _fitting_of_others(path, tensors, network)
@@ -178,6 +276,8 @@ def foreign_tensors(path: str | Path) -> dict[str, np.ndarray] | None:
     if path.suffix != ".pt" or not path.is_file():
         return None
     try:
+        from jimbot.reading.tensors import read_tensors
+
         tensors = read_tensors(path)
     except UnreadableError as problem:
         raise CheckpointError(f"{path} is not a file of plain tensors: {problem}.") from problem
@@ -228,8 +328,8 @@ def check_network(manifest: Manifest, network: Mapping[str, Any], path: str | Pa
     )
 
 
-def pull_weight(settings: TrainSettings, update: Any, xp: Any = np) -> Any:
-    """Weight of the pull to the first policy in an update, by its number."""
+def anchor_weight(settings: TrainSettings, update: Any, xp: Any = np) -> Any:
+    """Weight of the KL anchor to the first policy in an update, by its number."""
     return settings.start.init_kl * xp.maximum(0.0, 1.0 - update / settings.start.init_kl_updates)
 
 
@@ -241,5 +341,5 @@ def frozen_updates(settings: TrainSettings, parameter: str) -> int:
 
 def fixed_statistics_updates(settings: TrainSettings) -> int:
     """First updates in which the network keeps the statistics of observations it began with."""
-    pulled = settings.start.init_kl_updates if settings.start.init_kl else 0
-    return max(pulled, settings.start.value_warmup_updates, settings.start.freeze_trunk_updates)
+    anchored = settings.start.init_kl_updates if settings.start.init_kl else 0
+    return max(anchored, settings.start.value_warmup_updates, settings.start.freeze_trunk_updates)

@@ -1,7 +1,7 @@
 """The list of learners: the class that trains, the algorithms it has, and so what learner `auto` means.
 
-A learner is one line here, a call of `register_learner`, or a plug-in (`jimbot.plugins`). Nothing is imported before it
-is used: who lists algorithms needs neither jax nor torch.
+A learner is one line here, a call of `register_learner`, or a plug-in (`jimbot.plugins`): sb3 and ray are found like
+those of other packages. Nothing is imported before it is used: listing algorithms needs neither jax nor torch.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ class Learner(NamedTuple):
     """Of JimBot, which installs what it needs."""
     algorithms: tuple[str, ...] = ()
     """The usual one first. Without any the class says them (`algorithms`), or the learner is its only one."""
+    rank: int = 9
+    """Of two learners with one algorithm, `auto` means the lower."""
 
 
-# Of two learners with one algorithm, `auto` means the first.
 _LEARNERS: dict[str, Learner] = {
-    "jax": Learner("jimbot.training.jax_ppo.trainer:JaxPPOTrainer", "all", ("PPO",)),
-    "improve": Learner("jimbot.training.improve.trainer:ImproveTrainer", "all", ("ExIt",)),
-    "sb3": Learner("jimbot.training.sb3.trainer:SB3Trainer", "sb3", ("PPO", "A2C", "DQN")),
-    "ray": Learner("jimbot.training.ray.trainer:RayTrainer", "ray", ("PPO", "DQN", "APPO", "IMPALA", "BC", "MARWIL")),
+    "jax": Learner("jimbot.training.jax_ppo.trainer:JaxPPOTrainer", "all", ("PPO",), 0),
+    "improve": Learner("jimbot.training.expert_iteration:ImproveTrainer", "all", ("ExIt",), 0),
 }
 
 
@@ -150,7 +149,7 @@ def check_algorithm(settings: _Asked) -> None:
 def _offers() -> Iterator[tuple[str, str]]:
     """(algorithm, learner) of all; those that must be imported to be asked come last, and so only if need be."""
     learners = _with_plugins()
-    for name in sorted(learners, key=lambda name: not learners[name].algorithms):
+    for name in sorted(learners, key=lambda name: (not learners[name].algorithms, learners[name].rank)):
         for algorithm in algorithms_of(name):
             yield algorithm, name
 
@@ -164,8 +163,15 @@ def _entry(name: str) -> Learner:
 
 def _with_plugins() -> dict[str, Learner]:
     for name, where in plugins.entry_points(GROUP).items():
-        _LEARNERS.setdefault(name, Learner(where))
+        if name not in _LEARNERS:
+            _LEARNERS[name] = _declared(name, where)
     for module in plugins.plugin_modules():
         if isinstance(found := getattr(module, "LEARNER", None), type):
             learner_called(found)
     return _LEARNERS
+
+
+def _declared(name: str, where: str) -> Learner:
+    """An entry point: the class, or a `Learner` record (in capitals) that says more without importing the class."""
+    record = plugins.provided(GROUP, name) if where.rpartition(":")[2].isupper() else None
+    return record if isinstance(record, Learner) else Learner(where)

@@ -64,7 +64,7 @@ def plot_training_curves(
     save_path: str | Path = "training_curves.png",
     window: int = 100,
 ) -> Path:
-    """One picture with every measure and its moving average; `metrics`: figures of episodes, or {name: its values}."""
+    """One picture with every measure and its moving average; `metrics`: of episodes, or {name: its values}."""
     from matplotlib.figure import Figure
 
     curves = metrics.episodes if isinstance(metrics, BalatroMetrics) else _curves(metrics)
@@ -102,13 +102,13 @@ def _curves(metrics: Mapping[str, Any]) -> dict[str, list[float]]:
 
 
 def print_comparison_table(results: Mapping[str, Mapping[str, Any]]) -> None:
-    """Names side by side, a line for every figure they have."""
+    """Names side by side, a line for every metric they have."""
     from rich.table import Table
 
     from jimbot.foreign_text import Terminal
 
     table = Table("", *results, box=None, header_style="bold")
-    for figure in dict.fromkeys(name for figures in results.values() for name in figures):
-        cells = (figures.get(figure, "") for figures in results.values())
-        table.add_row(figure, *(f"{cell:,.3g}" if isinstance(cell, float) else str(cell) for cell in cells))
+    for metric in dict.fromkeys(name for metrics in results.values() for name in metrics):
+        cells = (metrics.get(metric, "") for metrics in results.values())
+        table.add_row(metric, *(f"{cell:,.3g}" if isinstance(cell, float) else str(cell) for cell in cells))
     Terminal().print(table)

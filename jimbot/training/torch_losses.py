@@ -35,7 +35,7 @@ class Weights(NamedTuple):
     clip_eps: float
     vf_coef: float
     ent_coef: float
-    pull: float = 0.0  # to the reference, where there is one
+    anchor: float = 0.0  # to the reference, where there is one
 
 
 class Look(NamedTuple):
@@ -44,7 +44,7 @@ class Look(NamedTuple):
     log_probability: Tensor  # of what was done
     value: Tensor
     entropy: Tensor
-    every: Tensor | None = None  # (B, A) log-probabilities of all actions, for a pull to a reference
+    every: Tensor | None = None  # (B, A) log-probabilities of all actions, for a anchor to a reference
 
 
 def look(network: TorchNetwork, batch: Samples) -> Look:
@@ -58,7 +58,7 @@ def _init_kl(weights: Weights, batch: Samples, log_probability: Tensor | None) -
     """Mean divergence of the reference from the policy, over legal actions; nothing without a reference."""
     if batch.reference is None or log_probability is None:
         return {}
-    if weights.pull == 0:
+    if weights.anchor == 0:
         return {"train/init_kl": log_probability.new_zeros(())}
     difference = torch.where(batch.legal_mask, batch.reference - log_probability, 0.0)
     return {"train/init_kl": (masking.probabilities(batch.reference, batch.legal_mask) * difference).sum(dim=-1).mean()}
@@ -85,9 +85,9 @@ def ppo_loss_of(
     ratio = torch.exp(log_ratio)
     advantage = normalised(batch.advantage) if normalise else batch.advantage
     clipped = torch.clamp(ratio, 1 - weights.clip_eps, 1 + weights.clip_eps)
-    loss, figures = _whole_loss(-torch.minimum(ratio * advantage, clipped * advantage).mean(), seen, weights, batch)
+    loss, metrics = _whole_loss(-torch.minimum(ratio * advantage, clipped * advantage).mean(), seen, weights, batch)
     return loss, {
-        **figures,
+        **metrics,
         "train/approx_kl": (ratio - 1 - log_ratio).mean(),
         "train/clip_frac": ((ratio - 1).abs() > weights.clip_eps).float().mean(),
     }
@@ -102,12 +102,12 @@ def a2c_loss(
 
 
 def _whole_loss(pg_loss: Tensor, seen: Look, weights: Weights, batch: Samples) -> tuple[Tensor, dict[str, Tensor]]:
-    """The policy's loss with what both learners add to it: value error, entropy, the pull to a reference."""
+    """The policy's loss with what both learners add to it: value error, entropy, the anchor to a reference."""
     pulled = _init_kl(weights, batch, seen.every)
     value_loss = 0.5 * ((seen.value - batch.target) ** 2).mean()
     entropy = seen.entropy.mean()
     loss = pg_loss + weights.vf_coef * value_loss - weights.ent_coef * entropy
-    loss = loss + weights.pull * sum(pulled.values())
+    loss = loss + weights.anchor * sum(pulled.values())
     return loss, {
         "train/loss": loss,
         "train/pg_loss": pg_loss,

@@ -1,4 +1,4 @@
-"""Curves of runs for a screen: few points of many, exact where somebody looks closely.
+"""Curves of runs for a screen: few points of many, exact where the viewer zooms in.
 
 A metrics file is read once into columns, and then only what was appended. A curve of more rows than a screen has points
 is divided into as many parts; each becomes its mean with its lowest and highest value, so that no spike is lost. Who
@@ -8,6 +8,7 @@ zooms in asks again for a part of the axis, and where that has few rows they are
 from __future__ import annotations
 
 import math
+import os
 import threading
 from array import array
 from collections import OrderedDict
@@ -36,31 +37,27 @@ class Column:
         self.rows, self.values = array("I"), array("d")
 
 
-class MetricLog:
-    """One metrics file as columns."""
+class GrowingFile:
+    """A file of lines that may grow, shrink (a resumed run forgets rows) or go away; what is new in it is read once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = threading.Lock()
         self._forget()
-
-    def _forget(self) -> None:
-        self._columns: dict[str, Column] = {}
-        self._steps, self._times, self._games = array("d"), array("d"), array("d")
-        self._end = self._file = 0
 
     def refresh(self) -> None:
         """Reads what was appended; everything anew where the file was replaced or cut."""
-        with self._lock:
-            try:
-                about = self.path.stat()
-                if about.st_ino != self._file or about.st_size < self._end:
-                    self._forget()
-                    self._file = about.st_ino
-                if about.st_size > self._end:
-                    self._read()
-            except OSError:
+        try:
+            about = self.path.stat()
+            if about.st_ino != self._inode or about.st_size < self._end:
                 self._forget()
+                self._inode = about.st_ino
+            if about.st_size > self._end:
+                self._read()
+        except OSError:  # it is not there, or went away between two lines of ours
+            self._forget()
+
+    def _forget(self) -> None:
+        self._end = self._inode = 0
 
     def _read(self) -> None:
         rest = b""
@@ -68,10 +65,36 @@ class MetricLog:
             file.seek(self._end)
             while block := file.read(BLOCK):
                 whole, newline, rest = (rest + block).rpartition(b"\n")
+                self._take(whole)
                 self._end += len(whole) + len(newline)
-                for line in whole.splitlines():
-                    if (row := parse_row(line)) is not None:
-                        self._add(row)
+                if len(rest) > BLOCK:  # no line of ours is so long
+                    rest, self._end = b"", os.fstat(file.fileno()).st_size
+
+    def _take(self, lines: bytes) -> None:
+        """Some whole lines that are new."""
+        raise NotImplementedError
+
+
+class MetricLog(GrowingFile):
+    """One metrics file as columns."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._lock = threading.Lock()
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._columns: dict[str, Column] = {}
+        self._steps, self._times, self._games = array("d"), array("d"), array("d")
+
+    def refresh(self) -> None:
+        with self._lock:
+            super().refresh()
+
+    def _take(self, lines: bytes) -> None:
+        for line in lines.splitlines():
+            if (row := parse_row(line)) is not None:
+                self._add(row)
 
     def _add(self, row: dict[str, Any]) -> None:
         number = len(self._steps)

@@ -1,7 +1,7 @@
 """All runs under some folders, kept up to date in the background: what the table of runs shows.
 
 A pass looks at dates and sizes only and reads what changed, so that ten thousand runs cost a fraction of a second each
-time. Whoever waits for news compares `version`.
+time. A page that waits for news compares `version`.
 """
 
 from __future__ import annotations
@@ -10,17 +10,58 @@ import os
 import re
 import threading
 import time
+from array import array
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jimbot.errors import CheckpointError
-from jimbot.runs.catalogue import EVALUATION, NOTES, TAGS, Figure, find_run, headline, holder, note_of
+from jimbot.runs.catalogue import EVALUATION, NOTES, RETURN, TAGS, Headline, find_run, headline, holder, note_of
 from jimbot.runs.checkpoint import CHECKPOINTS
 from jimbot.runs.directory import RunDirectory, is_plain_name
 from jimbot.runs.files import read_json, read_text
-from jimbot.viewer.glance import Glance
+from jimbot.runs.sinks.jsonl import last_row
+from jimbot.viewer.curves import GrowingFile
+
+SPARK = 40  # points of the small curve
+_VALUE = re.compile(rb'"%s": ?(-?[0-9][0-9.eE+-]*)' % re.escape(RETURN.encode()))
+
+
+class Glance(GrowingFile):
+    """What the table of runs shows of one metrics file."""
+
+    @property
+    def best(self) -> float | None:
+        return max(self._returns) if self._returns else None
+
+    @property
+    def spark(self) -> list[float]:
+        """A few points of the curve, first and last included."""
+        many = len(self._returns)
+        if many <= SPARK:
+            return [_short(value) for value in self._returns]
+        return [_short(self._returns[round(i * (many - 1) / (SPARK - 1))]) for i in range(SPARK)]
+
+    def _forget(self) -> None:
+        super()._forget()
+        self.last: dict[str, Any] = {}
+        self._returns = array("f")
+
+    def _read(self) -> None:
+        super()._read()
+        self.last = last_row(self.path) or {}
+
+    def _take(self, lines: bytes) -> None:
+        for found in _VALUE.finditer(lines):
+            with suppress(ValueError):  # digits and dots that are no number
+                self._returns.append(float(found[1]))
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
+
 
 REST = 1.0  # seconds between two passes, at least
 SHARE = 5  # a pass may take one part in so many of the time
@@ -30,7 +71,7 @@ WATCHED = ("config.yaml", "metrics.jsonl", EVALUATION, TAGS, NOTES, CHECKPOINTS,
 _SETTING = re.compile(r"""^(game|learner|algorithm): *['"]?([^'"\n]+)""", re.MULTILINE)
 LIVE, FINISHED, STOPPED = "live", "finished", "stopped"
 MOST_NAMED = 100
-"""Changed runs that are told by name; if there are more, somebody who shows one looks for himself."""
+"""Changed runs that are told by name; if there are more, a page that shows one looks itself."""
 
 
 class Key(NamedTuple):
@@ -54,7 +95,7 @@ class Row:
     status: str = STOPPED
     step: int = 0
     speed: float | None = None
-    best: Figure | None = None
+    best: Headline | None = None
     spark: list[float] = field(default_factory=list)
     changed: float = 0.0
     tags: tuple[str, ...] = ()
@@ -142,7 +183,7 @@ class RunIndex:
 
     # --- looking ---
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """One pass over everything."""
         with self._one_pass:
             changed: set[str] = set()
@@ -181,7 +222,7 @@ class RunIndex:
     def _work(self) -> None:
         while not self._stop.is_set():
             began = time.monotonic()
-            self.look()
+            self.refresh()
             self._stop.wait(max(REST, SHARE * (time.monotonic() - began)))
 
     def _refreshed(self, key: Key, path: Path) -> bool:
@@ -196,7 +237,7 @@ class RunIndex:
         """What there is to know; what is damaged is left out."""
         run, row = RunDirectory(path.parent, path.name), Row(key)
         glance = self._glances.setdefault(key, Glance(run.metrics_path))
-        glance.look()
+        glance.refresh()
         about = _about(run)
         row.game, row.learner, row.algorithm = (
             str(about.get(name) or "?") for name in ("game", "learner", "algorithm")
@@ -205,7 +246,7 @@ class RunIndex:
         speed = glance.last.get(SPEED)
         row.speed = float(speed) if isinstance(speed, int | float) else None
         judged = read_json(path / EVALUATION)
-        row.best = _judged(judged) or (None if glance.best is None else Figure("return", glance.best))
+        row.best = _judged(judged) or (None if glance.best is None else Headline("return", glance.best))
         row.spark = glance.spark
         row.changed = _changed(path)
         live = holder(run) is not None
@@ -251,7 +292,7 @@ def _about(run: RunDirectory) -> dict[str, Any]:
     return dict(_SETTING.findall(read_text(run.config_path) or ""))
 
 
-def _judged(judged: Any) -> Figure | None:
+def _judged(judged: Any) -> Headline | None:
     try:
         return headline(judged) if isinstance(judged, dict) else None
     except (KeyError, TypeError, AttributeError):  # written by something else

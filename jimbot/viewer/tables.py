@@ -2,7 +2,7 @@
 
 A game becomes a list of frames, each what its player saw before a move: the scene, the moves a policy thought of and
 how likely it would take them, what it expected, what it did and what came of it. A policy's game is played in the
-background as fast as it goes, so that whoever looks can play, pause, step and scrub through it as they like.
+background as fast as it goes, so that the viewer can play, pause, step and scrub through it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import numpy as np
 
 from jimbot.errors import JimbotError, UsageError
 from jimbot.games.contract import BatchGame, GameEntry, game_entry, make
-from jimbot.games.endings import ended_in_words
-from jimbot.games.hooks import Offer, RecordedGame, Sitting
-from jimbot.games.seed_names import seed_name, seed_number
-from jimbot.games.seeds import HELD_OUT, bank_seeds
+from jimbot.games.hooks import HumanInterface, Offer, RecordedGame
+from jimbot.games.narration import ended_in_words
+from jimbot.games.scenes import scene_of
+from jimbot.games.seeds import HELD_OUT, bank_seeds, seed_name, seed_number
 from jimbot.planning import OwnSearch, Planner
-from jimbot.policies.contract import Decision, decide, decide_rows
+from jimbot.policies.contract import Decision, decide
 from jimbot.policies.players import Player
 from jimbot.policies.win_chances import WinChances, win_chances
 from jimbot.reading.plain import is_count
@@ -60,14 +60,9 @@ def think(game: BatchGame, decision: Decision, row: int = 0, table: WinChances |
     return {"moves": moves, "value": value, "chance": chance, "legal": int(game.legal_mask[row].sum())}
 
 
-def scene_of(entry: GameEntry, game: BatchGame, row: int = 0) -> Any:
-    """What is drawn of a row."""
-    return {"kind": "text", "text": game.describe(row)} if entry.scene is None else entry.scene(game, row)
-
-
 @dataclass
-class Table:
-    """One game that somebody looks at."""
+class PageGame:
+    """One game that a page shows."""
 
     about: dict[str, Any] = field(default_factory=dict)
     frames: list[Frame] = field(default_factory=list)
@@ -77,14 +72,14 @@ class Table:
     def document(self, first: int) -> dict[str, Any]:
         """The frames from one on, and how the game stands."""
         many = len(self.frames)
-        told = {"about": self.about, "count": many, "done": self.done, "complaint": self.complaint}
-        return {**told, "frames": self.frames[max(0, first) : many]}
+        found = {"about": self.about, "count": many, "done": self.done, "complaint": self.complaint}
+        return {**found, "frames": self.frames[max(0, first) : many]}
 
     def close(self) -> None:
         """Nothing to be given back."""
 
 
-class Played(Table):
+class Played(PageGame):
     """A game that goes on in the background until it is over or nobody wants it any more."""
 
     def __init__(self, about: dict[str, Any], frames: Callable[[], Iterator[Frame | None]]) -> None:
@@ -136,42 +131,42 @@ def chosen_seed(entry: GameEntry, text: str) -> int:
     return int(bank_seeds(HELD_OUT, 1, start=secrets.randbelow(2**32))[0])
 
 
-def policy_game(player: Player, seed_text: str, stochastic: bool, rival: Player | None = None) -> Played:
+def policy_game(player: Player, seed_text: str, stochastic: bool, opponent: Player | None = None) -> Played:
     """A policy's game, alone or, in games of two, against another policy."""
     entry = player.entry
-    player = _against(player, rival)
+    player = _against(player, opponent)
     seed = chosen_seed(entry, seed_text)
     about = {
         "kind": "watch",
         "game": player.game,
         "policy": player.name,
-        "rival": rival.name if rival is not None else "",
+        "opponent": opponent.name if opponent is not None else "",
         "seed": seed_name(entry, seed, player.options),
         "options": player.options,
         "thinks": player.manifest is not None,
     }
-    return Played(about, lambda: _policy_frames(player, rival, seed, stochastic))
+    return Played(about, lambda: _policy_frames(player, opponent, seed, stochastic))
 
 
-def _against(player: Player, rival: Player | None) -> Player:
+def _against(player: Player, opponent: Player | None) -> Player:
     """With the options under which both sides are played by policies."""
-    if rival is None:
+    if opponent is None:
         return player
     two_sides = player.entry.two_sides
     if two_sides is None:
-        raise UsageError(f"Game '{player.game}' is for one player; leave the rival out.")
-    if rival.game != player.game:
-        raise UsageError(f"The rival plays {rival.game}, not {player.game}; choose another one.")
+        raise UsageError(f"Game '{player.game}' is for one player; leave the opponent out.")
+    if opponent.game != player.game:
+        raise UsageError(f"The opponent plays {opponent.game}, not {player.game}; choose another one.")
     return replace(player, options={**player.options, **two_sides.options})
 
 
-def _policy_frames(player: Player, rival: Player | None, seed: int, stochastic: bool) -> Iterator[Frame]:
-    game, luck, total = begin(player.entry, seed, player.options), np.random.default_rng(0), 0.0
-    table = None if stochastic or rival is not None else win_chances(player)
+def _policy_frames(player: Player, opponent: Player | None, seed: int, stochastic: bool) -> Iterator[Frame]:
+    game, rng, total = begin(player.entry, seed, player.options), np.random.default_rng(0), 0.0
+    table = None if stochastic or opponent is not None else win_chances(player)
     try:
         while True:
-            decision = decide(player.policy, game, game.acting, not stochastic, luck) if rival is None else None
-            decisions = [decision] if decision is not None else _both(player, rival, game, stochastic, luck)
+            decision = decide(player.policy, game, game.acting, not stochastic, rng) if opponent is None else None
+            decisions = [decision] if decision is not None else _both(player, opponent, game, stochastic, rng)
             mine = decisions[0]
             frame: Frame = {"scene": scene_of(player.entry, game), "total": short(total)}
             if mine is not None:
@@ -180,7 +175,7 @@ def _policy_frames(player: Player, rival: Player | None, seed: int, stochastic: 
             else:
                 frame |= {"moves": [], "value": None, "legal": 0, "move": "waits for the other side"}
             if len(decisions) > 1 and decisions[1] is not None:
-                frame["rival"] = think(game, decisions[1], 1)
+                frame["opponent"] = think(game, decisions[1], 1)
             game.step(np.array([0 if one is None else int(one.actions[0]) for one in decisions]))
             total += float(game.reward[0])
             over = bool(game.terminated[0] or game.truncated[0])
@@ -200,11 +195,11 @@ def _give_back(player: Player) -> None:
 
 
 def _both(
-    player: Player, rival: Player | None, game: BatchGame, stochastic: bool, luck: np.random.Generator
+    player: Player, opponent: Player | None, game: BatchGame, stochastic: bool, rng: np.random.Generator
 ) -> list[Decision | None]:
-    policies = [one.shown(player.options) for one in (player, rival) if one is not None]
+    policies = [one.shown(player.options) for one in (player, opponent) if one is not None]
     return [
-        decide_rows(policy, game, np.array([row]), not stochastic, luck) if game.acting[row] else None
+        decide(policy, game, None, not stochastic, rng, rows=np.array([row])) if game.acting[row] else None
         for row, policy in enumerate(policies)
     ]
 
@@ -259,7 +254,7 @@ def _recorded_frames(recorded: RecordedGame, adviser: Player | None) -> Iterator
 # --- a person ---
 
 
-class PersonGame(Table):
+class PersonGame(PageGame):
     """A person plays, one move at a time."""
 
     def __init__(self, entry: GameEntry, seed_text: str, options: Mapping[str, Any]) -> None:
@@ -268,7 +263,7 @@ class PersonGame(Table):
         super().__init__(about={**about, "thinks": False})
         self.entry, self._total, self._lock = entry, 0.0, threading.Lock()
         self._game: BatchGame | None = None
-        self._sitting: Sitting | None = None
+        self._interface: HumanInterface | None = None
         threading.Thread(target=self._begin, args=(seed, options), name="table", daemon=True).start()
 
     def _begin(self, seed: int, options: Mapping[str, Any]) -> None:
@@ -276,11 +271,11 @@ class PersonGame(Table):
         with self._lock:
             try:
                 game = begin(self.entry, seed, options)
-                self._sitting = self.entry.sitting(game) if self.entry.sitting is not None else None
+                self._interface = self.entry.human_interface(game) if self.entry.human_interface is not None else None
             except JimbotError as problem:
                 self.complaint, self.done = str(problem), True
                 return
-            self.about["how"] = "Choose one of the moves." if self._sitting is None else self._sitting.how
+            self.about["how"] = "Choose one of the moves." if self._interface is None else self._interface.how
             self._game = game
             self._look(game, [])
 
@@ -303,7 +298,7 @@ class PersonGame(Table):
                     self.done = True
                     break
             self.frames[-1] |= {"move": words, **_after(game), "reward": short(self._total - total)}
-            told = self._sitting.told(self.done) if self._sitting is not None else []
+            told = self._interface.told(self.done) if self._interface is not None else []
             if self.done:
                 ending = {"scene": self.frames[-1]["scene"], **_ending(self.entry, game, self._total)}
                 ending |= {"told": told, "offers": []}
@@ -333,8 +328,8 @@ class PersonGame(Table):
         return self._game
 
     def _actions(self, game: BatchGame, text: str) -> list[int]:
-        if self._sitting is not None:
-            return self._sitting.actions(text)
+        if self._interface is not None:
+            return self._interface.actions(text)
         word = text.strip()
         for action in np.flatnonzero(game.legal_mask[0]).tolist():
             if word in (game.spec.actions.label(action), game.describe_action(0, action)):
@@ -347,8 +342,8 @@ class PersonGame(Table):
         self.frames.append({"n": len(self.frames), "scene": scene_of(self.entry, game), **found})
 
     def _offers(self, game: BatchGame) -> list[dict[str, str]]:
-        if self._sitting is not None:
-            return [offer._asdict() for offer in itertools.islice(self._sitting.offers(), MOST_LISTED)]
+        if self._interface is not None:
+            return [offer._asdict() for offer in itertools.islice(self._interface.offers(), MOST_LISTED)]
         legal = np.flatnonzero(game.legal_mask[0]).tolist()[:MOST_LISTED]
         return [Offer(game.spec.actions.label(one), game.describe_action(0, one))._asdict() for one in legal]
 
@@ -356,15 +351,15 @@ class PersonGame(Table):
 # --- all of them ---
 
 
-class Tables:
-    """The games somebody looked at lately; the oldest go first. One that was asked for before is not played again."""
+class PageGames:
+    """The games that pages showed lately; the oldest go first. One that was asked for before is not played again."""
 
     def __init__(self, most: int = MOST_TABLES) -> None:
         self._most = most
-        self._tables: OrderedDict[str, Table] = OrderedDict()
+        self._tables: OrderedDict[str, PageGame] = OrderedDict()
         self._lock = threading.Lock()
 
-    def add(self, table: Table, name: str = "") -> str:
+    def add(self, table: PageGame, name: str = "") -> str:
         name = name or secrets.token_hex(6)
         gone = []
         with self._lock:
@@ -376,7 +371,7 @@ class Tables:
                 one.close()
         return name
 
-    def get(self, name: str) -> Table:
+    def get(self, name: str) -> PageGame:
         with self._lock:
             table = self._tables.get(name)
             if table is None:

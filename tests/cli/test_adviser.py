@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from jimbot.advisor.ledger import Ledger, Limits, Reservation
-from jimbot.advisor.prices import Cost
-from jimbot.advisor.settings import AdviserSettings
-from tests.advisor.messages_api import chosen, last_listed, playing_the_api
+from jimbot.adviser.ledger import Ledger, Limits, Reservation
+from jimbot.adviser.prices import Cost
+from jimbot.adviser.settings import AdviserSettings
+from tests.adviser.messages_api import chosen, last_listed, playing_the_api
 
 
 @pytest.fixture(autouse=True)

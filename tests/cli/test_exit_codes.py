@@ -11,7 +11,7 @@ import pytest
 
 from jimbot import errors
 from jimbot.cli import main
-from jimbot.cli.look.play import Table
+from jimbot.cli.look.play import TerminalGame
 from jimbot.runs.directory import RunDirectory
 from tests.conftest import REPOSITORY
 
@@ -106,15 +106,15 @@ def test_ctrl_c_keeps_the_game_that_is_being_recorded(jimbot, home: Path, monkey
             raise KeyboardInterrupt
 
     taken: list[str] = []
-    take = Table.take
+    take = TerminalGame.take
 
-    def first_legal(self: Table, text: str) -> bool:
+    def first_legal(self: TerminalGame, text: str) -> bool:
         taken.append(text)
         label = self.entry.spec.actions.label(int(self.game.legal_mask[0].argmax()))
         return take(self, label if text != "?" else text)
 
     monkeypatch.setattr("jimbot.cli.look.play._Lines", Typing)
-    monkeypatch.setattr(Table, "take", first_legal)
+    monkeypatch.setattr(TerminalGame, "take", first_legal)
     assert jimbot("play", "probe", "--seed", "5", "--record", "game.json")[0] == main.INTERRUPTED
     assert len(taken) == 2
     code, out, _ = jimbot("replay", "game.json")

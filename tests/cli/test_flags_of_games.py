@@ -14,9 +14,9 @@ import typer.main
 from jimbot.cli.main import command_line
 from jimbot.cli.shared.terminal import game_flags
 from jimbot.errors import UsageError
-from jimbot.evaluation.seeds import choose_seeds
+from jimbot.evaluation.evaluator import choose_seeds
 from jimbot.games import available_games, game_entry
-from jimbot.games.seed_names import seed_name, seed_number
+from jimbot.games.seeds import seed_name, seed_number
 from tests.cli.conftest import Jimbot
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -173,7 +173,7 @@ def test_evaluate_plays_the_seeds_it_is_given(jimbot: Jimbot) -> None:
 def test_help_version_and_groups(jimbot: Jimbot) -> None:
     assert jimbot("-V")[1].startswith("jimbot ")
     shown = jimbot("--help")[1]
-    places = [shown.index(f"─ {group} ─") for group in ("Learn", "Judge", "Look", "Serve", "Operate")]
+    places = [shown.index(f"─ {group} ─") for group in ("Learn", "Evaluate", "Look", "Serve", "Operate")]
     assert places == sorted(places)
     assert jimbot("help")[1] == shown
     assert "Usage: jimbot runs show" in jimbot("help", "runs", "show")[1]

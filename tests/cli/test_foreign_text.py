@@ -21,7 +21,7 @@ from tests.cli.making import save_perfect
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m[red]\x7f\u202e[/nothing]"
 """Sets a window's title, clears the screen, colours, turns the direction of writing, and is wrong as rich's markup."""
 OBEYED = ("\x1b", "\x07", "\x7f", "\x9b", "\u202e")
-PLACES = {"foreign_text.py", "notebook.py", "envs/raster.py", "games/hook_checks.py"}
+PLACES = {"foreign_text.py", "notebook.py", "envs/pictures.py", "games/hook_checks.py"}
 """Where rich consoles are made: the one for terminals, and those that draw into memory."""
 
 
@@ -113,5 +113,5 @@ def test_everything_that_is_shown_goes_through_the_one_console() -> None:
             if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "Console":
                 found.add(path.relative_to(root).as_posix())
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("typer.echo", "typer.secho"):
-                assert path.name in ("terminal.py", "help.py"), f"{path}: use terminal.say or terminal.note"
+                assert path.name in ("terminal.py", "doctor.py"), f"{path}: use terminal.say or terminal.note"
     assert found <= PLACES

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from jimbot.cli import main
-from jimbot.cli.look import graph_discover
+from jimbot.cli.doors import graph
 from jimbot.errors import UsageError
 from tests.knowledge.samples import GAME, sample, sample_file
 from tests.knowledge.store_contract import same
@@ -116,4 +116,4 @@ def test_runs_that_are_not_there_cannot_be_learned_from(
 
 def test_a_bus_without_games_cannot_be_learned_from(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No game of balatro"):
-        graph_discover._recorded("balatro", (), (), f"embedded:{tmp_path / 'bus.sqlite'}", tmp_path)
+        graph._recorded("balatro", (), (), f"embedded:{tmp_path / 'bus.sqlite'}", tmp_path)

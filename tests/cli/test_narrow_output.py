@@ -17,7 +17,7 @@ from tests.conftest import REPOSITORY
 ASCII = """
 import shlex, sys
 from jimbot.cli.main import run
-from jimbot.cli.shared.plain_characters import use_plain_characters
+from jimbot.cli.shared.terminal import use_plain_characters
 use_plain_characters()
 sys.exit(max(run(shlex.split(line)) for line in sys.argv[1:]))
 """

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jimbot.cli.look.keymap import Keymap
+from jimbot.cli.look.play import Keymap
 from jimbot.games import game_entry, make
 from jimbot.games.spec import ActionBlock, ActionSpec
 
@@ -178,11 +178,11 @@ def test_a_battle_is_played_by_numbers_and_told(jimbot, typing) -> None:
     code, out, _ = jimbot("play", "vgc", "--seed", 7)
     assert code == 0
     assert "Type four different numbers from 1 to 6" in out
-    assert " 1 Dark Pulse → Lumineon" in out, "rivals before one's own"
+    assert " 1 Dark Pulse → Lumineon" in out, "opponents before one's own"
     assert " 3 Dark Pulse → own Armarouge" in out
     assert "13 Armor Cannon → Iron Valiant" in out
     assert "your Chi-Yu comes out" in out
-    assert "the rival's Iron Valiant: Close Combat → your Chi-Yu" in out
+    assert "the opponent's Iron Valiant: Close Combat → your Chi-Yu" in out
     assert "'x' is no order here" in out
 
 

@@ -125,7 +125,7 @@ def test_a_found_seed_says_where_the_wanted_things_are(jimbot) -> None:
 
 
 def test_found_seeds_are_a_seeds_file(jimbot, home: Path) -> None:
-    from jimbot.evaluation.seeds import read_seeds_file
+    from jimbot.evaluation.evaluator import read_seeds_file
 
     (home / "found.txt").write_text(jimbot("seed", "--find", "boss:bl_hook@1", "--limit", 3)[1])
     assert len(read_seeds_file("found.txt", "balatro")) == 3

@@ -118,7 +118,7 @@ def test_serve_with_a_bus_answers_there_tells_decisions_and_shows_the_figures_of
         async with EventBusClient(bus) as client, AsyncDecisionClient(server.address) as direct:
             over_bus = await client.publish_and_wait(probe_request(1, request_id="over the bus"), 10)
             over_wire = await direct.decide(probe_request(2, request_id="over the wire"))
-            url = next(line.split()[1] for line in told if line.startswith("Figures"))
+            url = next(line.split()[1] for line in told if line.startswith("Metrics"))
             text = await asyncio.to_thread(lambda: urllib.request.urlopen(url).read().decode())
             os.kill(os.getpid(), signal.SIGTERM)
             await serving
@@ -155,7 +155,7 @@ def test_figures_of_a_service_with_tokens_ask_for_one_too(tmp_path: Path) -> Non
         door = ServerSettings(port=0, token_file=tmp_path / "tokens")
         serving = asyncio.create_task(serve_all(offer, door, told.append, opened.set_result))
         await opened
-        url = next(line.split()[1] for line in told if line.startswith("Figures"))
+        url = next(line.split()[1] for line in told if line.startswith("Metrics"))
         known = {"Authorization": "Bearer a-token-of-many-letters"}
         found = [await asyncio.to_thread(status, url, **headers) for headers in ({}, known)]
         os.kill(os.getpid(), signal.SIGTERM)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jimbot.games.balatro.live.table import Table
+from jimbot.games.balatro.live.table import LiveTable
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "balatro"
 
@@ -96,7 +96,7 @@ def test_broken_json_names_the_file_and_nothing_is_checked(jimbot, recordings: P
 
 
 def test_what_is_undecided_is_told_with_the_reason(jimbot, tmp_path: Path) -> None:
-    table = Table()
+    table = LiveTable()
     table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "7LB2WVPK"})
     (tmp_path / "joined.jsonl").write_text(table.call("select") + "\n")
     code, out, _ = jimbot("verify", "balatro", tmp_path / "joined.jsonl")

@@ -21,7 +21,7 @@ from jimbot.cli.look import screen
 from jimbot.cli.look.keys import Keyboard
 from jimbot.cli.look.watch import _seeds
 from jimbot.cli.look.watcher import Pace, Watcher
-from jimbot.cli.shared.choice import newest_checkpoint
+from jimbot.cli.shared.common import newest_checkpoint
 from jimbot.errors import CheckpointError
 from jimbot.foreign_text import Terminal
 from jimbot.games import make
@@ -73,7 +73,7 @@ def test_scripted_players_need_only_the_game(jimbot) -> None:
     code, out, _ = jimbot("watch", "random", "--game", "probe", "--seed", 7)
     assert code == 0
     assert "25.0%" in out
-    assert "value" not in out, "a scripted player expects nothing"
+    assert "value" not in out, "a heuristic player expects nothing"
 
 
 def test_the_card_table_is_watched_without_training(jimbot) -> None:

@@ -18,7 +18,7 @@ pytest.importorskip("grpc")
 from jimbot.clients import AsyncDecisionClient, DecisionClient
 from jimbot.clients.decision_client import DecisionError
 from jimbot.clients.remote_policy import RemotePolicy, parse
-from jimbot.clients.resilience import AdaptiveTimeout, Attempts, CircuitBreaker, Patience, RetryBudget
+from jimbot.clients.resilience import AdaptiveTimeout, Attempts, CircuitBreaker, RetryBudget, RetryPolicy
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.evaluation import evaluate
 from jimbot.policies.portable import load_policy
@@ -37,7 +37,7 @@ from tests.services.asking import (
 )
 from tests.services.running import Running, running
 
-QUICK = Patience(deadline=1.0, attempts=3, first_pause=0.01, failures=3, rest=0.2)
+QUICK = RetryPolicy(deadline=1.0, attempts=3, first_pause=0.01, failures=3, rest=0.2)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,9 @@ def test_a_restarted_server_is_found_again() -> None:
     opened = Running(service_of(serve(Scripted())))
     opened.do(opened.server.ready())
     port = opened.server.port
-    with DecisionClient(opened.address, patience=Patience(deadline=20, attempts=40, budget=40, failures=100)) as client:
+    with DecisionClient(
+        opened.address, patience=RetryPolicy(deadline=20, attempts=40, budget=40, failures=100)
+    ) as client:
         assert client.decide(probe_request(1)).selected_action.number == 5
         opened.stop()
         again: list[Running] = []
@@ -108,7 +110,7 @@ def test_nobody_there_is_one_sentence_and_then_silence() -> None:
 def test_a_lost_attempt_is_repeated_under_the_same_id() -> None:
     policy = Scripted()
     with running(service_of(serve(policy), cache_size=0)) as opened:
-        with DecisionClient(opened.address, patience=Patience(deadline=5, cap=0.2, attempts=8, budget=5)) as client:
+        with DecisionClient(opened.address, patience=RetryPolicy(deadline=5, cap=0.2, attempts=8, budget=5)) as client:
             client.decide(probe_request(1))
             policy.batches.clear()
             policy.gate.clear()
@@ -121,7 +123,7 @@ def test_a_lost_attempt_is_repeated_under_the_same_id() -> None:
 def test_a_stream_that_says_nothing_is_ended_and_asked_again_under_the_same_id() -> None:
     policy = Scripted()
     with running(service_of(serve(policy))) as opened:
-        patience = Patience(deadline=5, cap=0.2, attempts=8, budget=5)
+        patience = RetryPolicy(deadline=5, cap=0.2, attempts=8, budget=5)
         with DecisionClient(opened.address, patience=patience) as client:
             stream = client.stream()
             state = probe_request(1).game_state.observation
@@ -131,7 +133,7 @@ def test_a_stream_that_says_nothing_is_ended_and_asked_again_under_the_same_id()
             assert list(stream.ask(asked).actions) == [5]
             assert client.retries >= 1
             policy.gate.clear()
-            client.patience = Patience(deadline=0.3, cap=0.2, attempts=2)
+            client.patience = RetryPolicy(deadline=0.3, cap=0.2, attempts=2)
             asked.batch_id = "another"
             with pytest.raises(DecisionError) as late:
                 stream.ask(asked)
@@ -153,7 +155,7 @@ def test_answers_are_kept_until_the_policy_changes() -> None:
 
 def test_more_calls_than_may_be_open_are_refused_here_and_at_once() -> None:
     policy = Scripted()
-    patience = Patience(deadline=9, cap=9, at_once=2)
+    patience = RetryPolicy(deadline=9, cap=9, at_once=2)
     with running(service_of(serve(policy))) as opened, DecisionClient(opened.address, patience=patience) as client:
         policy.gate.clear()
         with ThreadPoolExecutor(2) as pool:
@@ -205,7 +207,7 @@ def test_the_timeout_follows_what_answers_take() -> None:
 
 def test_attempts_end_with_the_deadline() -> None:
     now = [0.0]
-    attempts = Attempts(Patience(deadline=1.0), RetryBudget(1), AdaptiveTimeout(0.1, 0.4), lambda: now[0])
+    attempts = Attempts(RetryPolicy(deadline=1.0), RetryBudget(1), AdaptiveTimeout(0.1, 0.4), lambda: now[0])
     assert attempts.next_timeout() == 0.4
     pause = attempts.retry_in()
     assert pause is not None
@@ -221,7 +223,7 @@ def test_attempts_become_more_patient_up_to_the_cap() -> None:
     quick = AdaptiveTimeout(0.05, 2.0)
     for _ in range(40):
         quick.note(0.001)
-    attempts = Attempts(Patience(deadline=60.0, cap=1.0, attempts=100), RetryBudget(1), quick, lambda: 0.0)
+    attempts = Attempts(RetryPolicy(deadline=60.0, cap=1.0, attempts=100), RetryBudget(1), quick, lambda: 0.0)
     assert [attempts.next_timeout() for _ in range(6)] == pytest.approx([0.05, 0.1, 0.2, 0.4, 0.8, 1.0])
 
 

@@ -20,9 +20,7 @@ MADE_FOR_ONE = {
     "jimbot.policies.balatro_net": "BalatroNet is a network for one game, by its public name",
 }
 ALLOWED = {
-    ("jimbot.cli.operate.bench", "balatro"): "which learners the published figures are of",
-    ("jimbot.cli.operate.bench", "hackmatrix"): "which learners the published figures are of",
-    ("jimbot.cli.operate.soak", "hackmatrix"): "default of an argument",
+    ("jimbot.cli.operate.checkout", "hackmatrix"): "default of an argument",
     ("jimbot.cli.look.watch", "hackmatrix"): "default of an argument",
     ("jimbot.policies.networks", "jimbot.policies.balatro_net"): "the table of networks lists BalatroNet",
     ("jimbot.policies.networks", "balatro_net"): "the table of networks lists BalatroNet",
@@ -35,7 +33,6 @@ ALLOWED = {
     ("jimbot.training.env_wrapper", "wrap_balatro_env"): "public name",
     ("jimbot.training.experiment", "balatro"): "default of an argument",
     ("jimbot.training.metrics", "BalatroMetrics"): "public name",
-    ("jimbot.training.replay.benchmarks", "balatro"): "what the published figures are of",
     ("jimbot.training.settings.record", "hackmatrix"): "default of a setting",
     ("jimbot.training.settings.trainer_config", "balatro"): "public name of a network, in TrainerConfig",
     ("jimbot.training.utils", "balatro"): "for create_balatro_env",

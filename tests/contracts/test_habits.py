@@ -60,7 +60,12 @@ def test_every_hook_calls_a_tool_that_make_lint_or_the_repository_has() -> None:
         assert all((REPOSITORY / name).is_file() for name in files), hook["entry"]
     makefile = (REPOSITORY / "Makefile").read_text()
     entries = " ".join(hook["entry"] for hook in hooks)
-    for tool in ("ruff check", "ruff format", "ty check jimbot tests examples", "oxlint --deny-warnings"):
+    for tool in (
+        "ruff check",
+        "ruff format",
+        "ty check jimbot benchmarks tools tests examples",
+        "oxlint --deny-warnings",
+    ):
         assert tool in makefile
         assert tool in entries
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from jimbot import locking, machine
+from jimbot import machine
 from jimbot.cli.look import keys
 from jimbot.errors import UsageError
 from jimbot.games.vgc import worker
@@ -74,13 +74,13 @@ def test_where_only_byte_locks_exist_the_byte_lies_behind_the_holders_name(
             raise OSError("held by another process")
         held.append(os.lseek(descriptor, 0, os.SEEK_CUR))
 
-    monkeypatch.setattr(locking, "_system", SimpleNamespace(LK_NBLCK=2, locking=lock))
+    monkeypatch.setattr(machine, "_system", SimpleNamespace(LK_NBLCK=2, locking=lock))
     with (tmp_path / "lock").open("w+b", buffering=0) as file:
-        assert locking.try_lock(file.fileno())
-        locking.write_holder(file.fileno(), "4711")
-        assert locking.read_holder(file.fileno()) == "4711"
-        assert not locking.try_lock(file.fileno())
-    assert held == [locking.FAR]
+        assert machine.try_lock(file.fileno())
+        machine.write_holder(file.fileno(), "4711")
+        assert machine.read_holder(file.fileno()) == "4711"
+        assert not machine.try_lock(file.fileno())
+    assert held == [machine.FAR]
 
 
 def test_a_terminal_without_single_keys_gives_none(monkeypatch: pytest.MonkeyPatch) -> None:

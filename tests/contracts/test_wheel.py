@@ -131,7 +131,7 @@ def test_the_shipped_policies_tables_and_presets_are_found(installed: Path, tmp_
     code = """
 from jimbot.games.contract import available_games, game_entry
 from jimbot.policies.players import find_player
-from jimbot.runs.shipped import shipped_games
+from jimbot.runs.checkpoint import shipped_games
 from jimbot.training.settings.layers import resolve
 assert len(shipped_games()) == 3, shipped_games()
 for game in shipped_games():

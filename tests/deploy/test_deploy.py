@@ -18,8 +18,8 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from jimbot.clients.bus_contract import BusFigures
-from jimbot.runs.sinks.prometheus import RUN_FIGURES, PrometheusSink, prometheus_name
+from jimbot.clients.bus_contract import BusMetrics
+from jimbot.runs.sinks.prometheus import RUN_METRICS, PrometheusSink, prometheus_name
 from jimbot.services.prometheus import BUS_COUNTERS, BUS_PREFIX, COUNTERS, HISTOGRAMS, PREFIX, open_metrics
 from tests.docs.commands import Line
 from tests.docs.names import command_line, is_figure
@@ -45,7 +45,7 @@ SERVED = (
     | {f"{PREFIX}{name}" for name in ("queue_depth", "in_flight", "policy")}
     | {f"{BUS_PREFIX}{name}_total" for name in (*BUS_COUNTERS, "reconnects")}
     | {f"{BUS_PREFIX}lag"}
-    | {prometheus_name(name) for name in RUN_FIGURES}
+    | {prometheus_name(name) for name in RUN_METRICS}
 )
 """What services and runs show under names that do not depend on a game."""
 
@@ -188,7 +188,7 @@ def exported() -> str:
     """What a service with a bus and a run with every metric of the table show to Prometheus."""
     service = service_of(serve(Scripted()))
     service.decide(probe_request(1))
-    bus = BusFigures()
+    bus = BusMetrics()
     for counter in bus.counters().values():
         counter["game.result"] += 1
     bus.lag["reader"] = 1

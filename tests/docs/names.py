@@ -65,7 +65,7 @@ def _words_of_code(tree: ast.Module) -> Iterator[str]:
 @cache
 def modules() -> dict[str, ast.Module]:
     """The package, read: dotted name of a module → its code."""
-    paths = [path for path in files() if path.startswith("jimbot/") and path.endswith(".py")]
+    paths = [path for path in files() if path.startswith(("jimbot/", "benchmarks/")) and path.endswith(".py")]
     dotted = [path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in paths]
     return {name: ast.parse((REPOSITORY / path).read_text()) for name, path in zip(dotted, paths, strict=True)}
 

@@ -12,6 +12,7 @@ PAGES = [
     REPOSITORY / "README.md",
     REPOSITORY / "CONTRIBUTING.md",
     REPOSITORY / "SECURITY.md",
+    REPOSITORY / "CODE_OF_CONDUCT.md",
     REPOSITORY / "examples" / "README.md",
     *sorted(DOCS.glob("**/*.md")),
 ]

@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from jimbot.cli import main
-from jimbot.cli.shared.plugin_words import FILES, PLUGIN, without_plugins
+from jimbot.cli.shared.command import FILES, PLUGIN, without_plugins
 from jimbot.plugins import is_module_name
 from tests.docs.commands import Line, in_sentences, is_shell, of_page
 from tests.docs.names import command_line, flags

@@ -110,6 +110,9 @@ ELSEWHERE = {
     "docs/extending/add-a-learner.md": "the same",
     "docs/extending/add-a-network.md": "the same",
     "docs/extending/add-a-loss-term.md": "the same",
+    "docs/extending/add-a-metric.md": "the same",
+    "docs/extending/add-a-bus-message.md": "the same",
+    "docs/extending/add-a-page-tab.md": "the same",
     "docs/operations/serve.md": "needs a server; tests/services/ starts them",
     "docs/operations/bus.md": "the same",
 }

@@ -13,6 +13,7 @@ import pytest
 from jimbot.cli.main import run
 from jimbot.evaluation import evaluate
 from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
+from jimbot.viewer.http.server import Page
 from tests.strangers import stranger_at
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "extending"
@@ -64,6 +65,27 @@ def test_the_page_on_loss_terms_works_as_written(capsys: pytest.CaptureFixture[s
     flags = ["--set", "extensions.nobodys_term=1", "--run-name", "nobody"]
     assert run(["train", "probe", "--total-timesteps", "512", *flags]) == 2
     assert "extension 'nobodys_term'" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_page_on_metrics_works_as_written() -> None:
+    assert len(follow("add-a-metric.md")) == 2
+    rows = [json.loads(line) for line in Path("runs/greedy/metrics.jsonl").read_text().splitlines()]
+    shares = [row["train/greedy_share"] for row in rows]
+    assert 0 < shares[0] < shares[-1] <= 1, "a policy that learns becomes surer"
+
+
+def test_the_page_on_bus_messages_works_as_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert follow("add-a-bus-message.md") == ["python queue_length.py"]
+    assert "{'length': 3.0}" in capsys.readouterr().out
+
+
+def test_the_page_on_page_tabs_works_as_written(tmp_path: Path) -> None:
+    assert run(["train", "probe", "--total-timesteps", "512", "--eval-games", "0", "--run-name", "shown"]) == 0
+    follow("add-a-page-tab.md")
+    page = Page([Path("runs")])
+    page.index.refresh()
+    route = runpy.run_path("newest.py")["routes"](page).routes[0]
+    assert (route.path, route.endpoint()) == ("/newest", {"runs": ["shown"]})
 
 
 def test_the_page_on_learners_works_as_written(capsys: pytest.CaptureFixture[str]) -> None:

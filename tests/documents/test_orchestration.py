@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from jimbot.runs.resources import ResourceCoordinator, ResourceError, ResourceType
-from jimbot.training.memory.budget import GIGABYTE, WARNING_SHARE, MemoryBudget
+from jimbot.training.memory import GIGABYTE, WARNING_SHARE, MemoryBudget
 
 
 class Training:

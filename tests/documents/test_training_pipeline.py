@@ -21,12 +21,12 @@ from jimbot.games.contract import game_entry
 from jimbot.runs.checkpoint import CheckpointStore, load_checkpoint
 from jimbot.training import analyze, export
 from jimbot.training import run as training_run
-from jimbot.training.continuing import continued
 from jimbot.training.framework import create_trainer
+from jimbot.training.run import continued
 from jimbot.training.session.log_rows import GameTally, Measures
 from jimbot.training.settings.layers import resolve
+from jimbot.training.settings.names import DEFAULTS
 from jimbot.training.settings.record import TrainSettings
-from jimbot.training.settings.rllib_names import DEFAULTS
 from tests.training.small import SMALL
 
 UPDATE = SMALL["num_envs"] * SMALL["num_steps"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jimbot.envs.registration import env_id
+from jimbot.envs import env_id
 from jimbot.games.contract import available_games
 from tests.conftest import REPOSITORY
 

@@ -8,7 +8,7 @@ import pytest
 from gymnasium.wrappers import RenderCollection
 
 import jimbot.envs
-from jimbot.envs.raster import CELL, SCREEN, raster
+from jimbot.envs.pictures import CELL, SCREEN, raster
 from jimbot.games import available_games, game_entry, make
 
 

@@ -117,7 +117,7 @@ def countdown() -> Iterator[type[Countdown]]:
         return Countdown(num_envs, seed, options, checked)
 
     module = types.ModuleType("countdown_for_tests")
-    module.__dict__["GAME"] = GameEntry(SPEC, make, scripted={"taker": lambda: Always(0, "taker")})
+    module.__dict__["GAME"] = GameEntry(SPEC, make, heuristics={"taker": lambda: Always(0, "taker")})
     sys.modules["countdown_for_tests"] = module
     register_game("countdown", "countdown_for_tests")
     Countdown.diary.clear()

@@ -8,6 +8,8 @@ import os
 import signal
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +21,9 @@ from jimbot.evaluation.duels import agreed_options, distinct
 from jimbot.evaluation.matches import Match, both_seats, play_matches
 from jimbot.games import game_entry
 from jimbot.games.seeds import bank_seeds
+from jimbot.policies.heuristics import heuristic_policy
 from jimbot.policies.players import Player
-from jimbot.policies.scripted import scripted_policy
+from jimbot.policies.portable import OUTPUTS, OnnxPolicy
 from jimbot.runs import Manifest
 
 FAST = {"turn_limit": 30}
@@ -33,7 +36,7 @@ def shown(value: object) -> str:
 
 
 def played(num_envs: int, seeds: int = 4, progress=None):
-    players = [scripted_policy(name, "vgc") for name in ("max_damage", "max_power")]
+    players = [heuristic_policy(name, "vgc") for name in ("max_damage", "max_power")]
     matches = both_seats(bank_seeds("held-out", seeds), [(0, 1)])
     return play_matches(
         "vgc", players, ["a", "b"], matches, options=FAST, num_envs=num_envs, progress=progress
@@ -103,7 +106,7 @@ def test_one_policy_against_several_opponents() -> None:
 
 
 def test_everybody_against_everybody(tmp_path: Path) -> None:
-    judged = cross_play(["max_power", "random"], "vgc", games=8, scripted=False, options=FAST)
+    judged = cross_play(["max_power", "random"], "vgc", games=8, heuristics=False, options=FAST)
     assert judged.names == ("max_power", "random")
     assert judged.ratings[0].name == "max_power"
     assert judged.ratings[0].low < judged.ratings[0].points < judged.ratings[0].high
@@ -117,7 +120,7 @@ def test_everybody_against_everybody(tmp_path: Path) -> None:
 
 
 def test_players_of_one_name_get_numbers() -> None:
-    one = scripted_policy("random", "vgc")
+    one = heuristic_policy("random", "vgc")
     players = distinct([Player(name, one, "vgc") for name in ("a", "b", "a")])
     assert [player.name for player in players] == ["a #1", "b", "a #2"]
 
@@ -125,18 +128,32 @@ def test_players_of_one_name_get_numbers() -> None:
 def test_who_was_trained_on_less_goes_on_seeing_that() -> None:
     entry = game_entry("balatro")
 
-    class Looks:
-        name = "looks"
+    class Session:
+        """A model whose value is how much of a row it was shown."""
 
-        def act(self, observation: np.ndarray, *rest: object) -> int:
-            return observation.shape[1]
+        def __init__(self, size: int, actions: int) -> None:
+            self.sizes = {"observation": size, "legal_mask": actions}
+
+        def get_modelmeta(self) -> Any:
+            return SimpleNamespace(custom_metadata_map={})
+
+        def get_inputs(self) -> list[Any]:
+            return [SimpleNamespace(name=name, shape=["rows", size]) for name, size in self.sizes.items()]
+
+        def get_outputs(self) -> list[Any]:
+            return [SimpleNamespace(name=name) for name in OUTPUTS]
+
+        def run(self, _: object, given: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+            shown = given["observation"]
+            return np.zeros(given["legal_mask"].shape, np.float32), np.full(len(shown), shown.shape[1], np.float32)
 
     def seen(trained_with: dict, options: dict) -> int:
         spec = entry.spec.under(trained_with)
         made = Manifest.for_game(spec, learner="jax", algorithm="PPO", step=1, game_options=trained_with)
-        policy = Player("one", Looks(), "balatro", manifest=made).shown(options)
+        looks = OnnxPolicy(Session(spec.observation.size, spec.actions.size), "looks")
+        policy = Player("one", looks, "balatro", manifest=made).shown(options)
         size = entry.spec.under(options).observation.size
-        return policy.act(np.zeros((1, size), np.float32), np.ones((1, 1), bool))  # ty: ignore[invalid-return-type]
+        return int(policy.act(np.zeros((1, size), np.float32), np.ones((1, spec.actions.size), bool)).values[0])
 
     less, more = {"helpers": True}, {"helpers": True, "insight": "all"}
     narrow, wide = (entry.spec.under(options).observation.size for options in (less, more))
@@ -145,13 +162,13 @@ def test_who_was_trained_on_less_goes_on_seeing_that() -> None:
         seen(more, less)
 
 
-def test_rivals_must_have_been_trained_for_the_same_rules() -> None:
+def test_opponents_must_have_been_trained_for_the_same_rules() -> None:
     entry = game_entry("vgc")
     assert entry.two_sides is not None
 
     def trained(name: str, **options: object) -> Player:
         made = Manifest.for_game(entry.spec, learner="jax", algorithm="PPO", step=1, game_options=options)
-        return Player(name, scripted_policy("random", "vgc"), "vgc", manifest=made)
+        return Player(name, heuristic_policy("random", "vgc"), "vgc", manifest=made)
 
     open_sheets, closed = trained("one", open_team_sheets=True, reward="win"), trained("two", open_team_sheets=False)
     with pytest.raises(UsageError, match="different open_team_sheets"):

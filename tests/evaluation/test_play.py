@@ -8,7 +8,7 @@ import pytest
 from jimbot.errors import UsageError
 from jimbot.evaluation import play_games
 from jimbot.games.seeds import bank_seeds
-from jimbot.policies.scripted import RandomPolicy
+from jimbot.policies.heuristics import RandomPolicy
 
 
 @pytest.mark.parametrize("num_envs", [1, 4, 23, 64])
@@ -56,7 +56,7 @@ def test_same_luck_same_games_and_other_luck_others(countdown, always) -> None:
     seeds = np.arange(200, dtype=np.uint64)
     policy = always(0, "gambler", pass_chance=0.5)
     one, two, other = (
-        play_games(policy, "countdown", seeds, deterministic=False, luck_seed=luck).returns for luck in (1, 1, 2)
+        play_games(policy, "countdown", seeds, deterministic=False, rng_seed=luck).returns for luck in (1, 1, 2)
     )
     assert np.array_equal(one, two)
     assert not np.array_equal(one, other)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jimbot.errors import UsageError
-from jimbot.evaluation.ratings import expected_score, ratings
+from jimbot.evaluation.duels import expected_score, ratings
 
 NAMES = ("weak", "middle", "strong")
 

@@ -14,11 +14,11 @@ import pytest
 from jimbot.errors import NotWritableError, UsageError
 from jimbot.evaluation import evaluate
 from jimbot.evaluation.report import analyze, svg
-from jimbot.evaluation.report.chronicle import Chronicle
-from jimbot.evaluation.report.curves import training_section
-from jimbot.evaluation.report.stories import choose_examples
-from jimbot.games.contract import Event, game_entry
+from jimbot.evaluation.report.analyze import training_section
+from jimbot.evaluation.report.chronicle import Chronicle, choose_examples
+from jimbot.games.contract import game_entry
 from jimbot.games.hooks import Variety
+from jimbot.games.narration import Event
 from jimbot.runs.recorder import Recorder
 from jimbot.runs.sinks import JsonlSink
 

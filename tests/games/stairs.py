@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from jimbot.errors import SnapshotError
-from jimbot.games.contract import BatchGame, Figure, GameEntry, Milestones, RareEvent, RecordingForm
+from jimbot.games.contract import BatchGame, GameEntry, InfoMetric, Milestones, RareEvent, RecordingForm
 from jimbot.games.hooks import Moment
 from jimbot.games.seeds import train_seeds
 from jimbot.games.spec import ActionBlock, ActionSpec, Field, GameSpec, ObservationSpec
@@ -207,10 +207,10 @@ GAME = GameEntry(
     recording=RecordingForm(ClimbRecorder, read_climb),
     milestones=Milestones("landing", LANDINGS, landing, lambda game, rows: cast(Stairs, game).cut_off(rows)),
     rare_events=lambda: (RareEvent("high_up", 5.0, 2, STEPS_PER_LANDING * LANDINGS + 1, high_up),),
-    figures={
-        "landing": Figure(lambda game, row: int(landing(game)[row])),
-        "height": Figure(lambda game, row: int(cast(Stairs, game).height[row]), "height"),
-        "won": Figure(lambda game, row: False, "won"),
+    info_metrics={
+        "landing": InfoMetric(lambda game, row: int(landing(game)[row])),
+        "height": InfoMetric(lambda game, row: int(cast(Stairs, game).height[row]), "height"),
+        "won": InfoMetric(lambda game, row: False, "won"),
     },
     verify=verify,
     benchmark=lambda num_envs, seconds, cold: {"game": "stairs", "num_envs": num_envs or 3},

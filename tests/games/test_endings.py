@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from jimbot.games import game_entry, make
-from jimbot.games.endings import ended_in_words
 from jimbot.games.hackmatrix.build import to_dict
-from jimbot.policies.contract import decide, decide_rows
+from jimbot.games.narration import ended_in_words
+from jimbot.policies.contract import decide
+from jimbot.policies.heuristics import RandomPolicy, heuristic_policy
 from jimbot.policies.players import find_player
-from jimbot.policies.scripted import RandomPolicy, scripted_policy
 from jimbot.policies.win_chances import fit, win_chances
 
 WORDS = {
@@ -43,7 +43,7 @@ def test_a_battle_ends_in_words(winner: int, words: str) -> None:
     if not entry.installation.is_installed():
         pytest.skip("needs the battle simulator")
     assert entry.two_sides is not None
-    players = [scripted_policy(name, "vgc") for name in ("heuristic", "random")]
+    players = [heuristic_policy(name, "vgc") for name in ("heuristic", "random")]
     game, luck = make("vgc", 1, seed=1, options=dict(entry.two_sides.options)), np.random.default_rng(3)
     try:
         game.reset(np.array([7], np.uint64))
@@ -51,7 +51,7 @@ def test_a_battle_ends_in_words(winner: int, words: str) -> None:
             sides = players if winner == 0 else players[::-1]
             actions = np.zeros(2, np.int64)
             for row in np.flatnonzero(game.acting).tolist():
-                actions[row] = decide_rows(sides[row], game, np.array([row]), True, luck).actions[0]
+                actions[row] = decide(sides[row], game, None, True, luck, rows=np.array([row])).actions[0]
             game.step(actions)
             if game.terminated[0] or game.truncated[0]:
                 break

@@ -18,13 +18,12 @@ from jimbot.envs import make_env
 from jimbot.errors import TranscriptError, UsageError
 from jimbot.games import contract, game_entry, make
 from jimbot.games.checker import ContractError, check_game
-from jimbot.games.contract import Figure, RareEvent, register_game
+from jimbot.games.contract import InfoMetric, RareEvent, register_game
 from jimbot.games.recording import Recording, begin_recording, read_recording
 from jimbot.games.seeds import bank_of
-from jimbot.training.curriculum import Curriculum
-from jimbot.training.curriculum.game import CurriculumGame
+from jimbot.training.curriculum import Curriculum, CurriculumGame
 from jimbot.training.env_wrapper import wrap_game_env
-from jimbot.training.environments.given import training_game
+from jimbot.training.environments import training_game
 from jimbot.training.replay.rare_events import RareEventWatch, events_of
 from jimbot.training.settings.record import load_settings
 from tests.games import stairs
@@ -164,7 +163,7 @@ def unpaid(game: Any, rows: np.ndarray) -> None:
 
 
 class Seat:
-    """A sitting that keeps its word: `u` climbs, `r` rests."""
+    """A human interface that keeps its word: `u` climbs, `r` rests."""
 
     how = "Type u to go up or r to rest."
 
@@ -217,21 +216,25 @@ BROKEN = {
             RareEvent("odd", 2.0, 1, 1, lambda before, after: (np.array([0]), np.array([3]))),
         )
     },
-    "which the game does not have": {"figures": {"shoes": Figure(lambda game, row: 2, "shoes")}},
-    "is not told in whole sentences": {"about": "stairs and"},
-    "render_small shows nothing": {"render_small": lambda game, row: ""},
-    "render_small takes 40 rows": {"render_small": lambda game, row: "\n".join("stairs" for _ in range(40))},
-    "A sitting does not say how": {"sitting": lambda game: type("Mute", (Seat,), {"how": ""})(game)},
-    "A sitting offers nothing": {"sitting": Silent},
-    "A sitting reads '1' as an illegal move": {"sitting": Careless},
-    "A sitting changes the game": {"sitting": Hasty},
-    "tells something that is no text": {"sitting": Mumbling},
-    "expected a plain number": {"figures": {"shoes": Figure(lambda game, row: np.zeros(2))}},
+    "which the game does not have": {"info_metrics": {"shoes": InfoMetric(lambda game, row: 2, "shoes")}},
+    "is not in whole sentences": {"about": "stairs and"},
+    "The scene shows nothing": {"scene": lambda game, row: {"kind": "text", "text": ""}},
+    "The scene takes 41 rows": {"scene": lambda game, row: {"kind": "text", "text": "stairs\n" * 40}},
+    "A human interface does not say how": {"human_interface": lambda game: type("Mute", (Seat,), {"how": ""})(game)},
+    "A human interface offers nothing": {"human_interface": Silent},
+    "A human interface reads '1' as an illegal move": {"human_interface": Careless},
+    "A human interface changes the game": {"human_interface": Hasty},
+    "tells something that is no text": {"human_interface": Mumbling},
+    "expected a plain number": {"info_metrics": {"shoes": InfoMetric(lambda game, row: np.zeros(2))}},
 }  # fmt: skip
 
 
 def test_hooks_for_people_that_keep_their_word_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = broken(sitting=Seat, about="Stairs to climb.", render_small=lambda game, row: f"height {game.observation}")
+    small = broken(
+        human_interface=Seat,
+        about="Stairs to climb.",
+        scene=lambda game, row: {"kind": "text", "text": f"{game.observation}"},
+    )
     monkeypatch.setattr(stairs, "GAME", small)
     check_game("stairs")
 

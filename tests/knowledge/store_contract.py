@@ -8,7 +8,7 @@ import pytest
 
 from jimbot.errors import KnowledgeError
 from jimbot.knowledge import queries
-from jimbot.knowledge.names import Names
+from jimbot.knowledge.queries import Names
 from jimbot.knowledge.records import SYNERGY, Graph, Node
 from jimbot.knowledge.store import GraphStore, Limits
 from tests.knowledge.samples import GAME, JOKERS, edge, sample

@@ -14,7 +14,7 @@ pytest.importorskip("ladybug")
 def test_the_figures_stand_beside_their_baseline(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("jimbot.knowledge.benchmarks.JOKERS", 6)
+    monkeypatch.setattr("benchmarks.graph.JOKERS", 6)
     assert main.run(["bench", "graph", "--seconds", "0.1", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)["graph"]
     assert figures["edges"] == 45

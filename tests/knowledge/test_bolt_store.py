@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from jimbot.errors import KnowledgeError
-from jimbot.knowledge import schema
+from jimbot.knowledge import records
 from jimbot.knowledge.bolt_store import BoltStore
 from tests.knowledge.samples import GAME, sample
 from tests.knowledge.store_contract import READING, WRITING, same
@@ -81,7 +81,7 @@ def test_the_contract_of_all_engines_reading(promise, address: str) -> None:
 def test_versions_and_games_are_checked_on_a_server_too(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     store = BoltStore(address, GAME)
     with monkeypatch.context() as patch:
-        patch.setattr(schema, "VERSION", 7)
+        patch.setattr(records, "VERSION", 7)
         store.replace(sample())
     for use in (lambda: store.ask("MATCH (j:Joker) RETURN j.key"), store.graph, lambda: store.add([])):
         with pytest.raises(KnowledgeError, match="version 7"):

@@ -10,8 +10,8 @@ import pytest
 
 from jimbot.errors import KnowledgeError, UnknownNameError
 from jimbot.knowledge import KnowledgeGraphClient, queries
+from jimbot.knowledge.client import Pairs
 from jimbot.knowledge.ladybug_store import LadybugStore
-from jimbot.knowledge.pairs import Pairs
 from jimbot.knowledge.records import SYNERGY, Graph, Node
 from tests.knowledge.samples import GAME, JOKERS, edge, sample, sample_file
 
@@ -77,7 +77,7 @@ def test_hints_tell_what_is_known_of_a_state(client: KnowledgeGraphClient) -> No
     assert [one["a"] for one in hints.counters] == ["j_baron"]
     assert hints.strategy_name == "Baron and Mime: High Card"
     assert hints.strategy["similarity"] > 0.8
-    assert client.figures()["answered"] == 1
+    assert client.counts()["answered"] == 1
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_hints_go_on_without_the_graph_and_rest_after_failures(client: Knowledge
         assert not client.hints(state).answered
     path.write_bytes(whole)
     assert not client.hints(state).answered  # resting
-    assert client.figures() == {"answered": 1, "late": 0, "failed": 2, "resting": 3}
+    assert client.counts() == {"answered": 1, "late": 0, "failed": 2, "resting": 3}
 
 
 def test_a_graph_that_does_not_answer_costs_no_more_than_the_deadline(
@@ -108,8 +108,8 @@ def test_a_graph_that_does_not_answer_costs_no_more_than_the_deadline(
     monkeypatch.setattr(client.store, "ask", lambda *rest, **more: free.wait(60))
     assert not client.hints({"jokers": ["j_baron"]}).answered
     assert not client.hints({"jokers": ["j_baron"]}).answered  # the first is still being worked on
-    assert client.figures()["late"] == 1
-    assert client.figures()["resting"] == 1
+    assert client.counts()["late"] == 1
+    assert client.counts()["resting"] == 1
     free.set()
     client.close()
 

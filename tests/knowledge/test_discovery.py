@@ -12,7 +12,7 @@ import pytest
 from jimbot.evaluation.intervals import Interval
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import bank_seeds
-from jimbot.knowledge import KnowledgeGraphClient, discovery, played, strategies
+from jimbot.knowledge import KnowledgeGraphClient, exploring, played, strategies
 from jimbot.knowledge.exploring import Search, explore, measured_strengths, players_of
 from jimbot.knowledge.played import PlayedRun
 from jimbot.knowledge.records import Edge, Graph, Node
@@ -106,7 +106,7 @@ def test_a_network_predicts_jokers_it_has_not_seen_from_their_features_and_noise
 def test_what_is_strong_and_rarely_played_is_proposed():
     strengths = {("j_a", "j_b"): 1.0, ("j_c", "j_d"): 0.9, ("j_a", "j_d"): -0.5}
     often = [run(n, ["j_a", "j_b"], True) for n in range(20)]
-    first = discovery.proposals(strengths, often, most=3)[0]
+    first = exploring.proposals(strengths, often, most=3)[0]
     assert {"j_c", "j_d"} <= set(first.keys)
     assert first.played == 0
 
@@ -123,10 +123,10 @@ def test_given_jokers_are_held_and_tried_against_others_in_the_same_seeds():
     assert game.faults() == []  # ty: ignore[missing-attribute]
 
     player = find_player("random", "balatro")
-    trial = discovery.try_out(player, discovery.Proposal(("j_baron", "j_mime"), 1.0, 0), 4)
+    trial = exploring.try_out(player, exploring.Proposal(("j_baron", "j_mime"), 1.0, 0), 4)
     assert trial.games == 2  # the other two should have been given them at a stage that random play does not see
     assert "matched jokers" in trial.verdict or "no clear difference" in trial.verdict
-    told = discovery.strategy_of(trial, {"j_baron": "Baron"}, "again")
+    told = exploring.strategy_of(trial, {"j_baron": "Baron"}, "again")
     assert told.name == "New: Baron and j_mime"
     assert "matched jokers won" in told.words
     assert told.verdict == trial.verdict
@@ -170,11 +170,11 @@ def test_only_what_does_best_at_a_first_look_gets_all_games(monkeypatch):
     def tried(player, proposal, games, seed=0, whole=True):
         played_with.append((proposal.keys, games, seed))
         value = Interval(proposal.strength, proposal.strength - 1, proposal.strength + 1, 0.5, games)
-        return discovery.Trial(proposal, value, 1, 1, games, (), whole)
+        return exploring.Trial(proposal, value, 1, 1, games, (), whole)
 
-    monkeypatch.setattr(discovery, "try_out", tried)
-    found = [discovery.Proposal((name, "j_x"), strength) for name, strength in (("j_a", 0.5), ("j_b", 3.0))]
-    first, second = discovery.try_all(find_player("random", "probe"), found, 40, time.monotonic() + 60)
+    monkeypatch.setattr(exploring, "try_out", tried)
+    found = [exploring.Proposal((name, "j_x"), strength) for name, strength in (("j_a", 0.5), ("j_b", 3.0))]
+    first, second = exploring.try_all(find_player("random", "probe"), found, 40, time.monotonic() + 60)
     assert (first.proposal.keys[0], first.games, first.whole) == ("j_b", 40, True)
     assert (second.games, second.whole) == (10, False)
     assert "first look" in second.verdict

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jimbot.knowledge import embedding as module
-from jimbot.knowledge.embedding import embedding
+from jimbot.knowledge import first_params as module
+from jimbot.knowledge.first_params import embedding
 from jimbot.knowledge.records import SYNERGY, Graph, Node
 from jimbot.policies import networks
 from tests.knowledge.samples import GAME, edge, sample

@@ -10,13 +10,19 @@ from pathlib import Path
 import pytest
 
 from jimbot.knowledge import KnowledgeGraphClient
-from jimbot.knowledge.addresses import own_file
 from jimbot.knowledge.documents import document_of
-from jimbot.knowledge.first_use import SHIPPED_EFFORT, read_with_newer, shipped_strategies, take_newer, with_newer
+from jimbot.knowledge.first_use import (
+    SHIPPED_EFFORT,
+    own_file,
+    read_with_newer,
+    shipped_strategies,
+    take_newer,
+    with_newer,
+)
 from jimbot.knowledge.ladybug_store import LadybugStore
 from jimbot.knowledge.records import COUNTER, PLAYED, SYNERGY, Edge, Graph, Node, Strategy
 from jimbot.knowledge.sorting import known_strategies
-from jimbot.viewer.known import Known
+from jimbot.viewer.http.around import Known
 
 pytest.importorskip("ladybug")
 pytest.importorskip("strawberry")
@@ -97,7 +103,7 @@ def test_everybody_who_asks_a_file_without_claims_hears_what_ships(
     """The door for other programs, the page, and who names the strategies of a run; the file holds parts alone."""
     shipped = release(tmp_path, 1.0, "new")
     monkeypatch.setattr("jimbot.knowledge.first_use.shipped_graph", lambda game: shipped)
-    monkeypatch.setattr("jimbot.viewer.known.graph_game", lambda: GAME)
+    monkeypatch.setattr("jimbot.viewer.http.around.graph_game", lambda: GAME)
 
     def old_file(place: str) -> str:
         monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / place))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jimbot.errors import KnowledgeError
-from jimbot.knowledge import schema
+from jimbot.knowledge import records
 from jimbot.knowledge.ladybug_store import LadybugStore
 from jimbot.knowledge.records import Graph, Node
 from tests.knowledge.samples import GAME, sample, sample_file
@@ -83,7 +83,7 @@ def test_the_graph_of_another_game_is_refused(tmp_path: Path) -> None:
 
 def test_a_graph_of_a_newer_version_is_refused_and_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(schema, "VERSION", 7)
+        patch.setattr(records, "VERSION", 7)
         LadybugStore(path, GAME).replace(sample())
     before = path.read_bytes()
     store = LadybugStore(path, GAME)
@@ -103,8 +103,8 @@ def test_a_graph_of_an_older_version_is_brought_up_to_date_by_the_next_writer(
             node["name"] = node["name"].upper()
         return document
 
-    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
-    monkeypatch.setitem(schema.MIGRATIONS, schema.VERSION - 1, renamed)
+    monkeypatch.setattr(records, "VERSION", records.VERSION + 1)
+    monkeypatch.setitem(records.MIGRATIONS, records.VERSION - 1, renamed)
     store = LadybugStore(path, GAME)
     with pytest.raises(KnowledgeError, match="jimbot graph build"):
         store.ask("MATCH (j:Joker) RETURN j.key")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jimbot.errors import KnowledgeError
-from jimbot.knowledge.safety import LONGEST, check_question
+from jimbot.knowledge.store import LONGEST, check_question
 
 
 @pytest.mark.parametrize(

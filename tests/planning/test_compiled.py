@@ -1,4 +1,4 @@
-"""Tries inside JAX are the tries played from Python, and read nothing hidden either."""
+"""Simulations inside JAX are those played from Python, and read nothing hidden either."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from jimbot.games.contract import game_entry, make
 from jimbot.games.seeds import VALIDATION, bank_seeds
 from jimbot.planning import Planner, PlanSettings
 from jimbot.planning.compiled import CompiledRollouts, network_of
-from jimbot.planning.rollouts import Rollouts, Tries
+from jimbot.planning.rollouts import Rollouts, Simulations
 from jimbot.policies.contract import decide
+from jimbot.policies.heuristics import RandomPolicy
 from jimbot.policies.jax_networks import make_network
 from jimbot.policies.networks import describe_network
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.portable import OnnxPolicy
-from jimbot.policies.scripted import RandomPolicy
 from jimbot.runs.manifest import Manifest
 
 ROWS, COPIES = 8, 32
@@ -49,7 +49,7 @@ def test_every_try_brings_the_same_as_from_python(game, policy: OnnxPolicy, tran
     luck = np.random.default_rng(5)
     row = luck.integers(0, ROWS, 50)
     action = np.array([luck.choice(np.flatnonzero(game.legal_mask[one])) for one in row])
-    tries = Tries(row, action, luck.integers(0, 2**63, 50, dtype=np.uint64), luck.integers(0, 12, 50))
+    tries = Simulations(row, action, luck.integers(0, 2**63, 50, dtype=np.uint64), luck.integers(0, 12, 50))
     found = network_of(policy, manifest())
     assert found is not None
     inside = CompiledRollouts(game, *found, 0.9, transform, COPIES).returns(game, tries)

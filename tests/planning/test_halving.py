@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from jimbot.planning.halving import MOST_NATS, Candidates, rounds_of, worlds_of
+from jimbot.planning.planner import MOST_NATS, Candidates, determinizations_of, rounds_of
 
 
 def candidates(*returns: list[float]) -> Candidates:
@@ -75,7 +75,7 @@ def test_a_prior_holds_back_moves_the_policy_finds_unlikely():
 def test_no_more_is_tried_than_was_allowed(rollouts: int, candidates: int):
     rounds, alive, spent = rounds_of(candidates), candidates, 0
     for _ in range(rounds):
-        spent += alive * worlds_of(rollouts, rounds, alive)
+        spent += alive * determinizations_of(rollouts, rounds, alive)
         alive = 1 + max(1, (alive - 1) // 2)
     assert spent <= rollouts
 

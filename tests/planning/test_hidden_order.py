@@ -8,7 +8,7 @@ import pytest
 from jimbot.games.contract import game_entry, make
 from jimbot.games.seeds import VALIDATION, bank_seeds
 from jimbot.planning import Planner, PlanTable
-from jimbot.policies.scripted import scripted_policy
+from jimbot.policies.heuristics import heuristic_policy
 from tests.planning.test_planner import Stubborn
 
 GAME, ROWS = "balatro", 4
@@ -19,7 +19,7 @@ def tables():
     """Games in the middle of their first antes, some in shops, some in rounds."""
     game = make(GAME, ROWS, options={"helpers": True})
     game.reset(bank_seeds(VALIDATION, ROWS))
-    player = scripted_policy("heuristic", GAME)
+    player = heuristic_policy("heuristic", GAME)
     for turn in range(14):
         holding = np.arange(ROWS) * 3 + 3 <= turn  # they stop at different moments
         game.step(player.act(game.observation, game.legal_mask)[0], hold=holding)
@@ -31,7 +31,7 @@ def tables():
 @pytest.mark.parametrize("share", [{}, {"share": 1.0}], ids=["shops", "everything"])
 def test_what_a_plan_decides_does_not_depend_on_what_is_hidden(tables, played_on_by: str | None, share: dict) -> None:
     asked = {"rollouts": 12, "depth": 3, "certain": 1.0, "margin": 0.0, **share}
-    player = None if played_on_by is None else scripted_policy(played_on_by, GAME)
+    player = None if played_on_by is None else heuristic_policy(played_on_by, GAME)
     planner = Planner(Stubborn(), settings=PlanTable(game_entry(GAME), asked=asked), copies=32, player=player)
     everyone, before = np.ones(ROWS, bool), tables.snapshot()
     own = Stubborn().act(tables.observation, tables.legal_mask)

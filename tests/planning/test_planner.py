@@ -17,11 +17,11 @@ from jimbot.games.hooks import Plans
 from jimbot.games.probe import COLOURS
 from jimbot.games.seeds import VALIDATION, bank_seeds
 from jimbot.planning import ITSELF, Planner, PlanSettings, PlanTable, planning
-from jimbot.planning.rollouts import Rollouts, Tries
+from jimbot.planning.rollouts import Rollouts, Simulations
 from jimbot.policies import masking
-from jimbot.policies.contract import Decision, LooksAhead, decide
+from jimbot.policies.contract import Decision, decide, looks_at_game
+from jimbot.policies.heuristics import RandomPolicy
 from jimbot.policies.players import find_player
-from jimbot.policies.scripted import RandomPolicy
 from jimbot.runs.manifest import Manifest
 
 ROWS = 8
@@ -156,7 +156,7 @@ def test_the_improved_policy_leans_to_what_paid(game):
     assert (plan.improved[rows, right] > 0.9).all()
     assert not plan.improved[~game.legal_mask].any()
     assert np.array_equal(plan.decision.probabilities, own.probabilities)
-    assert (plan.planned == (plan.tries > 0)).all()
+    assert (plan.planned == (plan.simulations > 0)).all()
     assert plan.planned.all()
 
 
@@ -180,7 +180,7 @@ def test_a_game_says_which_decisions_are_worth_a_plan(game):
 
     entry = replace(game_entry("probe"), plans=Plans(("a", "b"), first_of_two, ({"depth": 0}, {"share": 0.0})))
     table = PlanTable(entry, asked={"rollouts": 24, "candidates": 4})
-    assert [kind.tries for kind in table.kinds] == [24, 0]
+    assert [kind.simulations for kind in table.kinds] == [24, 0]
     plan = Planner(Stubborn(), settings=table, copies=32).plan(
         game, everyone(game), Stubborn().act(game.observation, game.legal_mask)
     )
@@ -190,10 +190,10 @@ def test_a_game_says_which_decisions_are_worth_a_plan(game):
 def test_a_plan_spends_the_time_it_is_given(game):
     player = planner()
     own = Stubborn().act(game.observation, game.legal_mask)
-    full = player.plan(game, everyone(game), own).tries.sum()
-    assert player.plan(game, everyone(game), own, until=time.monotonic() + 3600).tries.sum() == full
+    full = player.plan(game, everyone(game), own).simulations.sum()
+    assert player.plan(game, everyone(game), own, until=time.monotonic() + 3600).simulations.sum() == full
     late = player.plan(game, everyone(game), own, until=time.monotonic() - 1)
-    assert late.tries.sum() == 0
+    assert late.simulations.sum() == 0
     assert np.array_equal(late.decision.actions, own.actions)
 
 
@@ -232,7 +232,7 @@ def test_a_player_plans_where_it_is_asked_to():
     assert planning(player, None) is player
     planned = planning(player, 16)
     assert (planned.name, planned.game) == ("random +16", "probe")
-    assert isinstance(planned.policy, LooksAhead)
+    assert looks_at_game(planned.policy)
     assert planning(player, 16, "random").name == "random +16 with random"
 
 
@@ -263,7 +263,7 @@ def test_who_can_tell_how_likely_it_is_to_win_judges_its_own_tries():
     game = make("balatro", ROWS, options={"helpers": True})
     game.reset(bank_seeds(VALIDATION, ROWS))
     select, policy = game.legal_mask.argmax(axis=1), RandomPolicy()
-    tries = Tries(np.arange(ROWS), select, np.arange(ROWS, dtype=np.uint64), np.zeros(ROWS, np.int64))
+    tries = Simulations(np.arange(ROWS), select, np.arange(ROWS, dtype=np.uint64), np.zeros(ROWS, np.int64))
     judged = Rollouts(game, policy, 0.9, copies=ROWS, player=Knowing())
     # At random most lose the first blind, the others come to the second.
     brought = judged.returns(game, tries)

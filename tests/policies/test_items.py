@@ -16,8 +16,7 @@ from jimbot.policies import items, masking
 from jimbot.policies.jax_networks import make_network
 from jimbot.policies.networks import describe_network, forward_flops, param_shapes, train_flops
 from jimbot.policies.onnx_form import onnx_from_params
-from jimbot.runs.checkpoint import load_checkpoint
-from jimbot.runs.shipped import PRETRAINED
+from jimbot.runs.checkpoint import PRETRAINED, load_checkpoint
 
 CARDS, OFFERS, WIDE = 4, 2, 100
 SUBSETS = ((0,), (1,), (0, 1), (2, 3), (0, 2, 3))

@@ -200,7 +200,7 @@ def test_a_run_continues_exactly_and_its_files_need_no_functions_to_play(tmp_pat
     own_networks._MADE.clear()
     answer = OnnxPolicy.from_bytes(two.policy_onnx()).act(np.zeros((1, SIZE), np.float32), np.ones((1, ACTIONS), bool))
     assert answer.actions.shape == (1,)
-    with pytest.raises(CheckpointError, match="Name their module with --plugin"):
+    with pytest.raises(CheckpointError, match="Name its module with --plugin"):
         make_network(two.manifest.network)
 
 

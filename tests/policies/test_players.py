@@ -10,11 +10,11 @@ import pytest
 import jimbot
 from jimbot.cli.main import run
 from jimbot.errors import CheckpointError, UsageError
+from jimbot.policies.heuristics import RandomPolicy
 from jimbot.policies.players import find_player
 from jimbot.policies.portable import ADDRESSES, load_policy, register_address
-from jimbot.policies.scripted import RandomPolicy
 from jimbot.runs import find_checkpoint
-from jimbot.runs.shipped import PRETRAINED, shipped_games
+from jimbot.runs.checkpoint import PRETRAINED, shipped_games
 from tests.cli.making import save_perfect
 
 

@@ -15,15 +15,14 @@ from typing import Any
 import pytest
 import yaml
 
-from jimbot.runs.alerts import RULES, Alert, AlertThread, AlertWatch, Kind, Rule
-from jimbot.runs.alerts.prometheus_rules import rules_file
+from jimbot.runs.alerts import RULES, Alert, AlertThread, AlertWatch, Kind, Rule, rules_file
 from jimbot.runs.recorder import Recorder
 from jimbot.runs.sinks import EventLogSink
-from jimbot.runs.sinks.prometheus import RUN_FIGURES, prometheus_name
-from jimbot.runs.sinks.webhook import VARIABLE, WebhookSink, open_webhook
-from jimbot.services.alerting import ServiceAlerts
-from jimbot.services.decision.figures import Figures
+from jimbot.runs.sinks.http import VARIABLE, WebhookSink, open_webhook
+from jimbot.runs.sinks.prometheus import RUN_METRICS, prometheus_name
+from jimbot.services.decision.metrics import ServiceMetrics
 from jimbot.services.prometheus import BUS_PREFIX, COUNTERS, PREFIX
+from jimbot.services.serving import ServiceAlerts
 from tests.docs.names import words
 from tests.docs.pages import REPOSITORY, anchors
 
@@ -156,7 +155,7 @@ def test_an_address_that_is_a_secret_stands_in_the_environment(monkeypatch: pyte
 
 
 def test_a_service_tells_what_it_refused(hook: Hook, caplog: pytest.LogCaptureFixture) -> None:
-    figures = Figures()
+    figures = ServiceMetrics()
     alerts = ServiceAlerts(figures, None, None, WebhookSink(hook.url, "serve", ""))
     figures.illegal["probe"] += 2
     alerts._alerts.look(alerts.read())
@@ -179,7 +178,7 @@ def test_every_rule_names_a_figure_and_a_runbook_entry_that_exist(rule: Rule) ->
     path, _, anchor = rule.runbook.partition("#")
     assert anchor in anchors(REPOSITORY / path)
     served = {f"{PREFIX}{name}_total" for name in COUNTERS} | {f"{BUS_PREFIX}lag"}
-    known = served | {prometheus_name(name) for name in RUN_FIGURES}
+    known = served | {prometheus_name(name) for name in RUN_METRICS}
     assert prometheus_name(rule.metric) in known or rule.metric.split("/")[1] in words()
 
 

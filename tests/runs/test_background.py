@@ -9,9 +9,8 @@ import time
 import pytest
 
 from jimbot import background
-from jimbot.background import BackgroundSender, LoopThread, RefusedError, Repeating
+from jimbot.background import BackgroundSender, Backoff, LoopThread, RefusedError, Repeating
 from jimbot.errors import BusError
-from jimbot.retrying import Backoff
 
 
 def test_what_is_left_of_a_batch_is_tried_again_in_its_order(monkeypatch: pytest.MonkeyPatch) -> None:

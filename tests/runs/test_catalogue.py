@@ -8,19 +8,9 @@ from pathlib import Path
 import pytest
 
 from jimbot.cli.main import run as jimbot
-from jimbot.cli.shared.completion import complete_policy, complete_run
+from jimbot.cli.shared.common import complete_policy, complete_run
 from jimbot.errors import CheckpointError, StorageError, UsageError
-from jimbot.runs.catalogue import (
-    delete_run,
-    details,
-    headline,
-    list_runs,
-    prune_run,
-    rename_run,
-    store_evaluation,
-    summary,
-    tag_run,
-)
+from jimbot.runs import catalogue
 from jimbot.runs.directory import RunDirectory
 from tests.cli.making import save_perfect
 
@@ -40,63 +30,63 @@ def runs(tmp_path: Path) -> Path:
 
 
 def test_a_list_says_what_each_run_is(runs: Path) -> None:
-    found = {one.name: one for one in list_runs(runs)}
+    found = {one.name: one for one in catalogue.list_runs(runs)}
     one = found["one"]
     assert (one.game, one.learner, one.algorithm, one.step, one.live) == ("probe", "jax", "PPO", 3000, None)
     assert str(one.best) == "return 3.50"
     assert one.size > 1000
-    assert list_runs(runs / "nowhere") == []
+    assert catalogue.list_runs(runs / "nowhere") == []
 
 
 def test_a_judged_run_shows_its_figure_with_the_interval(runs: Path) -> None:
     with RunDirectory(runs, "one").open_or_create() as run:
-        store_evaluation(run, {"win_rate": INTERVAL, "mean_return": INTERVAL}, 3000)
-    assert str(summary(runs, "one").best) == "won 19.8 % (17.4–22.4)"
+        catalogue.store_evaluation(run, {"win_rate": INTERVAL, "mean_return": INTERVAL}, 3000)
+    assert str(catalogue.summary(runs, "one").best) == "won 19.8 % (17.4–22.4)"
     no_win = {"mean": 0.0, "low": 0.0, "high": 0.1}
     never = {"win_rate": no_win, "ladder": {"stat": "stage"}, "stats": {"stage": INTERVAL}}
-    assert str(headline(never)) == "stage 0.20 (0.17–0.22)"
+    assert str(catalogue.headline(never)) == "stage 0.20 (0.17–0.22)"
 
 
 def test_a_run_that_is_being_written_is_live_and_left_alone(runs: Path) -> None:
     with RunDirectory(runs, "one").open_or_create():
-        assert summary(runs, "one").live is not None
-        for change in (lambda: delete_run(runs, "one"), lambda: rename_run(runs, "one", "new"),
-                       lambda: prune_run(runs, "one")):  # fmt: skip
+        assert catalogue.summary(runs, "one").live is not None
+        for change in (lambda: catalogue.delete_run(runs, "one"), lambda: catalogue.rename_run(runs, "one", "new"),
+                       lambda: catalogue.prune_run(runs, "one")):  # fmt: skip
             with pytest.raises(StorageError, match="is being written by process"):
                 change()
-    assert summary(runs, "one").live is None
-    assert summary(runs, "one").step == 3000
+    assert catalogue.summary(runs, "one").live is None
+    assert catalogue.summary(runs, "one").step == 3000
 
 
 def test_runs_are_renamed_and_deleted_with_their_checkpoints_elsewhere(runs: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "big disk"
     with RunDirectory(runs, "far").open_or_create(checkpoint_dir=elsewhere) as run:
         save_perfect(run.path)
-    rename_run(runs, "far", "farther")
-    assert summary(runs, "farther").step == 1000
+    catalogue.rename_run(runs, "far", "farther")
+    assert catalogue.summary(runs, "farther").step == 1000
     assert [path.name for path in elsewhere.iterdir()] == ["farther"]
     with pytest.raises(UsageError, match="There is a run 'one'"):
-        rename_run(runs, "farther", "one")
-    delete_run(runs, "farther")
+        catalogue.rename_run(runs, "farther", "one")
+    catalogue.delete_run(runs, "farther")
     assert list(elsewhere.iterdir()) == []
     with pytest.raises(CheckpointError, match=r"There is no run 'farther' .*one"):
-        delete_run(runs, "farther")
+        catalogue.delete_run(runs, "farther")
 
 
 def test_pruning_keeps_the_newest_and_the_best(runs: Path) -> None:
     store = RunDirectory(runs, "one").checkpoints()
     store.mark_best(store.paths()[0])
-    gone, gained = prune_run(runs, "one")
+    gone, gained = catalogue.prune_run(runs, "one")
     assert [path.name[-4:] for path in gone] == ["2000"]
     assert gained > 1000
-    assert [path.name[-4:] for path in details(runs, "one").checkpoints] == ["1000", "3000"]
+    assert [path.name[-4:] for path in catalogue.details(runs, "one").checkpoints] == ["1000", "3000"]
 
 
 def test_tags_are_added_and_taken_away(runs: Path) -> None:
-    assert tag_run(runs, "one", ("good", "paper", "good")) == ("good", "paper")
-    assert tag_run(runs, "one", remove=("good",)) == ("paper",)
+    assert catalogue.tag_run(runs, "one", ("good", "paper", "good")) == ("good", "paper")
+    assert catalogue.tag_run(runs, "one", remove=("good",)) == ("paper",)
     with pytest.raises(UsageError, match="cannot be used"):
-        tag_run(runs, "one", ("two words",))
+        catalogue.tag_run(runs, "one", ("two words",))
 
 
 def test_the_commands(runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,13 +107,13 @@ def test_the_commands(runs: Path, capsys: pytest.CaptureFixture[str], monkeypatc
     assert jimbot(["runs", "prune", "one", "--yes", *where]) == 0
     assert jimbot(["runs", "rename", "one", "uno", *where]) == 0
     assert jimbot(["runs", "delete", "uno", "--yes", *where]) == 0
-    assert [one.name for one in list_runs(runs)] == ["it's two"]
+    assert [one.name for one in catalogue.list_runs(runs)] == ["it's two"]
 
 
 def test_deleting_asks_first(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("typer.confirm", lambda text: False)
     assert jimbot(["runs", "delete", "one", "--runs-dir", str(runs)]) == 130
-    assert summary(runs, "one").step == 3000
+    assert catalogue.summary(runs, "one").step == 3000
 
 
 def test_tab_offers_runs_and_games(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,9 +125,9 @@ def test_tab_offers_runs_and_games(runs: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_of_a_link_to_a_run_only_the_link_is_deleted(runs: Path, tmp_path: Path) -> None:
     (runs / "link").symlink_to(runs / "one", target_is_directory=True)
-    delete_run(runs, "link")
+    catalogue.delete_run(runs, "link")
     assert sorted(path.name for path in runs.iterdir()) == ["it's two", "one"]
-    assert summary(runs, "one").step == 3000
+    assert catalogue.summary(runs, "one").step == 3000
 
 
 def test_checkpoints_that_lead_to_a_folder_of_somebody_else_stay(runs: Path, tmp_path: Path) -> None:
@@ -147,6 +137,6 @@ def test_checkpoints_that_lead_to_a_folder_of_somebody_else_stay(runs: Path, tmp
     with RunDirectory(runs, "copied").open_or_create() as run:
         run.checkpoints_path.rmdir()
         run.checkpoints_path.symlink_to(letters, target_is_directory=True)
-    delete_run(runs, "copied")
+    catalogue.delete_run(runs, "copied")
     assert not (runs / "copied").exists()
     assert [path.name for path in letters.iterdir()] == ["dear.txt"]

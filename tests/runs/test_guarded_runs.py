@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from jimbot import locking
+from jimbot import machine
 from jimbot.errors import CheckpointError, NotWritableError, StorageError, UsageError
 from jimbot.runs import files
 from jimbot.runs.checkpoint import CheckpointStore, Manifest, find_checkpoint
@@ -200,14 +200,14 @@ def test_windows_locks_and_syncs_in_its_own_way(tmp_path: Path, monkeypatch: pyt
             raise OSError(errno.EACCES, "held")
         held.append((os.lseek(descriptor, 0, os.SEEK_CUR), count))
 
-    monkeypatch.setattr(locking, "_system", SimpleNamespace(locking=lock, LK_NBLCK=2))
+    monkeypatch.setattr(machine, "_system", SimpleNamespace(locking=lock, LK_NBLCK=2))
     monkeypatch.setattr(files.os, "open", lambda *_: pytest.fail("Windows opens no directories"), raising=True)
     with monkeypatch.context() as windows:
         windows.setattr(files.os, "name", "nt")
         files.sync_directory(tmp_path)
     monkeypatch.undo()
-    monkeypatch.setattr(locking, "_system", SimpleNamespace(locking=lock, LK_NBLCK=2))
+    monkeypatch.setattr(machine, "_system", SimpleNamespace(locking=lock, LK_NBLCK=2))
     with RunDirectory(tmp_path, "mine").open_or_create():
-        assert held == [(locking.FAR, 1)]
+        assert held == [(machine.FAR, 1)]
         with pytest.raises(NotWritableError, match=f"written by process {os.getpid()}"):
             RunDirectory(tmp_path, "mine").open_or_create()

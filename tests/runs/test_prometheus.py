@@ -10,7 +10,7 @@ import pytest
 
 from jimbot.errors import MissingExtraError, SettingsError
 from jimbot.runs.recorder import Recorder
-from jimbot.runs.sinks import PrometheusSink
+from jimbot.runs.sinks.prometheus import PrometheusSink
 
 
 def scraped(port: int) -> dict[str, float]:

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from jimbot.background import BackgroundSender, RefusedError
 from jimbot.errors import SettingsError
 from jimbot.runs.recorder import Recorder
-from jimbot.runs.sinks import QuestDBSink
-from jimbot.runs.sinks.questdb import TOKEN_VARIABLE, line
+from jimbot.runs.sinks.http import TOKEN_VARIABLE, QuestDBSink, line
 from tests.runs.questdb_server import BadLineError, QuestDB, lines, parse
 
 HARD = st.text(st.sampled_from(string.printable + "äß€🂡"), min_size=1, max_size=40)

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jimbot.advisor.adviser import Adviser, open_adviser
-from jimbot.advisor.ledger import Ledger
-from jimbot.advisor.question import Question
-from jimbot.advisor.reply import Advice, NoAdviceError
-from jimbot.advisor.settings import AdviserSettings
+from jimbot.adviser.adviser import Adviser, open_adviser
+from jimbot.adviser.ledger import Ledger
+from jimbot.adviser.question import Question
+from jimbot.adviser.reply import Advice, NoAdviceError
+from jimbot.adviser.settings import AdviserSettings
 from jimbot.clients import EventBusClient
 from jimbot.games.contract import game_entry, make
 from jimbot.policies.contract import Decision
@@ -25,7 +25,7 @@ from jimbot.services.decision import DecisionService, ServedPolicy
 from jimbot.services.orchestrator import RayLearningOrchestrator
 from jimbot.services.prometheus import Collector
 from jimbot.services.serving import Offer, load
-from tests.advisor.messages_api import last_listed, playing_the_api, table_of
+from tests.adviser.messages_api import last_listed, playing_the_api, table_of
 from tests.services.asking import probe_request
 
 
@@ -88,7 +88,7 @@ def test_advice_is_taken_and_told() -> None:
     assert answer.advice == "last: It is the last."
     assert "side of door" in told.state
     assert told.moves[0].action in [other.action.number for other in answer.alternatives]
-    assert (adviser.figures.asked, adviser.figures.followed, adviser.figures.changed) == (1, 1, 1)
+    assert (adviser.metrics.asked, adviser.metrics.followed, adviser.metrics.changed) == (1, 1, 1)
     again = service.decide(request())
     assert again.cached
     assert again.used_llm
@@ -123,11 +123,11 @@ def test_an_adviser_that_is_slow_never_costs_the_deadline(over_loop: bool) -> No
     asked = request(time_limit_ms=300)
     answer = asyncio.run(service.decide_async(asked)) if over_loop else service.decide(asked)
     assert len(source.questions) == 1
-    assert not adviser.figures.outcomes  # the answer came while the adviser was still thinking
+    assert not adviser.metrics.outcomes  # the answer came while the adviser was still thinking
     assert not answer.used_llm
     assert not answer.advice
     source.left.set()  # it answers after all, and is heard the next time
-    while adviser.figures.outcomes["answered"] < 1:
+    while adviser.metrics.outcomes["answered"] < 1:
         time.sleep(0.01)
     assert service.decide(request()).used_llm
     service.close()
@@ -157,7 +157,7 @@ def test_without_advice_the_answers_are_those_of_the_policy() -> None:
         assert one.selected_action == other.selected_action
         assert one.alternatives == other.alternatives
         assert not other.used_llm
-    assert adviser.figures.outcomes == {"unreachable": 5}
+    assert adviser.metrics.outcomes == {"unreachable": 5}
     plain.close()
     service.close()
 
@@ -166,12 +166,12 @@ def test_nobody_is_asked_without_words_for_luck_or_about_more_than_a_twentieth()
     service, adviser = service_with(source := Last(), decided=0)
     for number in range(30):
         assert not service.decide(probe_request(number)).used_llm  # an observation tells no words
-    assert adviser.figures.outcomes == {"no_words": 30}
+    assert adviser.metrics.outcomes == {"no_words": 30}
     assert not service.decide(request(1, choosing=Choosing(sample=True))).used_llm
     assert service.decide(request(2)).used_llm
     assert not service.decide(request(3)).used_llm
     assert len(source.questions) == 1
-    assert adviser.figures.decisions == 32
+    assert adviser.metrics.decisions == 32
     service.close()
 
 
@@ -181,9 +181,9 @@ def test_the_planner_stands_in_for_requests_that_carry_a_game() -> None:
     adviser.when.note(100)
     service.advise("probe", adviser)
     answer = service.decide(request(4, time_limit_ms=9000))
-    assert adviser.figures.outcomes == {"answered": 1}
+    assert adviser.metrics.outcomes == {"answered": 1}
     assert not answer.used_llm
-    assert answer.advice.startswith("planner: 32 tries")
+    assert answer.advice.startswith("planner: 32 simulations")
     service.close()
 
 
@@ -211,7 +211,7 @@ def test_serve_gives_every_game_of_one_player_an_adviser() -> None:
     offer = Offer(policies=("random",), game="probe", adviser=AdviserSettings(source="planner"))
     assert load(service, offer, told.append) is None
     assert list(service.advising.advisers) == ["probe"]
-    assert service.find("probe", "").reader.telling
+    assert service.find("probe", "").reader.describes
     assert "planner" in told[0]
     service.close()
 

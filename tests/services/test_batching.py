@@ -23,10 +23,10 @@ from jimbot.services.decision import (
     RefusedError,
     ServedPolicy,
     ServiceSettings,
-    lane,
+    batcher,
 )
-from jimbot.services.decision.figures import Figures
-from jimbot.services.decision.rollout import Canary
+from jimbot.services.decision.metrics import ServiceMetrics
+from jimbot.services.decision.slots import Canary
 from tests.services.asking import (
     GAME,
     LEGAL,
@@ -87,7 +87,7 @@ class Observed(Scripted):
 def test_an_event_loop_computes_what_is_quick_and_is_not_held_up_by_what_is_not(
     longest: float, in_loop: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lane, "LONGEST_IN_LOOP_MS", longest)
+    monkeypatch.setattr(batcher, "LONGEST_IN_LOOP_MS", longest)
     policy = Observed()
     service = service_of(serve(policy), cache_size=0)
 
@@ -149,7 +149,7 @@ def test_one_bad_item_fails_alone() -> None:
             assert answer.code == Code.INTERNAL
         else:
             assert answer.selected_action.number == 5
-    assert service.figures.faults["probe", "scripted"] == 2
+    assert service.metrics.faults["probe", "scripted"] == 2
 
 
 def test_expired_work_is_dropped_before_inference() -> None:
@@ -164,7 +164,7 @@ def test_expired_work_is_dropped_before_inference() -> None:
     service.close()
     assert caught.value.code == Code.DEADLINE_EXCEEDED
     assert policy.batches == [1], "only the one that waited with time left"
-    assert service.figures.expired["probe"] == 1
+    assert service.metrics.expired["probe"] == 1
 
 
 def test_a_deadline_is_capped_by_the_service() -> None:
@@ -198,7 +198,7 @@ def test_a_full_queue_refuses_at_once_with_a_hint() -> None:
         assert isinstance(problem, RefusedError)
         assert problem.code == Code.RESOURCE_EXHAUSTED
         assert problem.retry_after_ms > 0
-    assert service.figures.shed["probe"] == 4
+    assert service.metrics.shed["probe"] == 4
 
 
 def _done(future: Any) -> bool:
@@ -211,7 +211,7 @@ def _done(future: Any) -> bool:
 
 @pytest.mark.parametrize(("fallback", "who"), [("first", "first"), ("heuristic", "first"), ("policy", "policy")])
 def test_a_fallback_is_legal_and_marked(fallback: str, who: str) -> None:
-    """`probe` has no scripted player, so the heuristic falls through to the first legal action."""
+    """`probe` has no heuristic player, so the heuristic falls through to the first legal action."""
     policy = Scripted()
     service = service_of(serve(policy), fallback=fallback, cache_size=0)
     policy.broken = fallback != "policy"
@@ -224,7 +224,7 @@ def test_a_fallback_is_legal_and_marked(fallback: str, who: str) -> None:
     assert answer.selected_action.number == 4
     assert answer.fallback == messages.FALLBACK_FAULT
     assert answer.fallback_reason.startswith(f"{who}: Policy 'scripted'")
-    assert service.figures.fallbacks["probe", "fault"] == 1
+    assert service.metrics.fallbacks["probe", "fault"] == 1
 
 
 def test_a_fallback_answers_before_the_deadline_and_under_overload() -> None:
@@ -248,7 +248,7 @@ def test_the_same_id_gets_the_same_decision_once() -> None:
     policy.wish = 6
     assert service.decide(probe_request(1, request_id="one")).selected_action.number == 5
     assert sum(policy.batches) == 1
-    assert service.figures.decisions["probe", "scripted"] == 1
+    assert service.metrics.decisions["probe", "scripted"] == 1
     with pytest.raises(RefusedError, match="'one' was used for another request") as caught:
         service.decide(probe_request(2, request_id="one"))
     assert caught.value.code == Code.ALREADY_EXISTS
@@ -283,7 +283,7 @@ def test_a_state_decided_lately_is_not_computed_again() -> None:
     assert again.request_id == "other"
     service.replace(serve(Scripted("newer"), name="scripted"))
     assert not service.decide(probe_request(1)).cached, "another policy, another answer"
-    assert service.figures.cache_hits["probe"] == 1
+    assert service.metrics.cache_hits["probe"] == 1
 
 
 def test_a_new_policy_is_swapped_in_between_two_batches() -> None:
@@ -322,7 +322,7 @@ def test_a_bad_policy_keeps_the_old_one() -> None:
     with pytest.raises(CheckpointError, match="golden states"):
         service.replace(serve(numbers, "run"))
     assert service.decide(probe_request(1)).policy.hash.startswith("run0")
-    assert service.figures.reloads["probe", "refused"] == 2
+    assert service.metrics.reloads["probe", "refused"] == 2
 
 
 def test_a_canary_gets_its_share_of_games_and_keeps_them() -> None:
@@ -353,7 +353,7 @@ def test_a_failing_canary_steps_back_and_harms_nobody() -> None:
     answers = [service.decide(probe_request(number)) for number in range(30)]
     assert all(answer.policy.name == "old" and answer.selected_action.number == 5 for answer in answers)
     assert "of its 10 answers failed" in canary.withdrawn
-    assert service.figures.steps_back["probe"] == 1
+    assert service.metrics.steps_back["probe"] == 1
     assert [about.status for about in service.policies().policies] == ["serving", "withdrawn"]
 
 
@@ -374,7 +374,7 @@ def test_an_illegal_move_is_never_sent_and_ends_a_trial_at_once() -> None:
     cheat.cheats = True
     assert service.decide(probe_request(1)).selected_action.number == 5
     assert canary.withdrawn == "it gave an illegal move"
-    assert service.figures.illegal["probe"] == 1
+    assert service.metrics.illegal["probe"] == 1
 
 
 def test_a_shadow_is_asked_and_never_heard() -> None:
@@ -385,7 +385,7 @@ def test_a_shadow_is_asked_and_never_heard() -> None:
     answers = [service.decide(probe_request(number)) for number in range(10)]
     assert {answer.selected_action.number for answer in answers} == {5}
     service.close()
-    assert service.figures.shadows["probe", "other"] == 10
+    assert service.metrics.shadows["probe", "other"] == 10
 
 
 def test_training_gives_way_to_a_decision() -> None:
@@ -406,7 +406,7 @@ def test_training_gives_way_to_a_decision() -> None:
     assert service.decide(probe_request(1, time_limit_ms=5000)).selected_action.number == 5
     training.join()
     assert seen == [True]
-    assert service.figures.beside_training == 0
+    assert service.metrics.beside_training == 0
 
 
 def test_a_decision_does_not_wait_for_ever_for_training() -> None:
@@ -415,7 +415,7 @@ def test_a_decision_does_not_wait_for_ever_for_training() -> None:
     service.add(serve(Scripted()))
     with coordinator.request(CPU, "training", priority=TRAINING):
         assert service.decide(probe_request(1)).selected_action.number == 5
-    assert service.figures.beside_training == 1
+    assert service.metrics.beside_training == 1
 
 
 def test_rows_of_a_message_are_one_inference_with_the_same_answers() -> None:
@@ -460,9 +460,9 @@ def test_trials_and_listeners_count_messages_of_many_rows_too() -> None:
     chosen = asyncio.run(ask())
     assert set(chosen) == {5, 6}
     service.close()
-    assert service.figures.shadows["probe", "other"] == 42 * 3
+    assert service.metrics.shadows["probe", "other"] == 42 * 3
     assert [one.rows for one in told] == [3] * 42
-    assert service.figures.decisions["probe", "trial"] == 3 * chosen.count(6)
+    assert service.metrics.decisions["probe", "trial"] == 3 * chosen.count(6)
 
 
 def test_a_message_whose_caller_went_away_may_be_sent_again() -> None:
@@ -516,9 +516,9 @@ def test_the_games_own_player_answers_in_the_policys_place() -> None:
 
 
 def test_looking_at_the_queue_and_taking_from_it_do_not_meet() -> None:
-    """The event loop counts what waits while the lane's thread takes a batch; under load both happen at once."""
-    one = lane.Lane(serve(Scripted()), ServiceSettings(), Figures())
-    taken: list[list[lane.Item]] = []
+    """The event loop counts what waits while the batcher's thread takes a batch; under load both happen at once."""
+    one = batcher.Batcher(serve(Scripted()), ServiceSettings(), ServiceMetrics())
+    taken: list[list[batcher.Item]] = []
     other = threading.Thread(target=lambda: taken.append(one._take()))
 
     class Counted:
@@ -530,9 +530,9 @@ def test_looking_at_the_queue_and_taking_from_it_do_not_meet() -> None:
                 other.join(0.2)
             return 0  # nothing to compute, so nothing is
 
-    waiting: Any = [lane.Item(observation(), Counted(), time.perf_counter() + 60) for _ in range(2)]
-    one._queue.extend(waiting)
-    one._compute_in(asyncio.new_event_loop())
+    waiting: Any = [batcher.Item(observation(), Counted(), time.perf_counter() + 60) for _ in range(2)]
+    one.queue.extend(waiting)
+    one._gather(asyncio.new_event_loop(), 2, 0)
     other.join(10)
     assert taken == [waiting]
     one.close()

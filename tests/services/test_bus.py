@@ -13,14 +13,7 @@ import pytest
 from jimbot.clients import EventBusClient
 from jimbot.clients.event_bus import answer_to, enveloped
 from jimbot.errors import BusError, UnknownNameError, UsageError
-from jimbot.proto.events_pb2 import (
-    DeadLetter,
-    Event,
-    GameResultEvent,
-    MetricEvent,
-    StrategyRequest,
-    StrategyResponse,
-)
+from jimbot.proto import events_pb2
 from jimbot.services.bus.embedded import store_of
 from jimbot.services.bus.local_server import stop
 from tests.services.buses import QUICK, Heard, client, in_loop, nats_program, result, steps, until
@@ -67,7 +60,7 @@ def test_a_plain_function_is_a_handler_too_and_may_take_its_time(address: str) -
     async def work() -> None:
         seen: list[int] = []
 
-        def slow(event: Event) -> None:
+        def slow(event: events_pb2.Event) -> None:
             time.sleep(0.05)
             seen.append(steps(event))
 
@@ -110,7 +103,7 @@ def test_an_event_id_is_taken_once(address: str, name: str) -> None:
             await until(lambda: 5 in heard.numbers)
             assert heard.numbers == [4, 5]
             assert len(places) == 1
-            assert bus.figures.repeated["game.result"] == 2
+            assert bus.metrics.repeated["game.result"] == 2
 
     in_loop(work)
 
@@ -125,7 +118,7 @@ def test_a_handler_that_fails_gets_the_event_again_before_the_next(address: str,
             await until(lambda: len(heard.events) == 3)
             assert heard.tries == [0, 1, 1, 1, 2]
             assert heard.events[1].attempt == 3
-            assert bus.figures.redelivered["game.result"] == 2
+            assert bus.metrics.redelivered["game.result"] == 2
 
     in_loop(work)
 
@@ -139,12 +132,12 @@ def test_after_so_many_tries_an_event_is_a_dead_letter_and_the_others_go_on(addr
             for number in range(3):
                 await bus.publish(result(number))
             await until(lambda: len(heard.events) == 2 and bool(dead.events))
-            letter = DeadLetter()
+            letter = events_pb2.DeadLetter()
             dead.events[0].payload.Unpack(letter)
             assert dead.events[0].topic == "dead.game.result"
             assert (letter.consumer, letter.attempts, letter.topic) == (name, QUICK.tries, "game.result")
             assert "not today" in letter.error
-            assert steps(Event.FromString(letter.event)) == 1
+            assert steps(events_pb2.Event.FromString(letter.event)) == 1
             assert heard.numbers == [0, 2]
 
     in_loop(work)
@@ -159,7 +152,7 @@ def test_a_dead_letter_nobody_can_read_makes_no_further_ones(address: str, name:
             await bus.publish(result(1))
             await until(lambda: len(reader.tries) == QUICK.tries)
             await asyncio.sleep(0.1)
-            assert bus.figures.dead == {"game.result": 1}
+            assert bus.metrics.dead == {"game.result": 1}
 
     in_loop(work)
 
@@ -185,7 +178,7 @@ def test_many_at_once_keep_the_order_of_each_game(address: str, name: str) -> No
         async with client(address) as bus:
             running, most, seen = 0, 0, []
 
-            async def handler(event: Event) -> None:
+            async def handler(event: events_pb2.Event) -> None:
                 nonlocal running, most
                 running += 1
                 most = max(most, running)
@@ -209,15 +202,15 @@ def test_a_question_is_answered_and_a_question_to_nobody_says_so(address: str) -
     async def work() -> None:
         async with client(address) as adviser, client(address) as bus:
 
-            async def advise(event: Event) -> None:
-                request = StrategyRequest()
+            async def advise(event: events_pb2.Event) -> None:
+                request = events_pb2.StrategyRequest()
                 event.payload.Unpack(request)
-                answer = Event(topic="strategy.response", correlation_id=event.event_id)
-                answer.payload.Pack(StrategyResponse(request_id=request.request_id, advice=request.context))
+                answer = events_pb2.Event(topic="strategy.response", correlation_id=event.event_id)
+                answer.payload.Pack(events_pb2.StrategyResponse(request_id=request.request_id, advice=request.context))
                 await adviser.publish(answer)
 
             subscription = await adviser.subscribe(["strategy.request"], advise)
-            asked = StrategyRequest(game="probe", context="low_confidence_decision")
+            asked = events_pb2.StrategyRequest(game="probe", context="low_confidence_decision")
             answers = await asyncio.gather(*(bus.publish_and_wait(asked) for _ in range(5)))
             assert {answer.advice for answer in answers} == {"low_confidence_decision"}
             await subscription.close()
@@ -254,7 +247,7 @@ def test_a_slow_subscriber_misses_events_which_are_counted_and_blocks_nobody(add
         async with client(address, replace(QUICK, queue_size=20)) as bus:
             gate, slow, quick = asyncio.Event(), [], Heard()
 
-            async def stuck(event: Event) -> None:
+            async def stuck(event: events_pb2.Event) -> None:
                 await gate.wait()
                 slow.append(steps(event))
 
@@ -266,9 +259,9 @@ def test_a_slow_subscriber_misses_events_which_are_counted_and_blocks_nobody(add
                 await bus.publish(result(number))
             await until(lambda: len(quick.events) == 100)
             gate.set()
-            await until(lambda: 100 in slow or bus.figures.dropped["game.result"] + len(slow) == 101)
+            await until(lambda: 100 in slow or bus.metrics.dropped["game.result"] + len(slow) == 101)
             assert 0 < len(slow) < 60
-            assert bus.figures.dropped["game.result"] == 101 - len(slow)
+            assert bus.metrics.dropped["game.result"] == 101 - len(slow)
 
     in_loop(work)
 
@@ -278,8 +271,8 @@ def test_figures_are_published_without_waiting_and_kept_for_a_while(address: str
         async with client(address) as bus:
             heard = Heard()
             await bus.subscribe(["metrics.*"], heard)
-            event = Event(topic="metrics.train")
-            event.payload.Pack(MetricEvent(run="r", step=1, values={"loss": 1.0}))
+            event = events_pb2.Event(topic="metrics.train")
+            event.payload.Pack(events_pb2.MetricEvent(run="r", step=1, values={"loss": 1.0}))
             began = time.time()
             assert await bus.publish(event) == 0
             await until(lambda: len(heard.events) == 1)
@@ -291,12 +284,12 @@ def test_figures_are_published_without_waiting_and_kept_for_a_while(address: str
 def test_what_does_not_belong_is_refused_at_the_door(address: str) -> None:
     async def work() -> None:
         async with client(address) as bus:
-            foreign = Event(topic="game.state")
-            foreign.payload.Pack(GameResultEvent())
+            foreign = events_pb2.Event(topic="game.state")
+            foreign.payload.Pack(events_pb2.GameResultEvent())
             with pytest.raises(UsageError, match="expected GameStateEvent"):
                 await bus.publish(foreign)
             with pytest.raises(UnknownNameError, match=r"game\.result"):
-                await bus.publish(Event(topic="game.reslt"))
+                await bus.publish(events_pb2.Event(topic="game.reslt"))
             with pytest.raises(UnknownNameError):
                 await bus.subscribe(["games.*"], Heard())
             with pytest.raises(UsageError, match="expected a list"):
@@ -319,7 +312,7 @@ def test_stats_tell_what_is_in_the_log_and_who_lies_behind(address: str, name: s
         async with client(address) as bus:
             gate = asyncio.Event()
 
-            async def stuck(event: Event) -> None:
+            async def stuck(event: events_pb2.Event) -> None:
                 await gate.wait()
 
             await bus.subscribe(["game.result"], stuck, durable=name)
@@ -344,12 +337,12 @@ def test_a_question_asked_again_is_one_question_and_its_answer_is_found(address:
         async with client(address) as asking, client(address) as answering:
             asked: list[str] = []
 
-            async def answer(event: Event) -> None:
+            async def answer(event: events_pb2.Event) -> None:
                 asked.append(event.event_id)
-                await answering.publish(answer_to(event, StrategyResponse(advice="run")))
+                await answering.publish(answer_to(event, events_pb2.StrategyResponse(advice="run")))
 
             await answering.subscribe(["strategy.request"], answer)
-            question = enveloped(StrategyRequest(context="again"))
+            question = enveloped(events_pb2.StrategyRequest(context="again"))
             first = await asking.publish_and_wait(question, 10)
             async with client(address) as another:
                 again = await another.publish_and_wait(question, 10)

@@ -29,13 +29,11 @@ from jimbot.doors.guard import Limits
 from jimbot.errors import SettingsError
 from jimbot.games.contract import game_entry
 from jimbot.knowledge import KnowledgeGraphClient
-from jimbot.runs.sinks.prometheus import PrometheusSink, show_figures
+from jimbot.runs.sinks.prometheus import PrometheusSink, serve_metrics
 from jimbot.services.bus.publisher import BackgroundPublisher
-from jimbot.services.events_in.ingest import Ingest
-from jimbot.services.events_in.server import event_server
+from jimbot.services.events_in import Ingest, event_server
 from jimbot.services.graph_server import graph_server
-from jimbot.services.live_files import FolderFiles
-from jimbot.services.live_host import LiveHost
+from jimbot.services.live_host import FolderFiles, LiveHost
 from jimbot.services.mcp.server import http_server
 from jimbot.services.mcp.tools import Tools
 from jimbot.viewer.http.server import Page, page_server
@@ -120,7 +118,7 @@ class _Collector:
 
 def _metrics(folder: Path, tokens: Path | None, stack: ExitStack) -> Door:
     collector = _Collector()
-    port, stop = show_figures(collector, "127.0.0.1", 0, tokens, limits=HASTY)
+    port, stop = serve_metrics(collector, "127.0.0.1", 0, tokens, limits=HASTY)
     stack.callback(stop)
     return Door(port, Question("GET", "/metrics"), lambda patch: patch.setattr(collector, "collect", _broken))
 

@@ -19,17 +19,8 @@ from jimbot.cli import main
 from jimbot.clients import EventBusClient
 from jimbot.clients.event_bus import unpacked
 from jimbot.errors import UsageError
+from jimbot.services import events_in
 from jimbot.services.bus.publisher import BackgroundPublisher
-from jimbot.services.events_in.events import (
-    LARGEST_EVENT,
-    LARGEST_MESSAGE,
-    MOST_EVENTS,
-    TYPES,
-    read_event,
-    read_message,
-)
-from jimbot.services.events_in.ingest import Ingest
-from jimbot.services.events_in.server import event_server
 
 PLAYED = {"type": "hand_played", "timestamp": 1763350000.5, "game_id": "g1", "data": {"hand": "Flush", "score": 420}}
 
@@ -40,8 +31,8 @@ class Door:
     def __init__(self, bus: Path, most_waiting: int) -> None:
         self.address = f"embedded:{bus}"
         self.publisher = BackgroundPublisher(self.address, most_waiting)
-        self.ingest = Ingest(self.publisher)
-        self.server = event_server(self.ingest, "127.0.0.1", 0)
+        self.ingest = events_in.Ingest(self.publisher)
+        self.server = events_in.event_server(self.ingest, "127.0.0.1", 0)
         self.thread = threading.Thread(target=self.server.run)
         self.thread.start()
         while not self.server.started:
@@ -89,16 +80,16 @@ def test_events_pushed_over_a_socket_are_acknowledged_and_published(door: Door) 
         assert json.loads(socket.recv(10)) == {
             "type": "ack", "status": "ok", "accepted": 1, "dropped": 0, "refused": [],
         }  # fmt: skip
-        batch = [{**PLAYED, "type": kind, "game_id": "g2"} for kind in sorted(TYPES)]
+        batch = [{**PLAYED, "type": kind, "game_id": "g2"} for kind in sorted(events_in.TYPES)]
         socket.send(json.dumps({"events": batch, "batch_id": "b7"}).encode())
         answer = json.loads(socket.recv(10))
-        assert (answer["accepted"], answer["batch_id"]) == (len(TYPES), "b7")
+        assert (answer["accepted"], answer["batch_id"]) == (len(events_in.TYPES), "b7")
     events = door.published()
-    assert len(events) == 1 + len(TYPES)
+    assert len(events) == 1 + len(events_in.TYPES)
     key, first = events[0]
     assert (key, first.type, first.game_id, first.timestamp) == ("g1", "hand_played", "g1", 1763350000.5)
     assert dict(first.data) == {"hand": "Flush", "score": 420}
-    assert [event.type for _, event in events[1:]] == sorted(TYPES)  # in the order they were sent
+    assert [event.type for _, event in events[1:]] == sorted(events_in.TYPES)  # in the order they were sent
 
 
 def test_the_same_over_http_with_an_honest_status(door: Door) -> None:
@@ -109,8 +100,8 @@ def test_the_same_over_http_with_an_honest_status(door: Door) -> None:
     assert "Did you mean 'hand_played'?" in answer["refused"][0]["error"]
     assert door.post("/api/v1/events", {"type": "nothing"})[0] == 400
     assert door.post("/api/v1/events", b'{"type": "hand_')[0] == 400
-    assert door.post("/api/v1/events", b" " * (LARGEST_MESSAGE + 1))[0] == 413
-    assert door.ingest.figures()["accepted"] == 2
+    assert door.post("/api/v1/events", b" " * (events_in.LARGEST_MESSAGE + 1))[0] == 413
+    assert door.ingest.stats()["accepted"] == 2
     assert len(door.published()) == 2
 
 
@@ -137,7 +128,7 @@ def test_what_does_not_fit_is_dropped_counted_and_told(tmp_path: Path) -> None:
     assert answer["status"] == "partial"
     status, answer = door.post("/api/v1/events", PLAYED)
     assert (status, answer["dropped"]) == (503, 1)
-    assert door.ingest.figures()["dropped"] >= 5
+    assert door.ingest.stats()["dropped"] >= 5
     door.stop()
 
 
@@ -154,8 +145,8 @@ def test_a_socket_that_sends_nonsense_stays_open(door: Door) -> None:
         for body, words in (
             ("{", "not JSON"), ("[1]", "expected an object"), ("7", "expected an event"), ('"x"', "expected an event"),
             ('{"events": 3}', "expected a list"), ('{"type": "action", "timestamp": NaN}', "NaN"),
-            (b"\xff\xfe", "UTF-8"), (json.dumps([PLAYED] * (MOST_EVENTS + 1)), "are the most"),
-            (json.dumps({**PLAYED, "data": {"x": "y" * LARGEST_EVENT}}), "are the most"),
+            (b"\xff\xfe", "UTF-8"), (json.dumps([PLAYED] * (events_in.MOST_EVENTS + 1)), "are the most"),
+            (json.dumps({**PLAYED, "data": {"x": "y" * events_in.LARGEST_EVENT}}), "are the most"),
         ):  # fmt: skip
             socket.send(body)
             answer = json.loads(socket.recv(10))
@@ -178,13 +169,13 @@ def test_a_socket_that_sends_nonsense_stays_open(door: Door) -> None:
 )
 def test_a_wrong_event_is_refused_in_a_sentence(event: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError) as refused:
-        read_event(event)
+        events_in.read_event(event)
     assert words in str(refused.value)
 
 
 def test_dates_and_numbers_are_times() -> None:
-    assert read_event({"type": "action", "timestamp": "1970-01-01T00:01:00+00:00"}).timestamp == 60
-    assert read_message('{"type": "ACTION", "game_id": 5}').events[0].game_id == "5"
+    assert events_in.read_event({"type": "action", "timestamp": "1970-01-01T00:01:00+00:00"}).timestamp == 60
+    assert events_in.read_message('{"type": "ACTION", "game_id": 5}').events[0].game_id == "5"
 
 
 def test_the_command_refuses_what_it_cannot_do(capsys: pytest.CaptureFixture[str]) -> None:

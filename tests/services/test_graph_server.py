@@ -17,7 +17,7 @@ pytest.importorskip("strawberry")
 pytest.importorskip("ladybug")
 
 from jimbot.clients import GraphQLClient
-from jimbot.clients.resilience import Patience
+from jimbot.clients.resilience import RetryPolicy
 from jimbot.errors import KnowledgeError, SettingsError
 from jimbot.knowledge import KnowledgeGraphClient
 from jimbot.knowledge.graphql_schema import SCHEMA_FILE, answer, schema_text
@@ -26,7 +26,7 @@ from tests.knowledge.samples import GAME, sample_file
 
 TOKEN = "a-token-of-the-tests"
 TYPED = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
-PATIENT = Patience(deadline=20.0, cap=20.0)
+PATIENT = RetryPolicy(deadline=20.0, cap=20.0)
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_the_client_says_who_did_not_answer(address: str, monkeypatch: pytest.Mo
     monkeypatch.delenv("JIMBOT_GRAPH_TOKEN", raising=False)
     with pytest.raises(KnowledgeError, match="token is missing"):
         GraphQLClient(address, patience=PATIENT).ask("{ jokers { key } }")
-    nobody = GraphQLClient("http://127.0.0.1:9", patience=Patience(deadline=0.2, failures=1, rest=60))
+    nobody = GraphQLClient("http://127.0.0.1:9", patience=RetryPolicy(deadline=0.2, failures=1, rest=60))
     for told in ("does not answer", "left alone"):
         with pytest.raises(KnowledgeError, match=told):
             nobody.ask("{ jokers { key } }")

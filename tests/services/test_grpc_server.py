@@ -119,7 +119,7 @@ def test_an_oversized_message_is_refused_unread(stub: Any) -> None:
 
 
 def test_an_expired_deadline_is_told(server: Running, stub: Any) -> None:
-    policy: Any = server.server.service._places["probe"]["scripted"].served.policy
+    policy: Any = server.server.service._slots["probe"]["scripted"].served.policy
     policy.gate.clear()
     try:
         assert code_of(lambda: stub.GetDecision(probe_request(1), timeout=0.05)) == "DEADLINE_EXCEEDED"
@@ -223,7 +223,7 @@ def test_a_call_that_outlives_the_grace_is_told_so() -> None:
         stream = stub.Decide(
             iter([wire.DecisionBatch(game="probe", observations=probe_request(2).game_state.observation)])
         )
-        while opened.server.service.figures.in_flight < 2:
+        while opened.server.service.metrics.in_flight < 2:
             time.sleep(0.01)
         stopping = threading.Thread(target=opened.stop)
         stopping.start()
@@ -282,7 +282,7 @@ def test_an_observation_that_overflows_is_its_callers_fault() -> None:
         with pytest.raises(grpc.RpcError) as caught:
             DecisionServiceStub(channel).GetDecision(asked, timeout=5)
         assert (caught.value.code().name, "3e+38" in caught.value.details()) == ("INVALID_ARGUMENT", True)
-        assert not opened.server.service.figures.faults
+        assert not opened.server.service.metrics.faults
 
 
 def test_a_client_with_too_many_open_calls_is_told_to_wait() -> None:
@@ -408,11 +408,11 @@ def certificates(folder: Path) -> None:
 def test_tls_with_certificates_on_both_sides(tmp_path: Path) -> None:
     from jimbot.clients import DecisionClient
     from jimbot.clients.decision_client import DecisionError
-    from jimbot.clients.resilience import Patience
+    from jimbot.clients.resilience import RetryPolicy
 
     certificates(tmp_path)
     tls = {"tls_cert": tmp_path / "server.pem", "tls_key": tmp_path / "server.key", "client_ca": tmp_path / "root.pem"}
-    quick = Patience(deadline=2.0, attempts=2)
+    quick = RetryPolicy(deadline=2.0, attempts=2)
     with running(service_of(serve(Scripted())), **tls) as opened:
         pair = (tmp_path / "client.pem", tmp_path / "client.key")
         with DecisionClient(opened.address, root_cert=tmp_path / "root.pem", client_cert=pair) as client:

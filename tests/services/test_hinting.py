@@ -20,7 +20,7 @@ from jimbot.games.hooks import Knowledge
 from jimbot.knowledge import KnowledgeGraphClient
 from jimbot.knowledge.ladybug_store import LadybugStore
 from jimbot.services.decision import DecisionService, ServedPolicy
-from jimbot.services.decision.hinting import Hinting
+from jimbot.services.decision.stages import Hinting
 from tests.knowledge.measured import parts
 from tests.knowledge.samples import sample
 from tests.services.asking import Scripted, probe_request, service_of
@@ -51,7 +51,7 @@ def serving(client: KnowledgeGraphClient | None) -> DecisionService:
     entry = replace(game_entry("probe"), knowledge=Knowledge(parts, lambda game, row: {}, read_observation=seen))
     service = service_of(ServedPolicy.make(entry, Scripted()), cache_size=0)
     if client is not None:
-        service.hinting = Hinting(client, service.figures)
+        service.hinting = Hinting(client, service.metrics)
     return service
 
 
@@ -112,12 +112,12 @@ def test_a_graph_that_breaks_under_a_running_service_costs_the_hint_only(
         assert decided(answer) == decided(healthy)
         assert not answer.hints
         assert answer.strategy_name == "probe/scripted"
-    assert service.figures.hints["probe", "failed"] == 2
+    assert service.metrics.hints["probe", "failed"] == 2
     if path.is_dir():
         path.rmdir()
     shutil.move(aside, path)
     assert list(service.decide(probe_request()).hints) == list(healthy.hints)
-    assert service.figures.hints["probe", "answered"] == 2
+    assert service.metrics.hints["probe", "answered"] == 2
 
 
 def test_a_locked_graph_is_read_all_the_same(service: DecisionService, path: Path) -> None:
@@ -132,8 +132,8 @@ def test_a_slow_graph_is_not_waited_for(path: Path, monkeypatch: pytest.MonkeyPa
     service = serving(client)
     answers = [service.decide(probe_request(number)) for number in range(4)]
     assert not any(answer.hints for answer in answers)
-    assert service.figures.hints["probe", "late"] == 1
-    assert service.figures.hints["probe", "resting"] == 3
+    assert service.metrics.hints["probe", "late"] == 1
+    assert service.metrics.hints["probe", "resting"] == 3
     free.set()
     service.close()
 
@@ -141,7 +141,7 @@ def test_a_slow_graph_is_not_waited_for(path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_state_that_cannot_be_read_costs_the_hint_only(service: DecisionService) -> None:
     answer = service.decide(probe_request(99))
     assert not answer.hints
-    assert service.figures.hints["probe", "failed"] == 1
+    assert service.metrics.hints["probe", "failed"] == 1
 
 
 def test_the_figures_are_shown(service: DecisionService) -> None:

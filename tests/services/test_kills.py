@@ -14,10 +14,10 @@ import pytest
 pytest.importorskip("grpc")
 
 from jimbot.clients import DecisionClient
-from jimbot.clients.resilience import Patience
+from jimbot.clients.resilience import RetryPolicy
 from tests.services.asking import GAME, LEGAL, request
 
-PATIENT = Patience(deadline=60.0, cap=5.0, attempts=400, longest_pause=0.5, budget=100.0, failures=10**6)
+PATIENT = RetryPolicy(deadline=60.0, cap=5.0, attempts=400, longest_pause=0.5, budget=100.0, failures=10**6)
 
 
 def start(port: int) -> tuple[subprocess.Popen[str], int]:

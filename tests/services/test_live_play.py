@@ -22,8 +22,7 @@ from jimbot.games.contract import game_entry
 from jimbot.games.hooks import LiveCall, Standing
 from jimbot.policies.players import find_player
 from jimbot.services.decision import DecisionService, ServedPolicy
-from jimbot.services.live_files import FolderFiles
-from jimbot.services.live_host import LiveHost
+from jimbot.services.live_host import FolderFiles, LiveHost
 from jimbot.services.live_play.client import (
     LARGEST_ANSWER,
     AwayError,
@@ -32,17 +31,16 @@ from jimbot.services.live_play.client import (
     RefusedError,
     UnansweredError,
 )
-from jimbot.services.live_play.driver import LiveDriver, Patience, check_indices
-from jimbot.services.live_play.player import SIMPLE, LivePlayer, PlayedLive
+from jimbot.services.live_play.driver import LiveDriver, Timeouts, check_indices
+from jimbot.services.live_play.player import SIMPLE, LivePlayer, PlayedLive, summarised
 from jimbot.services.live_play.record import LiveRecord
-from jimbot.services.live_play.summary import summarised
 from tests.services.running import running
 
 ENTRY = game_entry("balatro")
 assert ENTRY.live is not None
 assert ENTRY.live.play is not None
 LIVE, PLAY = ENTRY.live, ENTRY.live.play
-QUICK = Patience(deadline=0.3, settling=10.0, away=3.0, pause=0.0)
+QUICK = Timeouts(deadline=0.3, settling=10.0, away=3.0, pause=0.0)
 GOLD = {"stake": "gold"}
 SHORT = ("111116DK", "1111131A", "111112XY")  # on the Gold Stake the shipped policy loses these early
 TRAPS = ("hang=20", "drop=10", "stale-id=15", "slow-reroll", "slow-deal", "tag-pack", "sell", "clicks")
@@ -57,9 +55,9 @@ def _compiled() -> None:
 
 
 @contextmanager
-def hosted(*traps: str, dialect: str = "1.x", fair: bool = True, patience: Patience = QUICK) -> Generator[LiveDriver]:
+def hosted(*traps: str, dialect: str = "1.x", fair: bool = True, timeouts: Timeouts = QUICK) -> Generator[LiveDriver]:
     host = LiveHost([LIVE.host(dialect, fair, traps, FolderFiles())]).start()
-    driver = LiveDriver(LiveClient(f"http://127.0.0.1:{host.ports[0]}", patience.deadline), PLAY, patience)
+    driver = LiveDriver(LiveClient(f"http://127.0.0.1:{host.ports[0]}", timeouts.deadline), PLAY, timeouts)
     try:
         driver.connect()
         yield driver
@@ -155,7 +153,7 @@ def test_what_was_not_answered_is_sent_again_only_when_the_state_says_it_did_not
             happened.append(run.happened)
         assert True in happened
         assert False in happened
-        assert not run.unknown
+        assert not run.assumed
 
 
 def test_indices_that_cancel_each_other_are_never_sent() -> None:
@@ -199,8 +197,8 @@ def test_a_game_that_is_away_is_started_again_by_the_users_command(tmp_path: Pat
         f"HTTPServer(('127.0.0.1', {port}), Mod).serve_forever()\n"
     )
     command = f"{sys.executable} {host}"
-    patience = Patience(deadline=5.0, settling=30.0, away=60.0, pause=0.05, restarts=1)
-    driver = LiveDriver(LiveClient(f"http://127.0.0.1:{port}", 5.0), PLAY, patience, command)
+    timeouts = Timeouts(deadline=5.0, settling=30.0, away=60.0, pause=0.05, restarts=1)
+    driver = LiveDriver(LiveClient(f"http://127.0.0.1:{port}", 5.0), PLAY, timeouts, command)
     try:
         assert driver.connect() == "1.x"
         assert driver.counts["restarts"] == 1
@@ -213,7 +211,7 @@ def test_a_game_that_is_away_is_started_again_by_the_users_command(tmp_path: Pat
 def test_nobody_there_and_no_command_is_a_sentence() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    driver = LiveDriver(LiveClient(f"http://127.0.0.1:{port}"), PLAY, Patience(away=0.1, pause=0.01))
+    driver = LiveDriver(LiveClient(f"http://127.0.0.1:{port}"), PLAY, Timeouts(away=0.1, pause=0.01))
     with pytest.raises(AwayError, match="no --restart was given"):
         driver.connect()
 
@@ -288,7 +286,7 @@ def test_whatever_answers_there_is_told_in_a_sentence(reply: bytes, kind: type[E
 )
 def test_a_server_of_something_else_is_not_played(result: Any, words: str) -> None:
     with answering(answer(result)) as client:
-        driver = LiveDriver(client, PLAY, Patience(settling=0.2, away=0.2, pause=0.01))
+        driver = LiveDriver(client, PLAY, Timeouts(settling=0.2, away=0.2, pause=0.01))
         with pytest.raises(LiveError, match=words):
             driver.connect()
 
@@ -307,11 +305,11 @@ def test_a_state_nobody_knows_is_waited_out() -> None:
     assert PLAY.standing([]) is Standing.PASSING
     driver_states = [answer({"state": "HAND_PLAYED"}, number) for number in (1, 2)]
     with answering(*driver_states, answer({"state": "MENU"}, 3), answer({"state": "MENU"}, 4)) as client:
-        driver = LiveDriver(client, PLAY, Patience(settling=3.0, pause=0.0))
+        driver = LiveDriver(client, PLAY, Timeouts(settling=3.0, pause=0.0))
         assert driver.settled() == {"state": "MENU"}
         assert driver.counts["looks"] == 4
     with answering(http('{"jsonrpc": "2.0", "id": 1, "result": {"state": "SPLASH"}}')) as client:
-        driver = LiveDriver(client, PLAY, Patience(settling=0.2, pause=0.01))
+        driver = LiveDriver(client, PLAY, Timeouts(settling=0.2, pause=0.01))
         with pytest.raises(LiveError, match="did not come to rest"):
             driver.settled()
 
@@ -474,7 +472,7 @@ def test_the_command_refuses_what_cannot_be(capsys: pytest.CaptureFixture[str]) 
 def test_the_command_asks_an_adviser_where_the_policy_is_not_sure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tests.advisor.messages_api import chosen, playing_the_api, table_of
+    from tests.adviser.messages_api import chosen, playing_the_api, table_of
 
     host = LiveHost([LIVE.host("dev", True, (), FolderFiles())]).start()
     address, file = f"http://127.0.0.1:{host.ports[0]}", tmp_path / "game.jsonl"

@@ -80,8 +80,7 @@ def test_a_whole_game_is_played_through_tools_alone() -> None:
 
 def test_a_live_game_is_played_through_the_same_tools() -> None:
     from jimbot.games import game_entry
-    from jimbot.services.live_files import FolderFiles
-    from jimbot.services.live_host import LiveHost
+    from jimbot.services.live_host import FolderFiles, LiveHost
 
     live = game_entry("balatro").live
     assert live is not None

@@ -81,7 +81,7 @@ async def through_crashes(server: NatsServer, name: str, crashes: int, every: fl
         await asyncio.gather(*publishers)
         wanted = {one for one in acknowledged if one[1] % 100 != 99}
         await until(lambda: wanted <= set(handled), 60)
-        assert reader.figures.reconnects >= crashes
+        assert reader.metrics.reconnects >= crashes
     assert len(acknowledged) > 20
     assert max(Counter(handled).values()) == 1
     for game in range(3):
@@ -112,8 +112,8 @@ def test_foreign_bytes_on_a_subject_are_dead_letters_and_stop_nobody(server: Nat
             await other.close()
             await bus.publish(result(3))
             await until(lambda: heard.numbers == [3] and live.numbers == [3])
-            assert bus.figures.unreadable["game.result"] == 8  # four for each of the two
-            assert bus.figures.dead["game.result"] == 4
+            assert bus.metrics.unreadable["game.result"] == 8  # four for each of the two
+            assert bus.metrics.dead["game.result"] == 4
 
     in_loop(work)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jimbot.clients import EventBusClient
-from jimbot.clients.resilience import Patience
+from jimbot.clients.resilience import RetryPolicy
 from jimbot.proto.events_pb2 import Event, LearningDecisionRequest, LearningDecisionResponse
 from jimbot.services.orchestrator import RayLearningOrchestrator
 from tests.services.asking import Scripted, probe_request, serve, service_of
@@ -138,7 +138,7 @@ def test_fuzzed_questions_and_wrong_clocks_stop_nobody(address: str) -> None:
                 answer = LearningDecisionResponse()
                 (await bus.publish_and_wait(skewed, 10)).payload.Unpack(answer)
                 assert answer.selected_action.number == 5
-            await until(lambda: worker.answers.total() + worker.event_bus.figures.dead.total() == 33)
+            await until(lambda: worker.answers.total() + worker.event_bus.metrics.dead.total() == 33)
             assert worker.answers["OK"] == 3
             await worker.event_bus.close()
 
@@ -149,7 +149,7 @@ def test_fuzzed_questions_and_wrong_clocks_stop_nobody(address: str) -> None:
 def test_a_client_goes_round_a_bus_nobody_answers_on_and_comes_back(address: str) -> None:
     pytest.importorskip("grpc")
     service = service_of(serve(Scripted()))
-    patience = Patience(deadline=2.0, cap=0.1, failures=2, rest=0.2)
+    patience = RetryPolicy(deadline=2.0, cap=0.1, failures=2, rest=0.2)
 
     async def work(direct: str) -> None:
         async with client(address, direct=direct, patience=patience) as bus:
@@ -157,7 +157,7 @@ def test_a_client_goes_round_a_bus_nobody_answers_on_and_comes_back(address: str
                 answer = await bus.publish_and_wait(probe_request(number))
                 assert answer.selected_action.number == 5
             assert bus.asked == {"direct": 4}
-            assert bus.figures.published["learning.decision.request"] == 2
+            assert bus.metrics.published["learning.decision.request"] == 2
             async with RayLearningOrchestrator(client(address), service) as worker:
                 await asyncio.sleep(patience.rest + 0.05)
                 await bus.publish_and_wait(probe_request(9))

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jimbot.advisor.settings import AdviserSettings
+from jimbot.adviser.settings import AdviserSettings
 from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry, make
 from jimbot.planning import Planner, PlanSettings
 from jimbot.proto.events_pb2 import Choosing, LearningDecisionRequest
-from jimbot.services.decision import DecisionService, ServedPolicy, plans
+from jimbot.services.decision import DecisionService, ServedPolicy, stages
 from jimbot.services.serving import Offer, load
 from tests.planning.test_planner import Right, Stubborn
 from tests.services.asking import LEGAL, probe_request
@@ -29,7 +29,7 @@ def service():
     service.add(served)
     settings = PlanSettings(rollouts=24, candidates=4, depth=0)
     service.look_ahead(served, Planner(served.policy, settings=settings, copies=32))
-    service.figures.plans.clear()
+    service.metrics.plans.clear()
     yield service
     service.close()
 
@@ -50,8 +50,8 @@ def test_a_plan_answers_and_says_what_it_changed(service: DecisionService, over_
     assert [answer.selected_action.number for answer in answers] == [right(seed) for seed in range(6)]
     changed = [answer for answer in answers if "instead of" in answer.advice]
     assert all(answer.advice.startswith("plan: ") and not answer.used_llm for answer in answers)
-    assert service.figures.plans["probe", "changed"] == len(changed) > 0
-    assert service.figures.plans["probe", "kept"] == 6 - len(changed)
+    assert service.metrics.plans["probe", "changed"] == len(changed) > 0
+    assert service.metrics.plans["probe", "kept"] == 6 - len(changed)
 
 
 def test_a_plan_stays_inside_what_is_available(service: DecisionService) -> None:
@@ -69,7 +69,7 @@ def test_what_carries_no_game_is_answered_without_a_plan_and_said_once(
         for number in range(3):
             assert not service.decide(probe_request(number)).advice
     assert len([line for line in caplog.messages if "observation only" in line]) == 1
-    assert service.figures.plans["probe", "no_game"] == 3
+    assert service.metrics.plans["probe", "no_game"] == 3
 
 
 def test_draws_are_not_planned(service: DecisionService) -> None:
@@ -77,16 +77,16 @@ def test_draws_are_not_planned(service: DecisionService) -> None:
 
 
 def test_no_time_no_plan(service: DecisionService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plans, "LEAST_SECONDS", 1e6)
+    monkeypatch.setattr(stages, "LEAST_SECONDS", 1e6)
     assert not service.decide(request(2)).advice
 
 
 def test_a_busy_planner_costs_no_deadline(service: DecisionService) -> None:
-    (place,) = service.plans._places.values()
-    with place.lock:
+    (table,) = service.plans._tables.values()
+    with table.lock:
         answer = service.decide(request(3, time_limit_ms=200))
     assert not answer.advice
-    assert service.figures.plans["probe", "busy"] == 1
+    assert service.metrics.plans["probe", "busy"] == 1
     assert service.decide(request(3, time_limit_ms=9000)).advice  # the answer without a plan was not kept
 
 
@@ -94,13 +94,13 @@ def test_what_is_hidden_does_not_change_an_answer(service: DecisionService) -> N
     """The same sight with other luck behind it: another snapshot, the same plan."""
     game = make("probe", 1)
     game.reset(np.array([4], np.uint64))
-    (place,) = service.plans._places.values()
+    (table,) = service.plans._tables.values()
     own = Stubborn().act(game.observation, game.legal_mask)
     found = []
     for luck in range(3):
         game.redraw_hidden(np.arange(1), np.array([luck], np.uint64))
-        at = place.standing.stand([game.snapshot(np.arange(1))], game.observation, game.legal_mask)
-        plan = place.planner.plan(at, np.ones(1, bool), own)
+        at = table.game.stand([game.snapshot(np.arange(1))], game.observation, game.legal_mask)
+        plan = table.planner.plan(at, np.ones(1, bool), own)
         found.append((plan.decision.actions.tolist(), plan.decision.values.tolist(), plan.improved.tolist()))
     assert found[0] == found[1] == found[2]
 
@@ -109,7 +109,7 @@ def test_serve_looks_ahead_where_it_is_asked_to() -> None:
     service, told = DecisionService(), []
     load(service, Offer(policies=("random",), game="probe", plan=8), told.append)
     assert any("looks ahead" in line for line in told)
-    assert service.find("probe", "").reader.telling
+    assert service.find("probe", "").reader.describes
     service.close()
     with pytest.raises(UsageError, match="give one of them"):
         load(DecisionService(), Offer(policies=("random",), game="probe", plan=8, adviser=AdviserSettings()))
@@ -120,5 +120,5 @@ def test_a_search_that_needs_no_game_plans_from_an_observation() -> None:
     load(service, Offer(policies=("heuristic",), game="hackmatrix", plan=24))
     answers = [service.decide(hackmatrix_request(row, time_limit_ms=9000)) for row in range(1, 5)]
     service.close()
-    assert any("tries found" in answer.advice for answer in answers)
+    assert any("simulations found" in answer.advice for answer in answers)
     assert all(LEGAL[row, answer.selected_action.number] for row, answer in enumerate(answers, 1))

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from jimbot.runs.alerts import RULES
-from jimbot.runs.sinks import PrometheusSink
+from jimbot.runs.sinks.prometheus import PrometheusSink
 from jimbot.services.decision import DecisionService
 from jimbot.services.prometheus import open_metrics
 from jimbot.services.serving import Offer, served_policy

@@ -14,11 +14,11 @@ import pytest
 from jimbot.clients import EventBusClient
 from jimbot.errors import SettingsError
 from jimbot.proto.events_pb2 import LearningDecisionRequest
-from jimbot.runs.shipped import shipped_policy
+from jimbot.runs.checkpoint import shipped_policy
 from jimbot.services.decision import RefusedError
-from jimbot.services.decision_log import DecisionLog
+from jimbot.services.listeners import DecisionLog
 from jimbot.services.orchestrator import RayLearningOrchestrator
-from jimbot.services.reload import RunWatch
+from jimbot.services.serving import RunWatch
 from tests.services.asking import GAME, Scripted, probe_request, request, serve, service_of
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -93,7 +93,7 @@ def test_traces_go_on_from_the_caller_and_need_no_collector() -> None:
     pytest.importorskip("opentelemetry.sdk")
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-    from jimbot.services.tracing import Tracing
+    from jimbot.services.listeners import Tracing
 
     kept = InMemorySpanExporter()
     service, tracing = service_of(serve(Scripted())), Tracing(exporter=kept)
@@ -112,7 +112,7 @@ def test_traces_go_on_over_the_bus(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
     from jimbot.clients import bus_tracing
-    from jimbot.services.tracing import Tracing
+    from jimbot.services.listeners import Tracing
 
     kept = InMemorySpanExporter()
     service, tracing = service_of(serve(Scripted())), Tracing(exporter=kept)
@@ -191,14 +191,14 @@ def test_a_watched_run_is_followed_and_a_bad_file_is_not(tmp_path: Path) -> None
     watch.start()
     try:
         assert service.decide(request(3)).policy.name == "mine"
-        assert not watch.look(), "nothing new"
+        assert not watch.poll(), "nothing new"
         bad = run_with(tmp_path, 200)
         (bad / "policy.onnx").write_bytes(b"junk")
-        assert not watch.look()
+        assert not watch.poll()
         assert service.decide(request(4)).selected_action.label, "the old one goes on"
         run_with(tmp_path, 300)
-        assert watch.look()
-        assert service.figures.reloads[GAME, "swapped"] == 1
+        assert watch.poll()
+        assert service.metrics.reloads[GAME, "swapped"] == 1
     finally:
         watch.close()
         service.close()

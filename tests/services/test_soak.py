@@ -31,7 +31,7 @@ pytest.importorskip("nats")
 from jimbot.clients import AsyncDecisionClient, EventBusClient
 from jimbot.clients.bus_contract import BusSettings
 from jimbot.clients.event_bus import enveloped, unpacked
-from jimbot.clients.resilience import Patience
+from jimbot.clients.resilience import RetryPolicy
 from jimbot.errors import BusError
 from jimbot.proto.events_pb2 import DeadLetter, Event, LearningDecisionRequest, LearningDecisionResponse
 from tests.services.asking import GAME, LEGAL, request
@@ -40,7 +40,7 @@ from tests.services.buses import NatsServer, nats_program, result, steps, until
 SECONDS = float(os.environ.get("JIMBOT_SOAK_SECONDS", "600"))
 KILL_SERVER, KILL_NATS = 30.0, 45.0
 POISON = 100
-PATIENT = Patience(deadline=600.0, cap=5.0, attempts=1000, longest_pause=0.5, budget=1000.0, failures=10**6)
+PATIENT = RetryPolicy(deadline=600.0, cap=5.0, attempts=1000, longest_pause=0.5, budget=1000.0, failures=10**6)
 BUS = BusSettings(tries=3, first_pause=0.01, longest_pause=0.1, ack_wait=3.0, publish_seconds=60.0)
 GROWTH = 24 * 2**20  # bytes this process may grow after the first third: caches that fill, no slope
 
@@ -206,9 +206,9 @@ async def soak(nats: NatsServer, log: Path) -> None:
         await until(lambda: bool((run.handled[good] > 0).all()) and poison <= run.buried, 120)
         await until(lambda: bool((run.answers[: run.answered["bus"]] > 0).all()), 120)
         print(f"{int(run.acknowledged.sum())} events, {dict(run.answered)} answers, {len(poison)} poison messages, "
-              f"{server.kills} kills of the server, {reader.figures.reconnects} of NATS, "
-              f"{reader.figures.duplicates.total()} duplicates known, "
-              f"{sum(reader.figures.dropped.values())} dropped by the slow one")  # fmt: skip
+              f"{server.kills} kills of the server, {reader.metrics.reconnects} of NATS, "
+              f"{reader.metrics.duplicates.total()} duplicates known, "
+              f"{sum(reader.metrics.dropped.values())} dropped by the slow one")  # fmt: skip
     for one in (server, steady):
         one.process.terminate()
         assert await one.process.wait() == 0, "it ends in order, after all"

@@ -21,10 +21,10 @@ from jimbot.cli.main import run
 from jimbot.errors import UnknownNameError, UsageError, install_command
 from jimbot.services.stack import Component, StackSettings, State, Status, Supervisor, components
 from jimbot.services.stack.components import EXTRAS, PORTS
-from jimbot.services.stack.supervisor import Patience
+from jimbot.services.stack.supervisor import RestartPolicy
 from tests.services.buses import free_port
 
-QUICK = Patience(check=0.02, first_pause=0.02, longest_pause=0.1, deaths=3, unwell=0.2, settled=0.3, leave=1.0)
+QUICK = RestartPolicy(check=0.02, first_pause=0.02, longest_pause=0.1, deaths=3, unwell=0.2, settled=0.3, leave=1.0)
 STAYS = "import sys, time; print('here I am', flush=True); time.sleep(600)"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {STAYS}"
 
@@ -37,11 +37,11 @@ def script(name: str, text: str, check: Callable[[], str] = fine) -> Component:
     return Component(name, "for a test", "nowhere", check, (text,))
 
 
-def supervisor(tmp_path: Path, *parts: Component, patience: Patience = QUICK) -> Supervisor:
+def supervisor(tmp_path: Path, *parts: Component, policy: RestartPolicy = QUICK) -> Supervisor:
     def command(part: Component) -> list[str]:
         return [sys.executable, "-c", *part.words]
 
-    return Supervisor(parts, tmp_path, patience, command)
+    return Supervisor(parts, tmp_path, policy, command)
 
 
 def until(running: Supervisor, met: Callable[[dict[str, Status]], Any], seconds: float = 20.0) -> dict[str, Status]:
@@ -116,7 +116,7 @@ def test_what_no_longer_answers_is_started_again(tmp_path: Path) -> None:
             raise TimeoutError("no answer")
         return "fine"
 
-    with supervisor(tmp_path, script("a", STAYS, check), patience=replace(QUICK, unwell=0.05)) as running:
+    with supervisor(tmp_path, script("a", STAYS, check), policy=replace(QUICK, unwell=0.05)) as running:
         first = until(running, lambda found: found["a"].state is State.WELL)
         found = until(running, lambda found: found["a"].restarts == 1 and found["a"].state is State.WELL)
         assert found["a"].pid != first["a"].pid

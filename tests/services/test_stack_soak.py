@@ -12,13 +12,16 @@ import pytest
 
 from jimbot.clients import EventBusClient
 from jimbot.proto.events_pb2 import GameResultEvent
-from jimbot.runs.sinks.prometheus import show_figures
+from jimbot.runs.sinks.prometheus import serve_metrics
 from jimbot.services.decision import DecisionService
 from jimbot.services.prometheus import Collector
-from jimbot.services.stack import probes
 from jimbot.services.stack.components import PORTS
-from jimbot.services.stack.probes import Probe
-from jimbot.services.stack.soak import (
+from tests.docs.commands import Line
+from tests.docs.test_commands import complaint
+from tests.services.buses import free_port
+from tools import stack_probes as probes
+from tools.stack_probes import Probe
+from tools.stack_soak import (
     StackReport,
     StackSoak,
     _met,
@@ -28,9 +31,6 @@ from jimbot.services.stack.soak import (
     strike_bus,
     training,
 )
-from tests.docs.commands import Line
-from tests.docs.test_commands import complaint
-from tests.services.buses import free_port
 
 SETTINGS = {"num_envs": 64, "num_steps": 64, "log_interval": 1, "save_interval_minutes": 0.5}
 
@@ -86,9 +86,9 @@ def test_a_bus_whose_server_was_killed_is_heard_again_and_has_lost_nothing(tmp_p
 
 def test_reloads_are_read_from_the_services_own_figures() -> None:
     service = DecisionService()
-    service.figures.reloads["probe", "swapped"] += 3
-    service.figures.reloads["probe", "refused"] += 5
-    port, stop = show_figures(Collector(service), "127.0.0.1", 0)
+    service.metrics.reloads["probe", "swapped"] += 3
+    service.metrics.reloads["probe", "refused"] += 5
+    port, stop = serve_metrics(Collector(service), "127.0.0.1", 0)
     try:
         assert reloads(f"http://127.0.0.1:{port}/metrics") == 3
     finally:

@@ -13,8 +13,8 @@ import pytest
 from jimbot.cli.main import run
 from jimbot.errors import SettingsError, UnknownNameError, UsageError
 from jimbot.training import run as training_run
-from jimbot.training.curriculum.rule import DifficultySchedule
-from jimbot.training.environments.given import understand
+from jimbot.training.curriculum import DifficultySchedule
+from jimbot.training.environments import understand
 from jimbot.training.framework import HyperparameterConfig, TrainerConfig, create_trainer, get_default_config
 from jimbot.training.settings.layers import resolve, resolve_settings
 from jimbot.training.settings.record import load_settings, read_yaml

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jimbot.errors import SettingsError, SnapshotError
-from jimbot.training.curriculum.rule import AnteCurriculum
+from jimbot.training.curriculum import AnteCurriculum
 
 
 def test_the_ante_rises_when_enough_of_a_full_window_succeeded() -> None:

@@ -10,8 +10,7 @@ from jimbot.errors import UsageError
 from jimbot.games import make
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.checker import random_legal
-from jimbot.training.curriculum.game import CurriculumGame
-from jimbot.training.curriculum.rule import AnteCurriculum, DifficultySchedule
+from jimbot.training.curriculum import AnteCurriculum, CurriculumGame, DifficultySchedule
 from jimbot.training.framework import create_trainer
 
 

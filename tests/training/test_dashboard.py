@@ -8,8 +8,7 @@ import pytest
 from rich.console import Console
 
 from jimbot.training.presets import expected
-from jimbot.training.session.dashboard import Standing, line, picture, shares, spark
-from jimbot.training.session.screen import TrainingView
+from jimbot.training.session.dashboard import RunProgress, TrainingView, line, picture, shares, spark
 
 ROW = {
     "train/mean_episode_return": 1.25,
@@ -34,15 +33,15 @@ ROW = {
 }
 
 
-def standing(rows: int = 40) -> Standing:
-    now = Standing("bal4", "balatro, PPO (jax)", "learning", 400_000, 8_000_000, 125.0, 600.0, 1845.2)
+def standing(rows: int = 40) -> RunProgress:
+    now = RunProgress("bal4", "balatro, PPO (jax)", "learning", 400_000, 8_000_000, 125.0, 600.0, 1845.2)
     for row in range(rows):
         now.add_row(10_000 * row, ROW | {"train/mean_episode_return": float(row % 30)})
     now.expect = lambda steps: expected("balatro", steps)
     return now
 
 
-def drawn(now: Standing, width: int, height: int) -> str:
+def drawn(now: RunProgress, width: int, height: int) -> str:
     console = Console(width=width, height=height, file=io.StringIO(), record=True, force_terminal=True)
     console.print(picture(now, console))
     return console.export_text()
@@ -82,7 +81,7 @@ def test_with_minutes_the_bar_and_the_time_left_follow_the_limit_or_the_end_of_t
 
 
 def test_a_curve_of_many_rows_shows_all_of_them() -> None:
-    now = Standing()
+    now = RunProgress()
     for row in range(5000):
         now.add_row(row, {"train/mean_episode_return": abs(row - 2500.0)})
     assert spark(now.curves["train/mean_episode_return"], 5) == "█▄▁▄█"
@@ -96,7 +95,7 @@ def test_off_a_terminal_lines_come_with_the_first_update_and_at_the_end() -> Non
     for update in range(1, 6):
         view.tick(100 * update)
         if view.due:
-            view.figures(ROW)
+            view.metrics(ROW)
         view.row(100 * update, ROW)
     view.close()
     lines = told.getvalue().splitlines()

@@ -9,19 +9,12 @@ from gymnasium.utils.env_checker import check_env
 
 from jimbot.envs import make_env
 from jimbot.errors import SettingsError, UnknownNameError, UsageError
-from jimbot.training.env_wrapper import (
-    ActionMaskWrapper,
-    BalatroGymWrapper,
-    CurriculumWrapper,
-    EnvironmentWrapper,
-    RewardScalingWrapper,
-    wrap_balatro_env,
-)
+from jimbot.training import env_wrapper
 from tests.training.tower import CLIMB, JUMP, MasklessTower, Tower
 
 
 def test_the_base_changes_nothing_and_keeps_the_mask_reachable() -> None:
-    env, wrapped = Tower(), EnvironmentWrapper(EnvironmentWrapper(Tower()))
+    env, wrapped = Tower(), env_wrapper.EnvironmentWrapper(env_wrapper.EnvironmentWrapper(Tower()))
     assert np.array_equal(env.reset(seed=1)[0], wrapped.reset(seed=1)[0])
     for _ in range(3):
         left, right = env.step(CLIMB), wrapped.step(CLIMB)
@@ -31,7 +24,7 @@ def test_the_base_changes_nothing_and_keeps_the_mask_reachable() -> None:
 
 
 def test_a_wrapper_of_your_own_overrides_what_it_needs() -> None:
-    class Halved(EnvironmentWrapper):
+    class Halved(env_wrapper.EnvironmentWrapper):
         def transform_observation(self, observation: Any, info: dict[str, Any]) -> Any:
             return observation / 2
 
@@ -46,7 +39,7 @@ def test_a_wrapper_of_your_own_overrides_what_it_needs() -> None:
 
 
 def test_the_curriculum_ends_an_episode_when_its_ante_is_beaten() -> None:
-    env = CurriculumWrapper(Tower(), window=2)
+    env = env_wrapper.CurriculumWrapper(Tower(), window=2)
     _, info = env.reset(seed=1)
     assert info["max_ante"] == 2
     assert env.step(CLIMB)[2:4] == (False, False)
@@ -62,7 +55,7 @@ def test_the_curriculum_ends_an_episode_when_its_ante_is_beaten() -> None:
 
 
 def test_success_raises_the_ante_up_to_the_whole_game() -> None:
-    env = CurriculumWrapper(Tower(), initial_max_ante=6, ante_increment=2, success_threshold=1.0, window=2)
+    env = env_wrapper.CurriculumWrapper(Tower(), initial_max_ante=6, ante_increment=2, success_threshold=1.0, window=2)
     lengths = []
     for _ in range(4):
         env.reset()
@@ -78,25 +71,25 @@ def test_success_raises_the_ante_up_to_the_whole_game() -> None:
 
 def test_the_curriculum_says_what_it_misses() -> None:
     with pytest.raises(UsageError, match="no 'ante' in info"):
-        CurriculumWrapper(make_env("probe")).reset()
+        env_wrapper.CurriculumWrapper(make_env("probe")).reset()
 
 
 def test_rewards_are_scaled_and_cut_off_and_the_original_is_kept() -> None:
-    env = RewardScalingWrapper(Tower(), scale=0.25)
+    env = env_wrapper.RewardScalingWrapper(Tower(), scale=0.25)
     env.reset(seed=1)
     _, reward, _, _, info = env.step(CLIMB)
     assert (reward, info["unscaled_reward"]) == (0.5, 2.0)
-    clipped = RewardScalingWrapper(Tower(), scale=10, clip=1.5)
+    clipped = env_wrapper.RewardScalingWrapper(Tower(), scale=10, clip=1.5)
     clipped.reset(seed=1)
     assert clipped.step(CLIMB)[1] == 1.5
     with pytest.raises(SettingsError, match="scale is 0"):
-        RewardScalingWrapper(Tower(), scale=0)
+        env_wrapper.RewardScalingWrapper(Tower(), scale=0)
     with pytest.raises(SettingsError, match="clip is -1"):
-        RewardScalingWrapper(Tower(), clip=-1)
+        env_wrapper.RewardScalingWrapper(Tower(), clip=-1)
 
 
 def test_the_mask_can_be_part_of_the_observation() -> None:
-    env = ActionMaskWrapper(make_env("probe", horizon=2))
+    env = env_wrapper.ActionMaskWrapper(make_env("probe", horizon=2))
     observation, _ = env.reset(seed=1)
     assert env.observation_space.contains(observation)
     assert np.array_equal(observation["action_mask"], env.action_masks())
@@ -105,14 +98,14 @@ def test_the_mask_can_be_part_of_the_observation() -> None:
         assert env.observation_space.contains(observation)
     assert terminated
     with pytest.raises(UsageError, match="MasklessTower has no action_masks"):
-        ActionMaskWrapper(EnvironmentWrapper(MasklessTower()))
+        env_wrapper.ActionMaskWrapper(env_wrapper.EnvironmentWrapper(MasklessTower()))
 
 
 def test_balatros_wrapper_takes_nothing_else() -> None:
     with pytest.raises(UsageError, match="got game 'probe'; expected Balatro"):
-        BalatroGymWrapper(make_env("probe"))
+        env_wrapper.BalatroGymWrapper(make_env("probe"))
     with pytest.raises(UsageError, match="got Tower; expected Balatro"):
-        wrap_balatro_env(Tower())
+        env_wrapper.wrap_balatro_env(Tower())
 
 
 def play_random(env: gymnasium.Env, seed: int, limit: int = 4000) -> list[dict[str, Any]]:
@@ -129,7 +122,7 @@ def play_random(env: gymnasium.Env, seed: int, limit: int = 4000) -> list[dict[s
 
 
 def test_balatros_figures_are_those_of_the_game() -> None:
-    env = wrap_balatro_env(make_env("balatro"))
+    env = env_wrapper.wrap_balatro_env(make_env("balatro"))
     infos = play_random(env, seed=3)
     assert (infos[0]["ante"], infos[0]["round"], infos[0]["money"], infos[0]["won"]) == (1, 0, 4, False)
     assert infos[-1]["ante"] == infos[-1]["stats"]["ante"]
@@ -138,7 +131,9 @@ def test_balatros_figures_are_those_of_the_game() -> None:
 
 
 def test_balatro_under_the_curriculum_passes_gymnasiums_check_and_ends_episodes() -> None:
-    env = wrap_balatro_env(make_env("balatro"), use_curriculum=True, curriculum_config={"initial_max_ante": 1})
+    env = env_wrapper.wrap_balatro_env(
+        make_env("balatro"), use_curriculum=True, curriculum_config={"initial_max_ante": 1}
+    )
     check_env(env, skip_render_check=True)
     for seed in range(5):
         last = play_random(env, seed)[-1]
@@ -152,6 +147,6 @@ def test_balatro_under_the_curriculum_passes_gymnasiums_check_and_ends_episodes(
 
 def test_the_settings_of_the_curriculum_are_checked_by_name() -> None:
     with pytest.raises(UnknownNameError, match="Unknown field of curriculum_config 'max_ante'"):
-        wrap_balatro_env(make_env("balatro"), use_curriculum=True, curriculum_config={"max_ante": 3})
+        env_wrapper.wrap_balatro_env(make_env("balatro"), use_curriculum=True, curriculum_config={"max_ante": 3})
     with pytest.raises(SettingsError, match="use_curriculum is False"):
-        wrap_balatro_env(make_env("balatro"), curriculum_config={"initial_max_ante": 3})
+        env_wrapper.wrap_balatro_env(make_env("balatro"), curriculum_config={"initial_max_ante": 3})

@@ -62,7 +62,7 @@ def test_jax_and_sb3_agree_on_loss_and_gradients(game_id: str, kind: str) -> Non
     theirs, parts = losses.ppo_loss(network, losses.Weights(CLIP, VALUE, ENTROPY), losses.Samples(*arrays))
     theirs.backward()
 
-    hyper = Hyperparameters(0.99, 0.95, CLIP, VALUE, ENTROPY, 0.5, 1, 1, gradient_pieces=1, target_kl=0.0)
+    hyper = Hyperparameters(0.99, 0.95, CLIP, VALUE, ENTROPY, 0.5, 1, 1, gradient_accumulation=1, target_kl=0.0)
 
     @jax.jit
     def loss_and_gradients(params: dict, batch: dict) -> tuple:

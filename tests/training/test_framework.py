@@ -73,7 +73,7 @@ def test_tuning_chooses_among_the_candidates_and_settles_the_rest() -> None:
 def test_a_learner_of_ones_own_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jimbot.training.learners._LEARNERS", {})
     register_learner("mine", "jimbot.training.jax_ppo.trainer", "JaxPPOTrainer")
-    assert available_learners() == ["mine"]
+    assert "mine" in available_learners()
     assert learner_class(small_settings(learner="mine")) is JaxPPOTrainer
     with pytest.raises(SettingsError, match="does not know algorithm 'DQN'; it has PPO"):
         learner_class(small_settings(learner="mine", algorithm="DQN"))

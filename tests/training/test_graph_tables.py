@@ -11,8 +11,7 @@ pytest.importorskip("ladybug")
 
 from jimbot.errors import SettingsError
 from jimbot.games.contract import game_entry
-from jimbot.knowledge.embedding import embedding
-from jimbot.knowledge.first_params import graph_tables
+from jimbot.knowledge.first_params import embedding, graph_tables
 from jimbot.knowledge.first_use import nodes_of
 from jimbot.knowledge.ladybug_store import LadybugStore
 from jimbot.knowledge.records import SYNERGY, Edge, Graph

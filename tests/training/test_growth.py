@@ -56,14 +56,14 @@ def test_the_noise_scale_is_that_of_the_last_updates() -> None:
 
 
 def test_a_grown_batch_has_the_minibatches_and_pieces_it_had() -> None:
-    settings = small_settings(gradient_pieces=2)
+    settings = small_settings(gradient_accumulation=2)
     part = measured(1.0, 1.0)
     part.factor = 4
     large = part.resize(settings)
     assert large.batch_size == 4 * settings.batch_size
     assert large.gradient_steps == settings.gradient_steps
     pieces = (large, settings)
-    assert len({one.minibatch_size // one.memory.gradient_pieces for one in pieces}) == 1
+    assert len({one.minibatch_size // one.memory.gradient_accumulation for one in pieces}) == 1
 
 
 def test_what_a_checkpoint_knows_of_it_comes_back() -> None:
@@ -118,6 +118,6 @@ def test_a_batch_stays_small_while_a_teacher_is_listened_to(tmp_path: Path, monk
 
 
 def test_other_learners_refuse_what_only_this_one_does() -> None:
-    for name, value in (("grow_batch", 4), ("forced_every", 8), ("clip_value", 0.2), ("ent_blocks", {"move": 0.5})):
+    for name, value in (("grow_batch", 4), ("forced_every", 8), ("ent_blocks", {"move": 0.5})):
         with pytest.raises(SettingsError, match=f"{name} is .*, which only learner jax does"):
             learner_class(small_settings(learner="sb3", **{name: value}))

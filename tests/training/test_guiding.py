@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jimbot.advisor.adviser import Adviser
-from jimbot.advisor.demonstrations import Demonstration, Demonstrations
-from jimbot.advisor.in_training import FILE, BackgroundAdvice, Imitation, answering
-from jimbot.advisor.question import Question
-from jimbot.advisor.reply import Advice
-from jimbot.advisor.settings import AdviserSettings
+from jimbot.adviser.adviser import Adviser
+from jimbot.adviser.in_training import FILE, BackgroundAdvice, Demonstration, Demonstrations, Imitation, answering
+from jimbot.adviser.question import Question
+from jimbot.adviser.reply import Advice
+from jimbot.adviser.settings import AdviserSettings
 from jimbot.errors import SettingsError, UnknownNameError
 from jimbot.games.contract import game_entry, make
 from jimbot.games.hooks import Held, RareEvent
@@ -28,17 +27,14 @@ from jimbot.knowledge.strategy_bonus import StrategyBonus
 from jimbot.training.framework import open_trainer
 from jimbot.training.imitation.batches import Batches
 from jimbot.training.imitation.dataset import Dataset
-from jimbot.training.jax_ppo.extensions import count_bonus, rare_weight
+from jimbot.training.jax_ppo.extensions import count_bonus
 from jimbot.training.jax_ppo.extensions.count_bonus import CountBonus
-from jimbot.training.jax_ppo.extensions.rare_weight import RareWeight
 from jimbot.training.jax_ppo.ppo import samples_of, shares
 from jimbot.training.jax_ppo.program import network_text
 from jimbot.training.jax_ppo.trainer import JaxPPOTrainer
-from jimbot.training.replay import rare_events
-from jimbot.training.replay.rare_events import RareEventWatch
 from jimbot.training.run import run_training
 from jimbot.training.session.health import LOCKED_ROWS, HealthWatch
-from tests.advisor.messages_api import chosen, playing_the_api
+from tests.adviser.messages_api import chosen, playing_the_api
 from tests.training.small import SMALL, probe_parts, rollout_of, small_settings
 
 SPEC = game_entry("probe").spec
@@ -102,7 +98,7 @@ def test_no_more_is_asked_than_a_twentieth_of_the_decisions(tmp_path: Path) -> N
     for update in range(10):
         advice.look(game, even, 8, update)
         answered(advice)
-    assert source.asked <= advice.adviser.figures.asked == 4  # of 80
+    assert source.asked <= advice.adviser.metrics.asked == 4  # of 80
     advice.close()
 
 
@@ -267,19 +263,6 @@ def test_without_known_strategies_nothing_is_paid_for_them() -> None:
     assert sorter(Held(lambda: ("red",), lambda seen: np.nonzero(seen)), []) is None
 
 
-def test_rare_steps_weigh_more_until_they_are_usual() -> None:
-    watch = RareEventWatch(SPEC)
-    watch.events, watch.seen = (replace(EVENT, boost=4.0, first=1),), {"new_colour": np.zeros(4, np.int64)}
-    rare = RareWeight(small_settings(rare_weight=0.5), SPEC)
-    rare._watch = watch
-    steps = [(seen(0, 0), seen(1, 0)), (seen(1, 0), seen(1, 1))]
-    assert rare.weights(steps).tolist() == [[2.0, 1.0], [1.0, 1.0]]
-    assert rare.metrics() == {"explore/rare_steps": 0.25}
-    assert not RareWeight.wanted(small_settings())
-    with pytest.raises(SettingsError, match=r"rare_weight is 1\.0, but game 'probe' names nothing that is rare"):
-        RareWeight(small_settings(rare_weight=1.0), SPEC).open(NOWHERE)
-
-
 def test_what_a_step_weighs_is_its_share_of_the_loss() -> None:
     shape = (2, 3)
     weight = np.array([[1, 4, 1], [1, 1, 2]], np.float32)
@@ -294,28 +277,25 @@ def test_a_game_that_names_nothing_rare_cannot_be_paid_for() -> None:
         CountBonus(small_settings(count_bonus=0.1), SPEC).open(NOWHERE)
 
 
-def kept(trainer: JaxPPOTrainer) -> list[np.ndarray]:
-    """What both parts know of the event."""
-    parts = (part for part in trainer.extensions if isinstance(part, CountBonus | RareWeight))
-    return [part.arrays(None)["new_colour"] for part in parts]
+def kept(trainer: JaxPPOTrainer) -> np.ndarray:
+    """What the bonus knows of the event."""
+    (part,) = (part for part in trainer.extensions if isinstance(part, CountBonus))
+    return part.arrays(None)["new_colour"]
 
 
 def test_a_run_counts_and_goes_on_counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = replace(game_entry("probe"), rare_events=lambda: (EVENT,))
     monkeypatch.setattr(count_bonus, "game_entry", lambda game: entry)
-    monkeypatch.setattr(rare_weight, "game_entry", lambda game: entry)
-    monkeypatch.setattr(rare_events, "game_entry", lambda game: entry)
-    settings = small_settings(count_bonus=0.1, rare_weight=1.0, run_name="paid", no_wandb=True)
+    settings = small_settings(count_bonus=0.1, run_name="paid", no_wandb=True)
     with closing(open_trainer(settings, tmp_path, quiet=True)) as trainer:
         assert isinstance(trainer, JaxPPOTrainer)
         trainer.train()
-        [counts, rare] = kept(trainer)
+        counts = kept(trainer)
     assert counts.sum() > 1000  # of 3,072 steps, three of four bring another colour
     assert (counts > 0).all()
-    assert rare.sum() == counts.sum()
     with closing(open_trainer(settings, tmp_path, quiet=True)) as resumed:
         assert isinstance(resumed, JaxPPOTrainer)
-        assert all(np.array_equal(found, counts) for found in kept(resumed))
+        assert np.array_equal(kept(resumed), counts)
 
 
 def test_play_that_locks_in_is_told() -> None:

@@ -8,7 +8,7 @@ import pytest
 from jimbot.errors import SettingsError, UnknownNameError
 from jimbot.training.settings.names import paths
 from jimbot.training.settings.record import TrainSettings, load_settings
-from jimbot.training.trials.hyperparameters import KNOWN, chosen_ranges, drawn, generator, mutated, spread, values_of
+from jimbot.training.trials import KNOWN, chosen_ranges, drawn, generator, mutated, spread, values_of
 
 
 def test_every_known_hyperparameter_is_a_setting() -> None:

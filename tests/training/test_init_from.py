@@ -146,7 +146,7 @@ def test_a_run_without_a_start_stores_nothing_new(start: Path) -> None:
     [
         (["--init-from=nowhere"], "There is no checkpoint or run 'nowhere'"),
         (["--init-from=START", "--hidden-dim=24"], "is of network mlp [32, 32]; this run uses mlp [24, 24]"),
-        (["--init-kl=0.1"], "there is no policy to be pulled to"),
+        (["--init-kl=0.1"], "there is no policy to anchor it to"),
         (["--init-from=START", "--init-kl=-1"], "init_kl is -1"),
     ],
 )
@@ -208,7 +208,7 @@ def test_of_a_clone_with_another_trunk_what_fits_is_taken_and_told(start: Path, 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
-    [({"hidden_dim": 8}, "Nothing of the policy"), ({"num_layers": 3, "init_kl": 0.1}, "nothing to be pulled to")],
+    [({"hidden_dim": 8}, "Nothing of the policy"), ({"num_layers": 3, "init_kl": 0.1}, "nothing to anchor it to")],
 )
 def test_a_clone_that_cannot_be_used_is_one_sentence(changes: dict, words: str, start: Path, tmp_path: Path) -> None:
     with pytest.raises(JimbotError, match=words) as caught:

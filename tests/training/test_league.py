@@ -8,10 +8,10 @@ import pytest
 from jimbot.errors import SettingsError, UnknownNameError
 from jimbot.games.contract import BatchGame
 from jimbot.policies.contract import Decision
-from jimbot.policies.scripted import RandomPolicy
+from jimbot.policies.heuristics import RandomPolicy
 from jimbot.training.jax_ppo.extensions.league_seats import LeagueSeats
 from jimbot.training.jax_ppo.program import HostUpdate, initial_state, network_for, run_key
-from jimbot.training.league.opponents import DEFAULT_MIX, MOST_PAST_SELVES, League, Member, Seats
+from jimbot.training.league import DEFAULT_MIX, MOST_PAST_SELVES, League, Member, Seats
 from tests.envs.duel import SPEC, Duel
 from tests.training.small import small_settings
 
@@ -40,7 +40,7 @@ class WonDuel(Duel):
 
 def full_league() -> League:
     league = League()
-    for name, kind in (("yesterday", "past"), ("teacher", "clone"), ("script", "exploiter"), ("rival", "exploiter")):
+    for name, kind in (("yesterday", "past"), ("teacher", "clone"), ("script", "exploiter"), ("opponent", "exploiter")):
         league.add(Member(name, kind, RandomPolicy()))
     return league
 
@@ -57,18 +57,18 @@ def test_a_member_that_beats_the_learner_is_met_more_often() -> None:
     league = full_league()
     for _ in range(50):
         league.report("script", 1.0)
-        league.report("rival", 0.0)
+        league.report("opponent", 0.0)
     weights = dict(zip([member.name for member in league.members], league.weights(), strict=True))
-    assert weights["rival"] > 5 * weights["script"] > 0
-    assert weights["rival"] + weights["script"] == pytest.approx(DEFAULT_MIX["exploiter"])
+    assert weights["opponent"] > 5 * weights["script"] > 0
+    assert weights["opponent"] + weights["script"] == pytest.approx(DEFAULT_MIX["exploiter"])
 
 
 def test_old_games_fade() -> None:
     league = full_league()
     for score, games in ((0.0, 500), (1.0, 500)):
         for _ in range(games):
-            league.report("rival", score)
-    assert league.metrics()["league/rival"] > 0.9
+            league.report("opponent", score)
+    assert league.metrics()["league/opponent"] > 0.9
 
 
 def test_kinds_without_members_leave_their_share_to_the_others() -> None:

@@ -8,12 +8,20 @@ import numpy as np
 import pytest
 
 from jimbot.errors import CheckpointError, JimbotError
+from jimbot.policies.heuristics import RandomPolicy
 from jimbot.policies.onnx_form import onnx_from_params
-from jimbot.policies.scripted import RandomPolicy
 from jimbot.training.framework import create_trainer, learner_class
 from jimbot.training.jax_ppo.program import network_for
-from jimbot.training.league.opponents import MOST_PAST_SELVES, League, Member, Seats
-from jimbot.training.league.store import league_state, open_league, past_self, plays_league, restore_league
+from jimbot.training.league import (
+    MOST_PAST_SELVES,
+    League,
+    Member,
+    Seats,
+    league_state,
+    open_league,
+    past_self,
+    restore_league,
+)
 from jimbot.training.session.session import JUDGED_RETURN, TRAINED_RETURN
 from jimbot.training.settings.layers import resolve_settings
 from jimbot.training.settings.record import load_settings
@@ -123,7 +131,7 @@ def test_the_best_of_a_judged_run_is_chosen_by_judged_games(tmp_path: Path) -> N
 
 def test_members_come_from_the_settings(tmp_path: Path) -> None:
     settings = resolve_settings(None, {"game": "vgc", "league_members": "max_power, random"})
-    assert plays_league(settings)
+    assert settings.plays_league
     members = {member.name: member.kind for member in open_league(settings, tmp_path).members}
     assert members == {"self": "self", "max_power": "exploiter", "random": "exploiter"}
 
@@ -131,7 +139,7 @@ def test_members_come_from_the_settings(tmp_path: Path) -> None:
 def test_choosing_one_opponent_turns_the_league_off() -> None:
     settings = resolve_settings(None, {"game": "vgc", "game_options": {"opponent": "max_power"}})
     assert settings.league.shares
-    assert not plays_league(settings)
+    assert not settings.plays_league
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from jimbot.cli.main import run
 from jimbot.errors import SettingsError, UnknownNameError, UsageError
-from jimbot.policies.scripted import RandomPolicy
+from jimbot.policies.heuristics import RandomPolicy
 from jimbot.training import learners
 from jimbot.training.framework import RLTrainer, TrainerConfig, create_trainer, register_learner
 from jimbot.training.sb3_trainer import SB3Trainer

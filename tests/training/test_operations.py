@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from jimbot.training.jax_ppo.operations import KINDS, operation_shares
+from benchmarks.operations import KINDS, operation_shares
 
 
 def test_a_large_product_takes_most_of_the_time() -> None:

@@ -11,7 +11,7 @@ import pytest
 from jimbot.clients import EventBusClient
 from jimbot.errors import SettingsError
 from jimbot.proto.events_pb2 import RunEvent
-from jimbot.runs.sinks import PrometheusSink
+from jimbot.runs.sinks.prometheus import PrometheusSink
 from jimbot.training.session.session import Session
 from tests.runs.questdb_server import QuestDB
 from tests.runs.test_alerts import Hook, hook

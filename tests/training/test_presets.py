@@ -12,9 +12,10 @@ from jimbot.cli.main import run
 from jimbot.games.contract import make
 from jimbot.training import framework
 from jimbot.training import run as training_run
-from jimbot.training.environments.given import understand
+from jimbot.training.environments import understand
 from jimbot.training.framework import TrainerConfig, available_learners, learner_class
 from jimbot.training.presets import PRESETS, preset
+from jimbot.training.search import tune
 from jimbot.training.session.session import Session
 from jimbot.training.settings.layers import complete, resolve
 from jimbot.training.settings.record import TrainSettings
@@ -110,7 +111,6 @@ def test_numbers_of_ppo_are_not_those_of_other_algorithms() -> None:
 
 def test_every_entry_point_starts_from_the_preset(opened: Any, tmp_path: Path) -> None:
     """The same hyper-parameters, whichever door was taken."""
-    from jimbot.training.search.tune import tune
 
     expected = resolve({"game": "hackmatrix", "seed": 1}).settings
     assert (expected.ppo.ent_coef, expected.gamma, expected.ppo.lr) == (0.01, 0.995, 1e-3)

@@ -16,7 +16,7 @@ from jimbot.policies.reward_transform import transform_reward
 from jimbot.training.jax_ppo.collector import HostCollector
 from jimbot.training.jax_ppo.ppo import COLLECT, collect_fused, phase_key
 from jimbot.training.jax_ppo.program import HostUpdate, fused_update, initial_state, network_for
-from jimbot.training.jax_ppo.tally import Tally
+from jimbot.training.jax_ppo.records import Tally
 from jimbot.training.settings.record import load_settings
 from tests.training.small import SMALL, probe_parts
 
@@ -68,13 +68,13 @@ def test_values_of_cut_off_games_are_those_of_their_last_observation(played: dic
         np.testing.assert_allclose(rollout.final_value[turn], np.where(game.truncated, values, 0), atol=1e-6)
 
 
-@pytest.mark.parametrize("halves", [1, 2])
-def test_python_stepping_collects_the_same_rollout(played: dict[str, Any], halves: int) -> None:
+@pytest.mark.parametrize("buffers", [1, 2])
+def test_python_stepping_collects_the_same_rollout(played: dict[str, Any], buffers: int) -> None:
     settings, network = played["settings"], played["network"]
     game = make("probe", settings.num_envs, settings.seed, settings.game_options)
     game.reset()
     tally = Tally(jnp.zeros(settings.num_envs), jnp.zeros(settings.num_envs, jnp.int32))
-    collector = HostCollector(game, network, "none", settings.num_steps, halves=halves)
+    collector = HostCollector(game, network, "none", settings.num_steps, buffers=buffers)
     _, rollout, measured = collector.collect(played["params"], tally, played["key"], 0)
     assert rollout.acting.all()  # one player, always acting
     for name in (name for name in rollout._fields if name != "extras"):

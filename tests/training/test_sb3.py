@@ -20,7 +20,7 @@ from jimbot.games.probe import SPEC as PROBE  # noqa: E402
 from jimbot.policies.portable import OnnxPolicy  # noqa: E402
 from jimbot.runs.checkpoint import load_checkpoint  # noqa: E402
 from jimbot.training.framework import create_trainer  # noqa: E402
-from jimbot.training.replay.steps import Steps  # noqa: E402
+from jimbot.training.replay.lockstep import Steps  # noqa: E402
 from jimbot.training.sb3.replay import Replay, bytes_needed  # noqa: E402
 from jimbot.training.sb3.trainer import SB3Trainer  # noqa: E402
 from tests.training.test_learning import UnmaskedProbe  # noqa: E402
@@ -136,8 +136,8 @@ def test_continued_equals_straight_through(algorithm: str, changes: dict[str, An
     again = made(algorithm, tmp_path / "stopped", log_interval=first, **changes)
     assert again.step == first * once
     again.train(total)
-    expected = {**straight.network.arrays(), **straight._state()}
-    found = {**again.network.arrays(), **again._state()}
+    expected = {**straight.network.arrays(), **straight.learning_state()}
+    found = {**again.network.arrays(), **again.learning_state()}
     straight.close()
     again.close()
     assert expected.keys() == found.keys()

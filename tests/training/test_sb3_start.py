@@ -114,7 +114,10 @@ def test_the_pull_keeps_near_decays_and_is_resumed_exactly_without_the_first_che
     again = made(algorithm, tmp_path / "parts", **asked)
     assert again.step == 2 * once
     again.train(6 * once)
-    expected, found = straight._state() | straight.network.arrays(), again._state() | again.network.arrays()
+    expected, found = (
+        straight.learning_state() | straight.network.arrays(),
+        again.learning_state() | again.network.arrays(),
+    )
     straight.close()
     again.close()
     assert any(name.startswith("reference/") for name in expected)

@@ -13,12 +13,11 @@ from jimbot.errors import SettingsError, UnknownNameError, UsageError, nearest
 from jimbot.policies.networks import DEFAULT_WIDTH, KINDS
 from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
 from jimbot.training.imitation.settings import CloneSettings
+from jimbot.training.settings import names
 from jimbot.training.settings.groups import NetworkSettings
 from jimbot.training.settings.layers import resolve, resolve_settings
-from jimbot.training.settings.names import FLAT, group_of, paths
-from jimbot.training.settings.other_names import BATCH, DERIVED, RENAMED, UNKNOWN_HERE
+from jimbot.training.settings.names import BATCH, DERIVED, FLAT, RENAMED, RLLIB_NAMES, UNKNOWN_HERE, group_of, paths
 from jimbot.training.settings.record import RunSettings, TrainSettings, load_settings, parse_assignments
-from jimbot.training.settings.rllib_names import RLLIB_NAMES
 from jimbot.training.settings.trainer_config import HyperparameterConfig, TrainerConfig
 
 FLAT_RUN = Path(__file__).parent / "fixtures" / "flat-run"
@@ -110,6 +109,7 @@ def test_only_what_was_set_is_told_apart_also_when_it_was_assigned_later() -> No
 def test_a_config_of_the_flat_time_says_the_same_today() -> None:
     stored = yaml.safe_load((FLAT_RUN / "config.yaml").read_text())
     today = load_settings(stored).flat()
+    stored = {RENAMED.get(name, name): value for name, value in stored.items()}
     assert {name: today[name] for name in stored} == stored
     added = {name: value for name, value in today.items() if name not in stored}
     assert added == {name: load_settings({}).flat()[name] for name in added}, "what came later has its default"
@@ -197,6 +197,18 @@ def test_every_name_of_the_tables_leads_to_a_setting_and_is_none_itself() -> Non
     ours = paths(TrainSettings)
     assert {*RENAMED.values(), *BATCH.values(), *(name for name, _ in DERIVED.values())} <= {*ours, *RLLIB_NAMES}
     assert not {*RENAMED, *DERIVED, *UNKNOWN_HERE} & ours.keys()
+
+
+def test_what_is_no_more_is_accepted_with_one_sentence(caplog: pytest.LogCaptureFixture) -> None:
+    names.warn_gone.cache_clear()
+    for _ in range(2):
+        assert (
+            load_settings({"game": "probe", "curriculum.deep_starts": 0.2, "rival_coef": 0.0, "lr": 1e-3}).ppo.lr
+            == 1e-3
+        )
+    (record,) = caplog.records
+    assert record.getMessage().startswith("deep_starts is ignored: beginning games deep gave no gain")
+    assert not names.GONE.keys() & paths(TrainSettings).keys()
 
 
 def test_no_name_of_ours_is_proposed_for_another_one() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jimbot.cli.main import run
-from jimbot.training.soak import Sample, memory_slope
+from tools.soak import Sample, memory_slope
 
 
 @pytest.mark.long

@@ -15,10 +15,14 @@ from jimbot.games.probe import COLOURS
 from jimbot.policies.contract import Decision
 from jimbot.training.jax_ppo.extension import Extension
 from jimbot.training.jax_ppo.extensions import extensions_of
-from jimbot.training.jax_ppo.extensions.teacher_labels import NOT_ASKED, TeacherLabels
-from jimbot.training.jax_ppo.extensions.teacher_play import PLAYED, TeacherPlay
-from jimbot.training.jax_ppo.extensions.teacher_policy import teacher_policy
-from jimbot.training.jax_ppo.extensions.teacher_shaping import TeacherShaping
+from jimbot.training.jax_ppo.extensions.teacher import (
+    NOT_ASKED,
+    PLAYED,
+    TeacherLabels,
+    TeacherPlay,
+    TeacherShaping,
+    teacher_policy,
+)
 from jimbot.training.jax_ppo.program import HostUpdate, initial_state, network_for
 from jimbot.training.jax_ppo.records import Rollout
 from jimbot.training.settings.record import TrainSettings, load_settings
@@ -122,8 +126,8 @@ def test_what_the_teacher_plays_is_labelled_and_has_no_gradient_of_its_own():
     game.close()
 
 
-def learned(many: int, gradient_pieces: int = 1, **wanted: Any) -> tuple[Any, dict[str, float]]:
-    settings = taught(**wanted).model_copy(update={"gradient_pieces": gradient_pieces})
+def learned(many: int, gradient_accumulation: int = 1, **wanted: Any) -> tuple[Any, dict[str, float]]:
+    settings = taught(**wanted).model_copy(update={"gradient_accumulation": gradient_accumulation})
     game = make("probe", settings.num_envs, seed=1)
     game.reset()
     network = network_for(settings, game.spec)
@@ -155,7 +159,7 @@ def test_without_weight_the_teacher_is_watched_and_not_followed():
 
 def test_answers_in_pieces_are_the_same_step():
     whole, _ = learned(1, share=0.5, updates=1000)
-    pieces, _ = learned(1, gradient_pieces=4, share=0.5, updates=1000)
+    pieces, _ = learned(1, gradient_accumulation=4, share=0.5, updates=1000)
     for name in whole:
         np.testing.assert_allclose(whole[name], pieces[name], rtol=1e-4, atol=1e-5)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jimbot.games.balatro.game import BalatroGame
-from jimbot.training.environments.given import training_game, training_options
+from jimbot.training.environments import training_game, training_options
 from jimbot.training.framework import create_trainer
 from jimbot.training.settings.record import TrainSettings, load_settings
 

@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from jimbot.errors import CheckpointError, SettingsError, UnknownNameError
-from jimbot.training.search.record import BEST, SEARCH, TURNS, Search, Tuning, counts
-from jimbot.training.search.tune import parse_parameters, tune
+from jimbot.training.search import BEST, SEARCH, TURNS, Search, Tuning, counts, parse_parameters, tune
 from jimbot.training.settings.layers import resolve_settings
-from jimbot.training.trials.hyperparameters import chosen_ranges
-from jimbot.training.trials.turn import TURNS as TURNS_FILE
-from jimbot.training.trials.turn import Turn
+from jimbot.training.trials import TURNS as TURNS_FILE
+from jimbot.training.trials import Turn, chosen_ranges
 from tests.training.small import small_settings
 
 RANGES = chosen_ranges("PPO", {"lr": [1e-4, 1e-2], "gamma": []}, whole=True)

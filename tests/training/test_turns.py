@@ -11,7 +11,7 @@ from jimbot.errors import TrainingError
 from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
 from jimbot.training.framework import create_trainer
 from jimbot.training.jax_ppo.trainer import JaxPPOTrainer
-from jimbot.training.trials.turn import TURNS, Order, finished_turn, take_turn, turns_of
+from jimbot.training.trials import TURNS, Order, finished_turn, take_turn, turns_of
 from tests.training.small import small_settings
 
 BATCH = 512

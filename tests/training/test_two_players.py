@@ -98,7 +98,7 @@ def test_the_loss_is_that_of_the_samples_that_count() -> None:
     loss = partial(ppo_loss, hyper, (), first_update(network, params))
     few, few_parts = gradient_of(loss, counted, hyper)(params, every(weight.sum()))
     for pieces in (1, 4):
-        all_, all_parts = gradient_of(loss, weighted, hyper._replace(gradient_pieces=pieces))(params, every(size))
+        all_, all_parts = gradient_of(loss, weighted, hyper._replace(gradient_accumulation=pieces))(params, every(size))
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), few, all_)
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), few_parts, all_parts)
 
@@ -133,8 +133,8 @@ def test_two_halves_keep_the_players_of_a_game_together() -> None:
     settings = small_settings(num_envs=4, num_steps=4)  # no game ends: Duel's restarts share luck
     network = network_for(settings, SPEC)
     collected = []
-    for halves in (1, 2):
-        collector = HostUpdate(settings, network, started(Duel(4, seed=3)), halves=halves).collector
+    for buffers in (1, 2):
+        collector = HostUpdate(settings, network, started(Duel(4, seed=3)), buffers=buffers).collector
         state = initial_state(settings, network, collector.game)
         collected.append(collector.collect(state.params, state.tally, run_key(0), 0)[1])
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), *collected)
@@ -155,7 +155,7 @@ class Moody(Duel):
 def test_a_refused_choice_teaches_nothing_and_the_next_one_takes_its_place() -> None:
     settings = small_settings(num_envs=4, num_steps=8)
     network = network_for(settings, SPEC)
-    collector = HostUpdate(settings, network, started(Moody(4, seed=3)), halves=1).collector
+    collector = HostUpdate(settings, network, started(Moody(4, seed=3)), buffers=1).collector
     state = initial_state(settings, network, collector.game)
     _, rollout, measured = collector.collect(state.params, state.tally, run_key(0), 0)
     assert not rollout.acting[::2].any()

@@ -15,7 +15,7 @@ from jimbot.training.framework import create_trainer
 from jimbot.training.jax_ppo.extensions import league_seats
 from jimbot.training.jax_ppo.extensions.league_seats import LeagueSeats
 from jimbot.training.jax_ppo.trainer import JaxPPOTrainer
-from jimbot.training.league.opponents import Seats
+from jimbot.training.league import Seats
 
 BATTLES, STEPS = 4, 6
 TINY: dict[str, Any] = {  # a network that compiles in a moment

@@ -10,9 +10,8 @@ import pytest
 from jimbot.clients.event_bus import EventBusClient
 from jimbot.knowledge.records import Edge, Graph, Node
 from jimbot.proto.events_pb2 import LearningDecisionResponse
-from jimbot.viewer import known
-from jimbot.viewer.known import Known
-from jimbot.viewer.services_state import Services
+from jimbot.viewer.http import around
+from jimbot.viewer.http.around import Known, Services
 
 NOBODY = "127.0.0.1:1"
 
@@ -51,7 +50,7 @@ def graph(monkeypatch: pytest.MonkeyPatch) -> Known:
         Edge("SYNERGIZES_WITH", "j_one", "j_two", 0.5, 0.4, 0.6, "score"),
         Edge("SYNERGIZES_WITH", "j_one", "j_three", -0.9, -1.0, -0.8, "money", "played"),
     )
-    monkeypatch.setattr(known, "_users_graph", lambda: Graph("a game", nodes, edges))
+    monkeypatch.setattr(around, "_users_graph", lambda: Graph("a game", nodes, edges))
     return Known()
 
 
@@ -59,8 +58,8 @@ def test_a_graph_of_ones_own_without_a_claim_hides_nothing_that_ships(monkeypatc
     shipped = Graph(
         "a game", (Node("Joker", "j_one", "One", ""),) * 2, (Edge("FAVOURS", "j_one", "j_one", 1.0, 0.5, 1.5),)
     )
-    monkeypatch.setattr(known, "_users_graph", lambda: Graph("a game", shipped.nodes))
-    monkeypatch.setattr(known, "_shipped", lambda game: shipped)
+    monkeypatch.setattr(around, "_users_graph", lambda: Graph("a game", shipped.nodes))
+    monkeypatch.setattr(around, "_shipped", lambda game: shipped)
     assert Known().document("", "", "", "")["total"] == 1
 
 

@@ -62,3 +62,13 @@ def test_building_again_gives_the_same_bundle(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
     for name in (*FILES, "built.json"):
         assert (target / name).read_bytes() == (STATIC / name).read_bytes(), name
+
+
+def test_the_server_knows_every_page_of_the_frame() -> None:
+    """Addresses of pages are answered by Python and drawn by TypeScript."""
+    from jimbot.viewer.http.server import PAGES
+
+    frame = (WEB / "src" / "main.tsx").read_text()
+    assert set(re.findall(r'word === "(\w*)"', frame)) == set(PAGES)
+    listed = frame[frame.index("const PAGES") :].split(";")[0].split("=", 1)[1]
+    assert set(re.findall(r'"/(\w*)"', listed)) == set(PAGES) - {"run"}  # which is reached from the table of runs

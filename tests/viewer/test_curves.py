@@ -9,7 +9,7 @@ import pytest
 
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.viewer.curves import MetricLog, MetricLogs, check_curve
-from jimbot.viewer.run_page import groups
+from jimbot.viewer.http.runs import groups
 
 ROWS, SPIKE = 5_000, 3_333
 

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from jimbot.errors import JimbotError
-from jimbot.viewer.trainings import Trainings
+from jimbot.viewer.http.jobs import Trainings
 from tests.viewer.conftest import OpenTab, Served, serving
 from tests.viewer.making import make_run
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from jimbot.errors import UsageError
-from jimbot.viewer.comparing import check_wish, compared
-from jimbot.viewer.jobs import AT_ONCE, CANCELLED, DONE, FAILED, MOST_WAITING, Job, Jobs
+from jimbot.viewer.http.jobs import AT_ONCE, CANCELLED, DONE, FAILED, MOST_WAITING, Job, Jobs, check_wish, compared
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ def index(tmp_path: Path) -> RunIndex:
     make_run(tmp_path, "older", rows=30, age=5000)
     make_run(tmp_path, "newer", rows=12, judged=True, age=10)
     found = RunIndex([tmp_path])
-    found.look()
+    found.refresh()
     return found
 
 
@@ -38,7 +38,7 @@ def test_a_row_says_what_the_run_is(index: RunIndex) -> None:
 def test_every_word_of_a_filter_must_fit(index: RunIndex, tmp_path: Path) -> None:
     tag_run(tmp_path, "older", ("best",))
     note_run(tmp_path, "older", "the one with the longer warm-up")
-    index.look()
+    index.refresh()
     assert [row.key.name for row in index.rows("#best balatro WARM")] == ["older"]
     assert not index.rows("#best vgc")
 
@@ -47,20 +47,20 @@ def test_growing_and_half_written_files_are_read_up_to_their_last_whole_line(ind
     version = index.version
     with open(tmp_path / "older" / "metrics.jsonl", "a") as file:
         file.write('{"step": 99000000, "train/mean_episode_return": 7.5}\n{"step": 99000001, "train/mean_epis')
-    index.look()
+    index.refresh()
     row = next(row for row in index.rows() if row.key.name == "older")
     assert row.best is not None
     assert (row.step, row.best.mean, len(row.spark)) == (99_000_000, 7.5, 31)
     assert index.news(version) == (version + 1, ["0/older"])
     with open(tmp_path / "older" / "metrics.jsonl", "a") as file:
         file.write('ode_return": 9.25}\n')
-    index.look()
+    index.refresh()
     assert max(row.best.mean for row in index.rows() if row.best and row.best.name == "return") == 9.25
 
 
 def test_a_run_that_goes_is_no_longer_listed(index: RunIndex, tmp_path: Path) -> None:
     os.rename(tmp_path / "newer", tmp_path / ".gone")
-    index.look()
+    index.refresh()
     assert [row.key.name for row in index.rows()] == ["older"]
     with pytest.raises(CheckpointError, match="no run 'newer'"):
         index.run(0, "newer")
@@ -80,7 +80,7 @@ def test_damaged_files_hide_their_figures_and_nothing_else(
     index: RunIndex, tmp_path: Path, file: str, content: bytes
 ) -> None:
     (tmp_path / "newer" / file).write_bytes(content)
-    index.look()
+    index.refresh()
     row = next(row for row in index.rows() if row.key.name == "newer")
     json.dumps(row.to_dict())
     assert len(index.rows()) == 2
@@ -88,9 +88,9 @@ def test_damaged_files_hide_their_figures_and_nothing_else(
 
 def test_a_run_is_live_while_somebody_holds_it(index: RunIndex, tmp_path: Path) -> None:
     with RunDirectory(tmp_path, "older").open_or_create():
-        index.look()
+        index.refresh()
         assert {row.key.name: row.status for row in index.rows()}["older"] == LIVE
-    index.look()
+    index.refresh()
     assert {row.key.name: row.status for row in index.rows()}["older"] == STOPPED
 
 

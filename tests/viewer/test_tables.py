@@ -17,16 +17,23 @@ from jimbot.planning import Planner, planning
 from jimbot.policies.players import find_player
 from jimbot.services.decision import DecisionService
 from jimbot.services.decision.served import ServedPolicy
-from jimbot.services.live_files import FolderFiles
-from jimbot.services.live_host import LiveHost
-from jimbot.services.mcp.live_games import LiveGame
+from jimbot.services.live_host import FolderFiles, LiveHost
+from jimbot.services.mcp.open_games import LiveGame
 from jimbot.viewer import tables as viewer_tables
-from jimbot.viewer.live_tables import followed_game, live_game
-from jimbot.viewer.tables import MOST_MOVES, PersonGame, Table, Tables, policy_game, policy_reference, recorded_game
+from jimbot.viewer.http.games import followed_game, live_game
+from jimbot.viewer.tables import (
+    MOST_MOVES,
+    PageGame,
+    PageGames,
+    PersonGame,
+    policy_game,
+    policy_reference,
+    recorded_game,
+)
 from tests.services.running import running
 
 
-def finished(table: Table) -> Table:
+def finished(table: PageGame) -> PageGame:
     until = time.monotonic() + 120
     while not table.done:
         assert time.monotonic() < until
@@ -34,7 +41,7 @@ def finished(table: Table) -> Table:
     return table
 
 
-def shows(table: Table, frames: int) -> None:
+def shows(table: PageGame, frames: int) -> None:
     until = time.monotonic() + 120
     while table.document(0)["count"] < frames:
         assert time.monotonic() < until
@@ -112,10 +119,10 @@ def test_both_sides_of_a_battle_think_on_the_page() -> None:
     table = finished(policy_game(find_player("vgc"), "42", False, find_player("random", "vgc")))
     assert not table.complaint
     assert table.frames[-1]["over"]
-    assert table.about["rival"]
+    assert table.about["opponent"]
     assert table.frames[1]["scene"]["kind"] == "battle"
     assert len(table.frames[1]["scene"]["sides"]) == 2
-    assert any(frame.get("rival", {}).get("moves") for frame in table.frames)
+    assert any(frame.get("opponent", {}).get("moves") for frame in table.frames)
 
 
 def test_a_person_plays_is_refused_in_sentences_and_may_ask() -> None:
@@ -152,8 +159,8 @@ def test_a_policy_that_breaks_is_a_sentence_not_a_dead_page() -> None:
 
 
 def test_only_so_many_tables_are_kept() -> None:
-    tables = Tables(most=2)
-    names = [tables.add(Table()) for _ in range(3)]
+    tables = PageGames(most=2)
+    names = [tables.add(PageGame()) for _ in range(3)]
     with pytest.raises(UsageError, match="open it again"):
         tables.get(names[0])
     assert tables.get(names[2]).frames == []

@@ -1,10 +1,11 @@
 /** Moments of games, drawn by kind: a card table, a board, a battle of two sides, or words. */
 
-export interface Figure {
+export interface Stat {
   name: string;
   value: string;
   of?: string;
   share?: number;
+  note?: string;
   tone?: string;
 }
 
@@ -41,15 +42,16 @@ interface Member {
   name: string;
   health: number;
   out: boolean;
+  item?: string;
   tags: string[];
   notes: string[];
   moves: string[];
 }
 
 export type Scene =
-  | { kind: "cards"; figures: Figure[]; zones: Zone[]; lists?: Names[] }
-  | { kind: "board"; rows: number; cols: number; cells: { row: number; col: number; ground: string; label?: string; things: Thing[] }[]; figures: Figure[]; lists?: Names[] }
-  | { kind: "battle"; sides: { title: string; notes: string[]; members: Member[] }[]; figures: Figure[] }
+  | { kind: "cards"; stats: Stat[]; zones: Zone[]; lists?: Names[] }
+  | { kind: "board"; rows: number; cols: number; cells: { row: number; col: number; ground: string; label?: string; things: Thing[] }[]; stats: Stat[]; lists?: Names[] }
+  | { kind: "battle"; sides: { title: string; notes: string[]; members: Member[] }[]; stats: Stat[] }
   | { kind: "text"; text: string };
 
 export interface Picking {
@@ -65,14 +67,15 @@ export function Drawn({ scene, picking }: { scene: Scene; picking?: Picking | un
   return <pre class="words">{scene.text}</pre>;
 }
 
-function Figures({ figures }: { figures: Figure[] }) {
+function SceneStats({ stats }: { stats: Stat[] }) {
   return (
-    <dl class="figures">
-      {figures.map((one) => (
+    <dl class="scene-stats">
+      {stats.map((one) => (
         <div key={one.name} class={one.tone ? `tone-${one.tone}` : ""}>
           <dt>{one.name}</dt>
           <dd>{one.value}{one.of !== undefined && <small> / {one.of}</small>}
             {one.share !== undefined && <meter min={0} max={1} value={one.share} aria-label={`${one.name} so far`} />}
+            {one.note && <small> {one.note}</small>}
           </dd>
         </div>
       ))}
@@ -93,7 +96,7 @@ function Lists({ lists }: { lists: Names[] | undefined }) {
 function Cards({ scene, picking }: { scene: Extract<Scene, { kind: "cards" }>; picking?: Picking | undefined }) {
   return (
     <div class="scene felt">
-      <Figures figures={scene.figures} />
+      <SceneStats stats={scene.stats} />
       {scene.zones.map((zone) => (
         <section key={zone.name} class={`zone z-${zone.name}`} aria-label={zone.title}>
           <h2 class="h4">{zone.title} {zone.note && <small>{zone.note}</small>}</h2>
@@ -176,7 +179,7 @@ function Board({ scene }: { scene: Extract<Scene, { kind: "board" }> }) {
   const cell = new Map(scene.cells.map((one) => [`${one.row},${one.col}`, one]));
   return (
     <div class="scene">
-      <Figures figures={scene.figures} />
+      <SceneStats stats={scene.stats} />
       <table class="board" aria-label="Board">
         <tbody>
           {rows.map((row) => (
@@ -204,7 +207,7 @@ function Board({ scene }: { scene: Extract<Scene, { kind: "board" }> }) {
 function Battle({ scene }: { scene: Extract<Scene, { kind: "battle" }> }) {
   return (
     <div class="scene">
-      <Figures figures={scene.figures} />
+      <SceneStats stats={scene.stats} />
       {scene.sides.map((side) => (
         <section key={side.title} class="side" aria-label={side.title}>
           <h2 class="h4">{side.title} {side.notes.length > 0 && <small>{side.notes.join(", ")}</small>}</h2>
@@ -224,7 +227,7 @@ function Fighter({ member }: { member: Member }) {
     <div class={`member ${state}`}>
       <b>{member.name}</b> <small>{member.tags.join("/")}</small>
       <div class={`health tone-${level}`} role="img" aria-label={`${Math.round(100 * member.health)} percent health`}><i style={{ width: `${100 * member.health}%` }} /></div>
-      <small>{Math.round(100 * member.health)} %{member.notes.length > 0 && ` · ${member.notes.join(", ")}`}</small>
+      <small>{Math.round(100 * member.health)} %{member.notes.length > 0 && ` · ${member.notes.join(", ")}`}{member.item && ` · ${member.item}`}</small>
       {member.out && member.health > 0 && <small class="moves">{member.moves.join(" · ")}</small>}
     </div>
   );
@@ -241,8 +244,8 @@ function count(cards: Card[]): Map<string, number> {
 /** From one moment to the next, in a few words each. */
 export function changes(before: Scene | undefined, after: Scene): string[] {
   if (!before || before.kind !== after.kind || before.kind === "text" || after.kind === "text") return [];
-  const old = new Map(before.figures.map((one) => [one.name, one.value]));
-  const found = after.figures.filter((one) => old.has(one.name) && old.get(one.name) !== one.value).map((one) => `${one.name} ${old.get(one.name)} → ${one.value}`);
+  const old = new Map(before.stats.map((one) => [one.name, one.value]));
+  const found = after.stats.filter((one) => old.has(one.name) && old.get(one.name) !== one.value).map((one) => `${one.name} ${old.get(one.name)} → ${one.value}`);
   if (before.kind === "cards" && after.kind === "cards") {
     const zones = new Map(before.zones.map((zone) => [zone.name, count(zone.cards)]));
     for (const zone of after.zones) {

@@ -35,7 +35,7 @@ interface Frame extends Thought {
   over: boolean;
   outcome?: string;
   stats?: Record<string, number>;
-  rival?: Thought;
+  opponent?: Thought;
   offers?: Offer[];
   policy?: string;
 }
@@ -44,7 +44,7 @@ interface About {
   kind: string;
   game: string;
   policy: string;
-  rival?: string;
+  opponent?: string;
   seed?: string;
   title?: string;
   how?: string;
@@ -198,7 +198,7 @@ function Setup({ open }: { open: (text: string) => void }) {
         ))}
         {games.data?.games.filter((one) => !one.shipped).map((one) => (
           <button type="button" key={one.id} class="big" aria-pressed={one.id === chosen} onClick={() => setGame(one.id)}>
-            <b>{one.title}</b><small>runs and scripted players</small>
+            <b>{one.title}</b><small>runs and heuristic players</small>
           </button>
         ))}
       </div>
@@ -208,12 +208,12 @@ function Setup({ open }: { open: (text: string) => void }) {
       <div class="columns">
         <section class="box">
           <h2 class="h3">Watch a policy</h2>
-          <label>Policy <input list="policies" value={policy} placeholder="the shipped one; or a run, a scripted player, grpc://HOST:PORT/GAME" onInput={(event) => setPolicy(event.currentTarget.value)} /></label>
+          <label>Policy <input list="policies" value={policy} placeholder="the shipped one; or a run, a heuristic player, grpc://HOST:PORT/GAME" onInput={(event) => setPolicy(event.currentTarget.value)} /></label>
           {about.data && !about.data.two_sides && <Plan value={plan} set={setPlan} />}
-          <label>{about.data?.two_sides ? "Its rival" : "Beside it, on the same seed"} <input list="policies" value={second} placeholder={about.data?.two_sides ? "the game's own" : "nobody"} onInput={(event) => setSecond(event.currentTarget.value)} /></label>
+          <label>{about.data?.two_sides ? "Its opponent" : "Beside it, on the same seed"} <input list="policies" value={second} placeholder={about.data?.two_sides ? "the game's own" : "nobody"} onInput={(event) => setSecond(event.currentTarget.value)} /></label>
           <label>Seed <input value={seed} placeholder={`any; for instance ${about.data?.seed_example ?? "42"}`} onInput={(event) => setSeed(event.currentTarget.value)} /></label>
           <p class="row">
-            <button type="button" class="main" disabled={!chosen} onClick={() => go(address("/watch", { ...query, ...(about.data?.two_sides ? { rival: second } : { second, plan }) }))}>Watch</button>
+            <button type="button" class="main" disabled={!chosen} onClick={() => go(address("/watch", { ...query, ...(about.data?.two_sides ? { opponent: second } : { second, plan }) }))}>Watch</button>
             <button type="button" disabled={!chosen} onClick={() => go(address("/watch", { ...query, mode: "play" }))}>Play {title} yourself</button>
           </p>
           <p class="quiet">Whoever plays can ask the policy at any move.</p>
@@ -254,7 +254,7 @@ function Setup({ open }: { open: (text: string) => void }) {
 function wish(query: URLSearchParams, policy: string | null): Record<string, unknown> {
   return {
     kind: query.has("follow") ? "follow" : query.has("address") ? "live" : "watch", address: query.get("follow") ?? query.get("address") ?? "", game: query.get("game") ?? "", policy: policy ?? "", checkpoint: query.get("checkpoint") ?? "",
-    rival: query.get("rival") ?? "", seed: query.get("seed") ?? "", stochastic: query.get("stochastic") === "true", plan: Number(query.get("plan") ?? 0),
+    opponent: query.get("opponent") ?? "", seed: query.get("seed") ?? "", stochastic: query.get("stochastic") === "true", plan: Number(query.get("plan") ?? 0),
   };
 }
 
@@ -278,7 +278,7 @@ function Watching({ recording, leave }: { recording: string | null; leave: () =>
     <>
       <header class="head">
         <p class="crumb"><a href="/watch" onClick={(event) => { event.preventDefault(); leave(); }}>Watch</a> /</p>
-        <h1>{one.about ? (one.about.title ?? `${one.about.policy}${second ? " beside another" : one.about.rival ? ` against ${one.about.rival}` : ""}`) : "…"}</h1>
+        <h1>{one.about ? (one.about.title ?? `${one.about.policy}${second ? " beside another" : one.about.opponent ? ` against ${one.about.opponent}` : ""}`) : "…"}</h1>
         {one.about?.seed && <p class="lead">{one.about.game}, seed {one.about.seed}</p>}
         {query.has("follow") && <p class="lead">{one.done ? "no longer looked at" : "live, played by another program"}{one.about?.policy ? `; beside it what ${one.about.policy} would do` : ""}</p>}
         {recording !== null && <p class="lead">Open here only; in the folder <code>recordings</code> beside the runs it would have a link.</p>}
@@ -351,7 +351,7 @@ function Side({ shown, at, jump, narrow }: { shown: Shown; at: number; jump: (to
       </div>
       <aside>
         <Thinking frame={frame} name={shown.about?.policy ?? ""} />
-        {frame.rival && <Thinking frame={frame.rival} name={shown.about?.rival ?? "rival"} />}
+        {frame.opponent && <Thinking frame={frame.opponent} name={shown.about?.opponent ?? "opponent"} />}
         <Changed frame={frame} before={before} />
         {shown.about?.thinks && <Values frames={shown.frames} at={frame.n} />}
         <Moves frames={shown.frames} at={frame.n} jump={jump} />

@@ -2,51 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jimbot.cli.shared import terminal
-from jimbot.cli.shared.options import (
-    RUNS,
-    BestOption,
-    JsonOption,
-    NumEnvsOption,
-    OptionOption,
-    RunsDirOption,
-    showing_progress,
-)
-from jimbot.cli.shared.start import keep_compiled
+from jimbot.cli.shared import common, terminal
+from jimbot.cli.shared.command import adds
+from jimbot.cli.shared.flags import SET_HELP, SettingsCommand, with_settings_flags
 from jimbot.errors import CheckpointError, UsageError
+from jimbot.foreign_text import marked
+from jimbot.plugins import provided
+from jimbot.training.imitation.settings import CloneSettings
+from jimbot.training.settings.record import parse_assignments
 
 if TYPE_CHECKING:
     from jimbot.policies.players import Player
+    from jimbot.training.imitation.clone import CloneOutcome
     from jimbot.training.imitation.dataset import DatasetInfo
 
-EPILOG = """Examples:
-
-jimbot record hackmatrix --policy heuristic --games 2000
-
+EXAMPLES = """jimbot record hackmatrix --policy heuristic --games 2000
 jimbot record hackmatrix --policy heuristic --games 2000 --noise 0.05 --output noisy.npz
-
 jimbot record hackmatrix --policy my-run --games 500 --probabilities
-
 jimbot record vgc --replays FOLDER   (what people did in public replays)
-
 jimbot record hackmatrix --from-bus embedded   (what others played: jimbot watch … --bus embedded)
-
 Ctrl+C keeps the games that are complete. Then: jimbot clone FILE"""
-
-
-def register(app: typer.Typer) -> None:
-    app.command(epilog=EPILOG)(record)
 
 
 def record(
     game: Annotated[str, typer.Argument(help="Game to play (see: jimbot doctor).")],
     policy: Annotated[
-        str, typer.Option(help="The teacher: a scripted player, random, a run, checkpoint, .npz or .onnx.")
+        str, typer.Option(help="The teacher: a heuristic player, random, a run, checkpoint, .npz or .onnx.")
     ] = "heuristic",
     games: Annotated[int, typer.Option(help="Games to record.")] = 1000,
     output: Annotated[Path | None, typer.Option(help="File to write; default: GAME-POLICY.npz.")] = None,
@@ -72,12 +59,12 @@ def record(
         ),
     ] = None,
     bus_start: Annotated[int, typer.Option("--from", help="With --from-bus: the first sequence number.")] = 0,
-    option: OptionOption = None,
-    num_envs: NumEnvsOption = 64,
-    best: BestOption = False,
-    runs_dir: RunsDirOption = RUNS,
+    option: common.OptionOption = None,
+    num_envs: common.NumEnvsOption = 64,
+    best: common.BestOption = False,
+    runs_dir: common.RunsDirOption = common.RUNS,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
-    as_json: JsonOption = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Play a teacher and write its decisions to a dataset.
 
@@ -85,26 +72,21 @@ def record(
     """
     terminal.require_positive(games=games, num_envs=num_envs)
     if replays is not None:
-        from jimbot.cli.learn.record_public_games import record_replays
-
         record_replays(game, replays, output, terminal.pairs(option or []), not no_masks, overwrite, as_json)
         return
     if from_bus is not None:
-        from jimbot.cli.learn.record_bus import record_bus
-
-        record_bus(game, from_bus, output, terminal.pairs(option or []), bus_start, overwrite, as_json)
+        provided("jimbot.flags", "record_bus")(
+            game, from_bus, output, terminal.pairs(option or []), bus_start, overwrite, as_json
+        )
         return
-    from jimbot.runs.files import check_target
     from jimbot.training.imitation.record import record as play_and_write
 
     choice = _teacher(policy, game, terminal.pairs(option or []), runs_dir, best)
     path = output or Path(f"{game}-{choice.name.replace('/', '-').replace(' ', '-')}.npz")
-    if path.exists() and not overwrite:
-        raise UsageError(f"{path} exists already. Give another --output, or --overwrite to replace it.")
-    check_target(path)
-    keep_compiled(choice.entry)
+    terminal.check_output(path, overwrite)
+    common.keep_compiled(choice.entry)
     number = terminal.seed_of(choice.entry, seed)
-    with showing_progress(f"Recording {choice.name}", quiet=as_json) as progress:
+    with common.showing_progress(f"Recording {choice.name}", quiet=as_json) as progress:
         info = play_and_write(
             choice.policy,
             choice.game,
@@ -126,18 +108,21 @@ def record(
         _report(info, path)
 
 
+register = adds(record, EXAMPLES)
+
+
 def _teacher(policy: str, game: str, options: dict, runs_dir: Path, best: bool) -> Player:
+    from jimbot.policies.heuristics import heuristic_names
     from jimbot.policies.players import find_player
-    from jimbot.policies.scripted import scripted_names
 
     try:
         return find_player(policy, game, options, runs_dir, "best" if best else "latest")
     except CheckpointError as problem:
         if Path(policy).exists() or (runs_dir / policy).exists():
             raise
-        known = ", ".join(scripted_names(game))
+        known = ", ".join(heuristic_names(game))
         raise UsageError(
-            f"Unknown policy '{policy}': no scripted player of {game} (they are: {known}), run or checkpoint has "
+            f"Unknown policy '{policy}': no heuristic player of {game} (they are: {known}), run or checkpoint has "
             "this name. Check the spelling or --runs-dir."
         ) from problem
 
@@ -154,3 +139,119 @@ def _report(info: DatasetInfo, path: Path) -> None:
     console.print(f"Mean return {info.mean_return:.2f}, length {info.mean_length:.1f}{stats}.")
     console.print(f"{info.games / info.seconds:.1f} games/s, {info.rows / info.seconds:,.0f} decisions/s. Next:")
     terminal.print_next([(f"jimbot clone {terminal.quoted(path)}", "a policy that does the same")])
+
+
+def record_replays(
+    game: str,
+    replays: Path,
+    output: Path | None,
+    options: Mapping[str, Any],
+    masks: bool,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Reads the replays and tells what they hold."""
+    from jimbot.games.contract import game_entry, games_with
+    from jimbot.training.imitation.played import write_replays
+
+    entry = game_entry(game)
+    if entry.public_replays is None:
+        known = " and ".join(games_with("public_replays"))
+        raise UsageError(f"Game '{game}' has no public replays; --replays is for {known}.")
+    path = output or Path(f"{game}-replays.npz")
+    terminal.check_output(path, overwrite)
+    chosen = entry.spec.parse_options(dict(options))
+    with (
+        entry.public_replays(replays, chosen) as found,
+        common.showing_progress("Reading replays", quiet=as_json) as progress,
+    ):
+        made = write_replays(
+            entry.spec,
+            found.games,
+            path,
+            options=options,
+            masks=masks,
+            progress=lambda done: progress(done, found.count),
+        )
+    info = made.info
+    if as_json:
+        terminal.print_json({
+            "dataset": str(path), "bytes": path.stat().st_size, "sure": made.sure, "unexplained": made.unexplained,
+            "skipped": dict(made.skipped), **info.model_dump(exclude={"chunks"}),
+        })  # fmt: skip
+        return
+    console = terminal.console()
+    for reason, count in made.skipped.items():
+        terminal.note(f"{count} left out: {reason}")
+    console.print(
+        f"{path}: {info.games:,} battles, {info.rows:,} decisions in {path.stat().st_size / 1e6:.1f} MB, "
+        f"{made.sure / info.rows:.0%} known for sure, the others as sets of orders; {made.unexplained:,} that no "
+        "legal order explains were left out. Next:"
+    )
+    terminal.print_next([(f"jimbot clone {terminal.quoted(path)}", "a policy that does the same")])
+
+
+FROM_DATA = ("game", "game_options", "data", "dataset", "learner", "algorithm")
+# Of learning by playing.
+UNUSED = (
+    *("eval_games", "eval_interval", "stop_on_collapse", "normalize_obs", "resume", "rewind"),
+    *("gradient_accumulation", "share"),
+)
+CLONE_EXAMPLES = """jimbot clone hackmatrix-heuristic.npz
+jimbot clone hackmatrix-heuristic.npz --run wide --hidden-dim 256 --epochs 30 --set lr=5e-4
+The same command continues a clone that was stopped; --fresh starts over. Then: jimbot train GAME --init-from RUN"""
+
+
+def clone(
+    data: Annotated[Path, typer.Argument(help="Dataset made by jimbot record.")],
+    assignments: Annotated[list[str] | None, typer.Option("--set", help=SET_HELP)] = None,
+    run: Annotated[str | None, typer.Option(help="Name of the run; default: from game and dataset.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over; the old run is kept aside.")] = False,
+    log_level: common.LogLevelOption = None,
+    runs_dir: common.RunsDirOption = common.RUNS,
+    as_json: common.JsonOption = False,
+    **flags: Any,
+) -> None:
+    """Train a network to choose what a recorded teacher chose.
+
+    The result is an ordinary checkpoint: evaluate, watch, compare and export take it, and `jimbot train --init-from`
+    goes on from it.
+    """
+    from jimbot.training.imitation.clone import clone as learn
+    from jimbot.training.imitation.clone import clone_settings
+
+    given = parse_assignments(assignments or []) | {name: value for name, value in flags.items() if value is not None}
+    if run is not None:
+        given["run_name"] = run
+    settings = clone_settings(data, given)
+    report(learn(settings, root=runs_dir, fresh=fresh, quiet=as_json), settings.game, runs_dir, as_json)
+
+
+register_clone = adds(
+    with_settings_flags(clone, CloneSettings, (*FROM_DATA, *UNUSED, "run_name")),
+    CLONE_EXAMPLES,
+    cls=SettingsCommand,
+)
+
+
+def report(outcome: CloneOutcome, game: str, runs_dir: Path, as_json: bool) -> None:
+    """How well the clone agrees with its teacher, and what to type next."""
+    if as_json:
+        terminal.print_json({**outcome._asdict(), "checkpoint": str(outcome.checkpoint)})
+        return
+    console, metrics = terminal.console(), outcome.metrics
+    if "clone/validation_loss" in metrics:
+        agreement, explained = metrics["clone/validation_accuracy"], metrics["clone/validation_explained_variance"]
+        loss, lowest = metrics["clone/validation_loss"], metrics["clone/best_validation_loss"]
+        console.print(
+            f"Epoch {outcome.epochs}: agrees with its teacher on {agreement:.1%} of held-out decisions; validation "
+            f"loss {loss:.4f}, lowest {lowest:.4f}; the value explains {explained:.0%} of the returns."
+        )
+    where = terminal.quoted(outcome.run if runs_dir == Path("runs") else runs_dir / outcome.run)
+    console.print(marked("\nRun [bold]{}[/] ended: {}. What to type next:", outcome.run, outcome.reason))
+    learn_on = f"jimbot train {game} --init-from {where} --init-kl 0.1 --value-warmup-updates 10"
+    terminal.print_next([
+        (f"jimbot evaluate {where} --games 1000", "evaluate it by playing"),
+        (f"jimbot watch {where}", "see it play"),
+        (learn_on, "learn on from it"),
+    ])  # fmt: skip

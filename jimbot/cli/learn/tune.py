@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
-from jimbot.cli.learn.train import tell
+from jimbot.cli.learn.train import note_settings
 from jimbot.cli.shared import terminal
+from jimbot.cli.shared.command import adds
 from jimbot.cli.shared.flags import SET_HELP
 
 if TYPE_CHECKING:
-    from jimbot.training.search.tune import TuneOutcome
+    from jimbot.training.search import TuneOutcome
 
-EPILOG = """Examples:
-
-jimbot tune hackmatrix --trials 20 --minutes 60
-
+EXAMPLES = """jimbot tune hackmatrix --trials 20 --minutes 60
 jimbot tune balatro --parameter lr=1e-5:1e-3 --parameter ent_coef --trial-steps 3000000
-
 jimbot train hackmatrix --config runs/hackmatrix-jax-ppo-tune/best.yaml   (afterwards)
-
 The same command continues a search that was stopped; --fresh starts over."""
-
-
-def register(app: typer.Typer) -> None:
-    app.command(epilog=EPILOG)(tune)
 
 
 def tune(
@@ -37,7 +31,7 @@ def tune(
     parameter: Annotated[
         list[str], typer.Option(help="name or name=low:high; a hyper-parameter to try. Default: a table.")
     ] = [],  # noqa: B006 - Typer reads it, nobody changes it
-    games: Annotated[int, typer.Option(help="Validation games that judge each turn of a trial.")] = 100,
+    games: Annotated[int, typer.Option(help="Validation games that evaluate each turn of a trial.")] = 100,
     learner: Annotated[str | None, typer.Option(help="auto, or a learner by name.")] = None,
     algorithm: Annotated[str | None, typer.Option(help="Algorithm.")] = None,
     config: Annotated[Path | None, typer.Option(help="YAML file with the settings that are not searched.")] = None,
@@ -49,8 +43,7 @@ def tune(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Search for good hyper-parameters: Optuna proposes, hopeless trials are given up early."""
-    from jimbot.training.search.tune import parse_parameters
-    from jimbot.training.search.tune import tune as search
+    from jimbot.training import search
     from jimbot.training.settings.layers import resolve
     from jimbot.training.settings.record import parse_assignments, read_yaml
 
@@ -62,9 +55,14 @@ def tune(
     given |= {name: value for name, value in chosen.items() if value is not None}
     resolved = resolve(read_yaml(config) if config else {}, parse_assignments(assignments), given, root=runs_dir)
     if not as_json:
-        tell(resolved)
-    parameters = parse_parameters(parameter)
-    report(search(resolved.settings, trials, trial_steps, parameters, games, runs_dir, fresh, as_json), game, as_json)
+        note_settings(resolved)
+    parameters = search.parse_parameters(parameter)
+    report(
+        search.tune(resolved.settings, trials, trial_steps, parameters, games, runs_dir, fresh, as_json), game, as_json
+    )
+
+
+register = adds(tune, EXAMPLES)
 
 
 def report(outcome: TuneOutcome, game: str, as_json: bool) -> None:
@@ -75,8 +73,6 @@ def report(outcome: TuneOutcome, game: str, as_json: bool) -> None:
         listed = [asdict(trial) for trial in outcome.trials]
         terminal.print_json({**outcome._asdict(), "trials": listed, "best": asdict(outcome.best)})
         return
-    from rich.table import Table
-
     names = list(outcome.best.values)
     table = Table("trial", "turns", "score", *names, title=f"Search {outcome.run}", title_justify="left")
     for trial in sorted(outcome.trials, key=lambda trial: (trial.turns, trial.score or 0.0), reverse=True):
@@ -89,3 +85,35 @@ def report(outcome: TuneOutcome, game: str, as_json: bool) -> None:
     console.print("\nWhat to type next:")
     config = terminal.quoted(outcome.config)
     terminal.print_next([(f"jimbot train {game} --config {config}", "train with the best settings")])
+
+
+EXPERIMENT_EXAMPLES = """jimbot experiment compare.yaml
+jimbot experiment compare.yaml --picture curves.png --json
+The file names a game and the experiments, each with fields of TrainerConfig:
+game: probe
+common: {total_timesteps: 100000, n_envs: 16}
+experiments: {PPO: {}, A2C: {}, careful: {algorithm: PPO, hyperparams: {learning_rate: 1e-4}}}
+What was finished is not trained again; what was stopped goes on."""
+
+
+def experiment(
+    file: Annotated[Path, typer.Argument(help="YAML file with the experiments.")],
+    picture: Annotated[Path | None, typer.Option(help="The picture; default: summary.png beside the runs.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Train several settings on one game and compare them on held-out seeds."""
+    from jimbot.training.experiment import load_experiments
+
+    benchmark = load_experiments(file)
+    results = benchmark.run_all()
+    drawn = benchmark.plot(picture or benchmark.root / "summary.png")
+    if as_json:
+        best = benchmark.get_best_result().name
+        listed = [asdict(result) for result in results.values()]
+        terminal.print_json({"results": listed, "best": best, "picture": str(drawn)})
+        return
+    benchmark.print_summary()
+    terminal.note(f"Picture: {drawn}")
+
+
+register_experiment = adds(experiment, EXPERIMENT_EXAMPLES)

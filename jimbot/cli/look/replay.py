@@ -1,27 +1,24 @@
-"""`jimbot replay`: a recorded game, move by move in words, as data, or as the table at one step."""
+"""Recorded games: `--record FILE` of `play` and `watch` writes one, `jimbot replay` shows it again."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from jimbot.cli.shared import terminal
-from jimbot.cli.shared.start import keep_compiled
+from jimbot.cli.shared.command import adds
+from jimbot.cli.shared.common import keep_compiled
 from jimbot.errors import UnreadableError, UsageError
 
-EPILOG = """Examples:
+if TYPE_CHECKING:
+    from jimbot.games import BatchGame
 
-jimbot replay game.json
-
+EXAMPLES = """jimbot replay game.json
 jimbot replay game.json --step 12   (the table before move 13)
-
 jimbot replay game.json --json   (every move with what it did and the state after it)"""
-
-
-def register(app: typer.Typer) -> None:
-    app.command(epilog=EPILOG)(replay)
 
 
 def replay(
@@ -60,6 +57,9 @@ def replay(
         console.print(part, soft_wrap=True, style="bold" if ending else None)
 
 
+register = adds(replay, EXAMPLES)
+
+
 def _read(file: Path) -> str:
     from jimbot.reading.plain import LARGEST_TEXT, file_text
 
@@ -67,3 +67,37 @@ def _read(file: Path) -> str:
         return file_text(file, LARGEST_TEXT)
     except UnreadableError as problem:
         raise UsageError(f"'{file}' cannot be read ({problem}); expected a transcript in JSON.") from problem
+
+
+# --- `--record` ---
+
+
+RECORD_HELP = "Write the game to this file, for jimbot replay."
+
+
+def check_place(path: Path | None) -> None:
+    """Raises before anything is played if the file could not be written."""
+    from jimbot.runs.files import check_target
+
+    if path is not None:
+        check_target(path, "--record")
+
+
+class GameFile:
+    """One game on its way into a file; make it at the first move, call `note` with every action before its step."""
+
+    def __init__(self, path: Path, game: BatchGame, seed: int, options: Mapping[str, Any]) -> None:
+        from jimbot.games.recording import begin_recording
+
+        self.path = path
+        self._recorder = begin_recording(game, seed, options)
+
+    def note(self, action: int) -> None:
+        self._recorder.note(action)
+
+    def write(self, total_return: float) -> str:
+        """Writes what was noted and says what to type to see it."""
+        from jimbot.runs.files import write_atomically
+
+        write_atomically(self.path, self._recorder.finish(total_return).to_json().encode())
+        return f"Recorded; see it again: jimbot replay {terminal.quoted(self.path)}"

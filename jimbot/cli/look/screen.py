@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.measure import Measurement
+from rich.panel import Panel
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
 if TYPE_CHECKING:
     import numpy as np
-    from rich.console import Console, ConsoleOptions, RenderableType
 
-    from jimbot.advisor.reply import Advice
     from jimbot.games import BatchGame, GameSpec
     from jimbot.games.contract import GameEntry
 
@@ -20,12 +25,10 @@ BAR_WIDTH, LABEL_WIDTH = 12, 12  # beside a board of 40 columns the picture fits
 
 def board(entry: GameEntry, game: BatchGame, row: int = 0) -> RenderableType:
     """The game as the player sees it: its own drawing, or its words where it has none."""
-    from rich.panel import Panel
-    from rich.text import Text
+    from jimbot.games.drawing import picture
 
-    if entry.render is not None:
-        return entry.render(game, row)
-    return Panel(Text(game.describe(row)), title=entry.spec.id, expand=False)
+    drawn = picture(entry, game, row)
+    return Panel(drawn, title=entry.spec.id, expand=False) if entry.scene is None else drawn
 
 
 def fitting(console: Console, entry: GameEntry, game: BatchGame, rows: int, row: int = 0) -> RenderableType:
@@ -42,9 +45,9 @@ def fitting(console: Console, entry: GameEntry, game: BatchGame, rows: int, row:
 
 def small_board(entry: GameEntry, game: BatchGame, row: int = 0) -> RenderableType:
     """For terminals that are too small for the drawing: the game's small one, or words."""
-    from rich.text import Text
+    from jimbot.games.drawing import picture
 
-    return entry.render_small(game, row) if entry.render_small is not None else Text(game.describe(row))
+    return picture(entry, game, row, small=True)
 
 
 def fits(console: Console, part: RenderableType, rows: int) -> bool:
@@ -53,15 +56,11 @@ def fits(console: Console, part: RenderableType, rows: int) -> bool:
 
 def width(console: Console, part: RenderableType) -> int:
     """The columns a picture would take if nothing limited it."""
-    from rich.measure import Measurement
-
     return Measurement.get(console, console.options.update(width=1000), part).maximum
 
 
 def least_width(console: Console, part: RenderableType) -> int:
     """The columns below which words or rows of a picture would be broken."""
-    from rich.measure import Measurement
-
     return Measurement.get(console, console.options.update(width=1000), part).minimum
 
 
@@ -77,8 +76,6 @@ class Cropped:
     rows: int
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
-        from rich.segment import Segment
-
         for line in console.render_lines(self.part, options, pad=False)[: max(1, self.rows)]:
             yield from line
             yield Segment.line()
@@ -101,9 +98,6 @@ def chances(
     room.
     """
     import numpy as np
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
 
     table = Table.grid(padding=(0, 1))
     table.add_column()
@@ -124,21 +118,17 @@ def chances(
         table.add_row("", "", "", "")
     legal = int(game.legal_mask[row].sum())
     words = f"{legal} legal action{'s' if legal != 1 else ''}" + (f", value {value:+.2f}" if value is not None else "")
-    told = [Text(f"  wins from here: {chance:.0%}", style="bold")] if chance is not None else []
-    return Group(table, Text(f"  {words}", style="dim"), *told)
+    below = [Text(f"  wins from here: {chance:.0%}", style="bold")] if chance is not None else []
+    return Group(table, Text(f"  {words}", style="dim"), *below)
 
 
-def opinion(advice: Advice) -> str:
+def opinion(advice: Any) -> str:
     """What an adviser says, in one line."""
     return f"{advice.source} says: {advice.words}. {advice.reason}"
 
 
 def beside(console: Console, left: RenderableType, right: RenderableType, gap: int = 3) -> RenderableType:
     """Two pictures next to each other where the console is wide enough, else one above the other."""
-    from rich.console import Group
-    from rich.measure import Measurement
-    from rich.table import Table
-
     widths = [Measurement.get(console, console.options, part).maximum for part in (left, right)]
     if sum(widths) + gap > console.width:
         return Group(left, right)
@@ -160,8 +150,6 @@ def bar(share: float, width: int = BAR_WIDTH) -> str:
 
 def rewards(spec: GameSpec, terms: np.ndarray) -> Any:
     """The reward terms of a step that were not zero, with signs and colours."""
-    from rich.text import Text
-
     text = Text()
     for name, amount in zip(spec.reward_terms, terms.tolist(), strict=True):
         if amount:
@@ -172,7 +160,7 @@ def rewards(spec: GameSpec, terms: np.ndarray) -> Any:
 
 def outcome(entry: GameEntry, game: BatchGame, total: float, turns: int) -> str:
     """How the game that just ended went, in one line."""
-    from jimbot.games.endings import ended_in_words
+    from jimbot.games.narration import ended_in_words
 
     return f"{ended_in_words(entry, game)} ({turns} moves, return {total:+.2f})."
 

@@ -8,35 +8,28 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
 
 from jimbot.cli.shared import terminal
+from jimbot.cli.shared.command import adds
 from jimbot.errors import UsageError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from jimbot.games.balatro.seeds.finding import Ante, Item, SeedPreview
 
 NOT_FOUND, INTERRUPTED = 1, 130
 NARROW = 76  # columns below which what a pack holds stands under its name
-EPILOG = """Examples:
-
-jimbot seed 4WAX5M4D
-
+EXAMPLES = """jimbot seed 4WAX5M4D
 jimbot seed 4WAX5M4D --antes 2 --deck ghost --stake gold --json
-
 jimbot seed --find 'voucher:v_telescope@1 and joker:j_blueprint@<=2' --limit 10
-
 jimbot seed --find 'joker:any+negative@1 and not boss:"The Needle"@<=3' --start 7LB2WVPK
-
 jimbot seed --find 'voucher:v_telescope@1' > seeds.txt   (then: jimbot evaluate balatro --seeds-file seeds.txt)
-
-Conditions: boss, voucher, tag, joker, tarot, planet, spectral, card or pack, a colon, a key or a name, for jokers an
+Conditions: boss, voucher, tag, joker, tarot, planet, spectral, card or pack, a colon, a key or a name, for jokers an \
 edition (+foil +holo +polychrome +negative), and antes (@3 @<=3 @>=5 @2-4); and, or, not and brackets combine them."""
-
-
-def register(app: typer.Typer) -> None:
-    app.command(epilog=EPILOG)(seed)
 
 
 def seed(
@@ -82,6 +75,9 @@ def seed(
         raise typer.Exit(code)
 
 
+register = adds(seed, EXAMPLES)
+
+
 # --- one seed ---
 
 
@@ -99,9 +95,6 @@ def _show_seed(seed: str, chosen: dict[str, Any], cards: int, packs: int | None,
 
 
 def _page(view: SeedPreview, narrow: bool) -> RenderableType:
-    from rich.console import Group
-    from rich.text import Text
-
     from jimbot.games.balatro.rules.content import DECKS, JOKERS, STAKES
     from jimbot.games.balatro.view.things import RARITY_STYLES
 
@@ -115,14 +108,9 @@ def _page(view: SeedPreview, narrow: bool) -> RenderableType:
 
 
 def _ante(ante: Ante, narrow: bool) -> RenderableType:
-    from rich.console import Group
-    from rich.padding import Padding
-    from rich.panel import Panel
-    from rich.table import Table
-    from rich.text import Text
-
     from jimbot.games.balatro.rules.content import BLINDS, PACKS, TAGS, VOUCHERS
-    from jimbot.games.balatro.view.things import BOSS_STYLE, TAG_STYLE, VOUCHER_STYLE, Flow, item_text, pack_text
+    from jimbot.games.balatro.view.things import BOSS_STYLE, TAG_STYLE, VOUCHER_STYLE, item_text, pack_text
+    from jimbot.games.drawing import Flow
 
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
@@ -157,9 +145,8 @@ def _ante(ante: Ante, narrow: bool) -> RenderableType:
 
 def _queue(items: tuple[Item, ...]) -> RenderableType:
     """Shop cards in the order they come, two per display."""
-    from rich.text import Text
-
-    from jimbot.games.balatro.view.things import Flow, item_text
+    from jimbot.games.balatro.view.things import item_text
+    from jimbot.games.drawing import Flow
 
     pairs = [items[first : first + 2] for first in range(0, len(items), 2)]
     dot = Text.assemble((" · ", "dim"))

@@ -5,89 +5,76 @@ from __future__ import annotations
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.text import Text
 
-from jimbot.cli.look.recording import RECORD_HELP, check_place
-from jimbot.cli.look.watcher import Pace, Watcher
-from jimbot.cli.shared import terminal
-from jimbot.cli.shared.advising import AdviserSetOption, second_opinion
-from jimbot.cli.shared.completion import complete_policy
-from jimbot.cli.shared.options import (
-    RUNS,
-    BusOption,
-    OptionOption,
-    PlanOption,
-    PlanWithOption,
-    RunsDirOption,
-    SeedOption,
-    StochasticOption,
-)
+from jimbot.cli.look import screen
+from jimbot.cli.look.replay import RECORD_HELP, check_place
+from jimbot.cli.look.watcher import FEW_CHANCES, Pace, Watcher
+from jimbot.cli.shared import common, terminal
+from jimbot.cli.shared.command import adds
 from jimbot.errors import UsageError
+from jimbot.plugins import provided
 
 if TYPE_CHECKING:
+    from jimbot.cli.look.keys import Keyboard
+    from jimbot.games import BatchGame
+    from jimbot.policies import Decision
     from jimbot.policies.players import Player
 
+
 DEFAULT_GAME = "hackmatrix"
-EPILOG = """Examples:
-
-jimbot watch hackmatrix   (the policy that comes with JimBot)
-
+EXAMPLES = """jimbot watch hackmatrix   (the policy that comes with JimBot)
 jimbot watch --latest   (the run that is training now, newest checkpoint for each game)
-
 jimbot watch my-run --stochastic --speed 8 --seed 42
-
 jimbot watch heuristic --game hackmatrix --games 3
-
 jimbot watch balatro --seed 7LB2WVPK --deck blue
-
 jimbot watch vgc my-run --opponent max_damage   (both sides of a battle)
-
 jimbot watch hackmatrix --games 100 --bus embedded   (others may listen and learn: jimbot record --from-bus)
-
 jimbot watch balatro --advise   (a second opinion beside the policy's chances; it is not played)
-
 jimbot watch balatro --record game.json   (then: jimbot replay game.json)"""
-
-
-def register(app: typer.Typer) -> None:
-    app.command(epilog=EPILOG)(watch)
 
 
 def watch(
     policy: Annotated[
         str | None,
         typer.Argument(
-            autocompletion=complete_policy,
-            help="A run, checkpoint, params_<step>.npz, .onnx or scripted policy; or a game, for the policy shipped "
+            autocompletion=common.complete_policy,
+            help="A run, checkpoint, params_<step>.npz, .onnx or heuristic policy; or a game, for the policy shipped "
             f"with it. Without one: {DEFAULT_GAME}.",
         ),
     ] = None,
     second: Annotated[str | None, typer.Argument(metavar="policy", help="The policy, if a game came first.")] = None,
-    game: Annotated[str | None, typer.Option(help="The game, for scripted policies.")] = None,
+    game: Annotated[str | None, typer.Option(help="The game, for heuristic policies.")] = None,
     opponent: Annotated[
         str | None,
-        typer.Option(help="In games of two players, the other side: a scripted player, run, checkpoint or file."),
+        typer.Option(help="In games of two players, the other side: a heuristic player, run, checkpoint or file."),
     ] = None,
     latest: Annotated[bool, typer.Option("--latest", help="The newest checkpoint of the newest run.")] = False,
     games: Annotated[
         int | None, typer.Option(help="How many games; without it until q (one, if not on a terminal).")
     ] = None,
     speed: Annotated[float, typer.Option(help="Steps per second, on a terminal.")] = 4.0,
-    seed: SeedOption = None,
-    stochastic: StochasticOption = False,
-    plan: PlanOption = None,
-    plan_with: PlanWithOption = None,
+    seed: common.SeedOption = None,
+    stochastic: common.StochasticOption = False,
+    plan: common.PlanOption = None,
+    plan_with: common.PlanWithOption = None,
     advise: Annotated[
         bool,
         typer.Option("--advise", help="Show a second opinion where the policy is not sure: Claude, or the planner."),
     ] = False,
-    adviser_set: AdviserSetOption = None,
+    adviser_set: common.AdviserSetOption = None,
     pause: Annotated[bool, typer.Option("--pause", help="Start paused.")] = False,
-    option: OptionOption = None,
+    option: common.OptionOption = None,
     record: Annotated[
         Path | None, typer.Option(help=f"{RECORD_HELP} One game, unless --games says more (FILE-2, …).")
     ] = None,
@@ -96,15 +83,15 @@ def watch(
         int | None, typer.Option(help="Width of the hidden layers; every file says it, so it is only checked.")
     ] = None,
     num_layers: Annotated[int | None, typer.Option(help="Hidden layers; only checked, too.")] = None,
-    bus: BusOption = None,
-    runs_dir: RunsDirOption = RUNS,
+    bus: common.BusOption = None,
+    runs_dir: common.RunsDirOption = common.RUNS,
 ) -> None:
     """Watch a policy play.
 
     Shows the board, its likeliest actions, the return it expects and the rewards it gets; in games of two players what
     both sides would do.
     """
-    from jimbot.cli.shared.choice import game_first, newest_checkpoint
+    from jimbot.cli.shared import common
     from jimbot.planning import planning
     from jimbot.policies.players import find_player
 
@@ -115,16 +102,18 @@ def watch(
     if latest and policy is not None:
         raise UsageError(f"Both --latest and '{policy}' say what to watch; give one of them.")
     if policy is not None:
-        policy, game = game_first(policy, second, game)
+        policy, game = common.game_first(policy, second, game)
     options = terminal.pairs(option or [])
 
     def load() -> Player:
-        reference = str(newest_checkpoint(runs_dir)) if latest else policy or game or DEFAULT_GAME
+        reference = str(common.newest_checkpoint(runs_dir)) if latest else policy or game or DEFAULT_GAME
         player = planning(find_player(reference, game, options, runs_dir), plan, plan_with)
         check_network(player, hidden_dim, num_layers)
         return player
 
-    loading, adviser = second_opinion(load, adviser_set) if advise or adviser_set else (load, None)
+    loading, adviser = load, None
+    if advise or adviser_set:
+        loading, adviser = provided("jimbot.flags", "watch_advised")(load, adviser_set)
     on_terminal = sys.stdout.isatty()
     endless = on_terminal and record is None
     watcher = _watcher(
@@ -133,18 +122,19 @@ def watch(
     watcher.adviser = adviser
     if bus is not None:
         if type(watcher) is not Watcher:
-            raise UsageError("--bus tells of games with one player; name the rival as an option of the game.")
-        from jimbot.runs.sinks.publishing import open_publisher
-
-        watcher.publisher = open_publisher(bus)
+            raise UsageError("--bus tells of games with one player; name the opponent as an option of the game.")
+        watcher.publisher = provided("jimbot.flags", "watch_bus")(bus)
     watcher.watch(_seeds(terminal.seed_of(watcher.choice.entry, seed)), games or (None if endless else 1))
     if adviser is not None:
         adviser.close()
-        terminal.note(f"The adviser ({adviser.source.name}): {adviser.figures}.")
+        terminal.note(f"The adviser ({adviser.source.name}): {adviser.metrics}.")
+
+
+register = adds(watch, EXAMPLES)
 
 
 def check_network(player: Player, hidden_dim: int | None, num_layers: int | None) -> None:
-    """Raises unless the policy's network is as wide and deep as somebody says it is."""
+    """Raises unless the policy's network is as wide and deep as the flags say."""
     hidden = player.manifest.network.get("hidden") if player.manifest is not None else None
     found = (hidden[0], len(hidden)) if hidden else (None, None)
     for flag, said, is_so in (("--hidden-dim", hidden_dim, found[0]), ("--num-layers", num_layers, found[1])):
@@ -162,7 +152,7 @@ def _watcher(
     options: Mapping[str, object],
     runs_dir: Path,
 ) -> Watcher:
-    """For one player, or for both where the game has two. Of a recorded game the rival is the game's own."""
+    """For one player, or for both where the game has two. Of a recorded game the opponent is the game's own."""
     entry = load().entry
     alone = entry.two_sides is None or record is not None or any(name in options for name in entry.two_sides.options)
     if alone:
@@ -170,12 +160,11 @@ def _watcher(
             why = "recorded games have one player" if entry.two_sides is not None else "the game is for one player"
             raise UsageError(f"--opponent is '{opponent}', but {why}; leave it out.")
         return Watcher(load, latest, pace, stochastic, record)
-    from jimbot.cli.look.watch_duel import DuelWatcher
-    from jimbot.evaluation.duels import scripted_rivals
+    from jimbot.evaluation.duels import heuristic_opponents
     from jimbot.policies.players import find_player
 
-    rival = find_player(opponent or scripted_rivals(entry)[-1], entry.spec.id, None, runs_dir)
-    return DuelWatcher(load, latest, pace, stochastic, rival)
+    other = find_player(opponent or heuristic_opponents(entry)[-1], entry.spec.id, None, runs_dir)
+    return DuelWatcher(load, latest, pace, stochastic, other)
 
 
 def _seeds(first: int | None) -> Iterator[int]:
@@ -189,3 +178,154 @@ def _seeds(first: int | None) -> Iterator[int]:
         seed = int(bank_seeds(HELD_OUT, 1, start=place)[0])
         yield seed
         place = seed + 1
+
+
+# --- `jimbot watch` for games of two players ---
+
+
+MOST_LINES = 16  # of what happened, in a live picture
+MOST_CHANCES = 5
+ROOMY = 100  # columns
+SIDES = ("one", "two")
+
+
+class DuelWatcher(Watcher):
+    """Shows both players of a battle before each of their decisions."""
+
+    def __init__(
+        self, load: Callable[[], Player], reload: bool, pace: Pace, stochastic: bool, opponent: Player
+    ) -> None:
+        from jimbot.evaluation.duels import agreed_options
+
+        def both() -> Player:
+            choice = load()
+            two_sides = choice.entry.two_sides
+            assert two_sides is not None, "the caller looked"
+            given = {name: value for name, value in choice.options.items() if name not in two_sides.options}
+            stated = choice.manifest.game_options if choice.manifest is not None else {}
+            chosen = {name: value for name, value in given.items() if stated.get(name) != value}
+            options = {**agreed_options(choice.entry, [choice, opponent], chosen), **two_sides.options}
+            return replace(choice, options=options)
+
+        super().__init__(both, reload, pace, stochastic)
+        self.opponent = opponent
+        self.wins = [0, 0]
+        self._lines: list[str] = []
+
+    def _game(self, seed: int, keys: Keyboard) -> None:
+        self.episode += 1
+        self.turns, self._lines = 0, []
+        read = 0
+        with closing(common.start_game(self.choice.entry, seed, self.choice.options, quiet=True)) as game:
+            while True:
+                happened, read = _story(game, read)
+                self._narrate(happened)
+                decisions = self._decide(game)
+                show = partial(self._show_both, game, decisions, seed)
+                show()
+                self.pace.wait(keys, show)
+                game.step(self._actions(decisions))
+                if game.terminated[0] or game.truncated[0]:
+                    break
+                self.turns += int(not game.refused.any())
+            self._narrate(_story(game, read, ended=True)[0])
+            self._end(game, seed)
+
+    def _decide(self, game: BatchGame) -> list[Decision | None]:
+        import numpy as np
+
+        from jimbot.policies.contract import decide
+
+        policies = [player.shown(self.choice.options) for player in (self.choice, self.opponent)]
+        return [
+            decide(policy, game, None, not self.stochastic, self.rng, rows=np.array([row]))
+            if game.acting[row]
+            else None
+            for row, policy in enumerate(policies)
+        ]
+
+    def _actions(self, decisions: list[Decision | None]) -> Any:
+        import numpy as np
+
+        return np.array([0 if decision is None else int(decision.actions[0]) for decision in decisions])
+
+    def _narrate(self, happened: list[str]) -> None:
+        self._lines = happened if happened else self._lines
+        if happened and not self.pace.on_terminal:
+            self.console.print("\n".join(happened))
+
+    def _show_both(self, game: BatchGame, decisions: list[Decision | None], seed: int) -> None:
+        self._draw(self.duel_picture(game, decisions, seed))
+
+    def duel_picture(self, game: BatchGame, decisions: list[Decision | None], seed: int) -> RenderableType:
+        """The moment before both sides decide: the board as side one sees it, and what each would do."""
+        names = (self.choice.name, self.opponent.name)
+        head = Text.assemble(
+            (f"{names[0]} (one) against {names[1]} (two)", "bold"),
+            (f"  {self.choice.game}  seed {self._named(seed)}  game {self.episode}  decision {self.turns + 1}", "dim"),
+        )
+        foot = self._foot()
+        board = screen.board(self.choice.entry, game)
+        if not self.pace.on_terminal:
+            return Group(head, board, self._both(game, decisions, names, MOST_CHANCES), foot)
+        left = self.console.height - 1 - screen.height(self.console, Group(head, foot))
+        small = screen.small_board(self.choice.entry, game)
+        for top in range(MOST_CHANCES, 0, -1):  # a smaller board before fewer actions, down to a few
+            both = self._both(game, decisions, names, top)
+            rows = left - screen.height(self.console, both)
+            if screen.fits(self.console, board, rows) or (
+                top <= FEW_CHANCES and screen.fits(self.console, small, rows)
+            ):
+                break
+        above = screen.fitting(self.console, self.choice.entry, game, rows)
+        rows = max(0, rows - screen.height(self.console, above))
+        story = Text("\n".join(self._lines[-min(rows, MOST_LINES) :]), style="dim") if rows else Text("")
+        lines = [screen.Cropped(story, rows)] if rows and self._lines else []
+        return Group(head, above, both, *lines, foot)
+
+    def _both(
+        self, game: BatchGame, decisions: list[Decision | None], names: tuple[str, str], top: int
+    ) -> RenderableType:
+        one, two = (self._chances(game, row, decisions[row], names[row], top) for row in range(len(SIDES)))
+        return screen.beside(self.console, one, two)
+
+    def _chances(self, game: BatchGame, row: int, decision: Decision | None, name: str, top: int) -> RenderableType:
+        title = f"{SIDES[row]}: {name}"
+        if decision is None:
+            return self._framed(Text("  waits", style="dim"), title)
+        manifest = (self.choice.manifest, self.opponent.manifest)[row]
+        body = screen.chances(
+            game,
+            decision.probabilities[0],
+            int(decision.actions[0]),
+            float(decision.values[0]) if manifest is not None else None,  # heuristic players have no opinion
+            steady=self.pace.on_terminal and top > FEW_CHANCES,
+            top=top,
+            row=row,
+            bars=self.console.width >= screen.NARROW,
+        )
+        return self._framed(body, title)
+
+    def _framed(self, body: RenderableType, title: str) -> RenderableType:
+        """Under its title; in a box where there is room for boxes."""
+        if self.pace.on_terminal and self.console.width < ROOMY:
+            return Group(Text(title, style="bold"), body)
+        return Panel(Group(body), title=title, expand=False)
+
+    def _end(self, game: BatchGame, seed: int) -> None:
+        rows = self.console.height - 4 if self.pace.on_terminal else None
+        self._draw(screen.final_board(self.console, self.choice.entry, game, rows))
+        won = [bool(game.final_stats[row, game.spec.episode_stats.index("won")]) for row in range(len(SIDES))]
+        turns = int(game.final_stats[0, game.spec.episode_stats.index("turns")])
+        self.wins = [wins + one for wins, one in zip(self.wins, won, strict=True)]
+        names = (self.choice.name, self.opponent.name)
+        result = f"{names[won.index(True)]} ({SIDES[won.index(True)]}) won" if any(won) else "nobody won"
+        standing = f" It stands {self.wins[0]} to {self.wins[1]}." if self.episode > 1 else ""
+        self.console.print(
+            f"Game {self.episode} (seed {self._named(seed)}): {result} after {turns} turns.{standing}",
+            soft_wrap=True,
+        )
+
+
+def _story(game: Any, start: int, ended: bool = False) -> tuple[list[str], int]:
+    return game.story(0, start, ended)

@@ -1,4 +1,4 @@
-"""Shows a policy's games step by step, as fast as somebody at the keyboard wants; `watch` is the command around it."""
+"""Shows a policy's games step by step, as fast as the user wants; `watch` is the command around it."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.text import Text
 
 from jimbot.cli.look import screen
 from jimbot.cli.look.keys import Keyboard
-from jimbot.cli.look.recording import GameFile
+from jimbot.cli.look.replay import GameFile
 from jimbot.cli.shared import terminal
-from jimbot.cli.shared.start import start_game
+from jimbot.cli.shared.common import start_game
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from jimbot.advisor.adviser import Adviser
     from jimbot.games import BatchGame
     from jimbot.policies import Decision
     from jimbot.policies.players import Player
-    from jimbot.runs.sinks.publishing import GamePublisher, Publisher
 
 FASTEST, SLOWEST = 1000.0, 0.1  # steps per second that + and − can reach
 MOST_CHANCES = 6
@@ -81,18 +81,17 @@ class Watcher:
         self.choice: Player = load()
         self.console = terminal.console()
         self._draw: Callable[[RenderableType], None] = self.console.print
-        self.luck = np.random.default_rng(0)
+        self.rng = np.random.default_rng(0)
         self.episode = self.turns = 0
         self.total = 0.0
         self.last: RenderableType = ""
         self.returns: list[float] = []
-        self.publisher: Publisher | None = None
-        self.adviser: Adviser | None = None
+        self.publisher: Any = None
+        """Where games are told of as they are played; `game(game, seed, policy)` begins one."""
+        self.adviser: Any = None
         """Who gives a second opinion beside the policy's chances."""
 
     def watch(self, seeds: Iterator[int], games: int | None) -> None:
-        from rich.live import Live
-
         start_game(self.choice.entry, 0, self.choice.options).close()  # compiles, before the picture is on the screen
         with ExitStack() as stack:
             keys = stack.enter_context(Keyboard(wanted=self.pace.on_terminal))
@@ -125,7 +124,7 @@ class Watcher:
                 end.callback(lambda: self.console.print(file.write(self.total), soft_wrap=True))
             published = self._published(game, seed)
             while True:
-                decision = decide(self.choice.policy, game, game.acting, not self.stochastic, self.luck)
+                decision = decide(self.choice.policy, game, game.acting, not self.stochastic, self.rng)
                 show = partial(self._show, game, decision, seed)
                 show()
                 self.pace.wait(keys, show)
@@ -151,7 +150,7 @@ class Watcher:
         self.console.print(f"Game {self.episode} (seed {self._named(seed)}): {result}", soft_wrap=True, markup=False)
 
     def _named(self, seed: int) -> str:
-        from jimbot.games.seed_names import seed_name
+        from jimbot.games.seeds import seed_name
 
         return seed_name(self.choice.entry, seed, self.choice.options)
 
@@ -162,17 +161,13 @@ class Watcher:
         name = self.record.name if self.episode == 1 else f"{self.record.stem}-{self.episode}{self.record.suffix}"
         return GameFile(self.record.with_name(name), game, seed, self.choice.options)
 
-    def _published(self, game: BatchGame, seed: int) -> GamePublisher | None:
-        from jimbot.runs.sinks.publishing import GamePublisher
-
-        return None if self.publisher is None else GamePublisher(self.publisher, game, str(seed), self.choice.name)
+    def _published(self, game: BatchGame, seed: int) -> Any:
+        return None if self.publisher is None else self.publisher.game(game, str(seed), self.choice.name)
 
     def _show(self, game: BatchGame, decision: Decision, seed: int) -> None:
         self._draw(self.picture(game, decision, seed))
 
     def _after(self, game: BatchGame, words: str) -> None:
-        from rich.text import Text
-
         self.turns += 1
         self.total += float(game.reward[0])
         self.last = Text.assemble(
@@ -181,9 +176,6 @@ class Watcher:
 
     def picture(self, game: BatchGame, decision: Decision, seed: int) -> RenderableType:
         """Everything about the moment before an action, as one picture."""
-        from rich.console import Group
-        from rich.text import Text
-
         head = Text.assemble(
             (self.choice.name, "bold"),
             (f"  {self.choice.game}  seed {self._named(seed)}  game {self.episode}  turn {self.turns}  ", "dim"),
@@ -196,16 +188,12 @@ class Watcher:
         return Group(head, body, self.last, foot)
 
     def _foot(self) -> RenderableType:
-        from rich.text import Text
-
         keys = KEYS if self.console.width >= len(KEYS) + 16 else FEW_KEYS
         return Text(f"{self.pace} · {keys}" if self.pace.on_terminal else "", style="dim")
 
     def _body(self, game: BatchGame, decision: Decision, rows: int) -> RenderableType:
         """The board and what the policy would do. On a terminal it has so many rows and no more: where the drawing does
         not fit, the game's small one is taken, or the game is told in words."""
-        from rich.console import Group
-
         board = screen.board(self.choice.entry, game)
         whole = screen.beside(self.console, board, self._chances_of(game, decision))
         if not self.pace.on_terminal or screen.fits(self.console, whole, rows):
@@ -226,7 +214,7 @@ class Watcher:
         return None if table is None else table.of(game.observation[0], float(decision.values[0]))
 
     def _chances_of(self, game: BatchGame, decision: Decision, top: int = MOST_CHANCES) -> RenderableType:
-        has_value = self.choice.manifest is not None  # scripted policies have no opinion
+        has_value = self.choice.manifest is not None  # heuristic policies have no opinion
         chances = screen.chances(
             game,
             decision.probabilities[0],
@@ -239,8 +227,5 @@ class Watcher:
         )
         if self.adviser is None:
             return chances
-        from rich.console import Group
-        from rich.text import Text
-
         said = getattr(self.choice.policy, "latest", {}).get(0)
         return Group(chances, Text("  " + (screen.opinion(said) if said is not None else ""), style="magenta"))

@@ -18,28 +18,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from jimbot.cli.shared import terminal
-from jimbot.cli.shared.options import RUNS, RunsDirOption
-from jimbot.errors import install_command
+from jimbot.cli.shared.command import adds
+from jimbot.cli.shared.common import RUNS, RunsDirOption
+from jimbot.errors import UnknownNameError, install_command
 from jimbot.machine import usable_cores
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-EPILOG = """Examples:
-
-jimbot doctor
-
+EXAMPLES = """jimbot doctor
 jimbot doctor --json"""
 OLDEST_PYTHON = (3, 11)
 LITTLE_MEMORY_GB = 2.0
 LITTLE_DISK_GB = 1.0
 SMOKE_SECONDS = 1.0
-
-
-def register(app: typer.Typer) -> None:
-    app.command(epilog=EPILOG)(doctor)
 
 
 @dataclass(frozen=True)
@@ -68,6 +64,9 @@ def doctor(
         _show(findings, works)
     if not works:
         raise typer.Exit(1)
+
+
+register = adds(doctor, EXAMPLES)
 
 
 def examine(runs_dir: Path) -> Iterator[Finding]:
@@ -271,9 +270,6 @@ def _smoke() -> Finding:
 
 
 def _show(findings: list[Finding], works: bool) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     signs = {"ok": ("✓", "green"), "note": ("!", "yellow"), "broken": ("✗", "red")}
     table = Table.grid(padding=(0, 2))
     for finding in findings:
@@ -291,3 +287,62 @@ def _show(findings: list[Finding], works: bool) -> None:
         console.print("\nEverything JimBot needs works here. Try: jimbot watch hackmatrix", style="green")
     else:
         console.print("\nSomething JimBot needs is broken: see ✗ above.", style="red")
+
+
+SETUP_EXAMPLES = """jimbot setup vgc
+jimbot setup vgc --overwrite   (install again, over what is there)"""
+
+
+def setup(
+    game: Annotated[str, typer.Argument(help="The game; vgc takes the Showdown simulator from npm, about 150 MB.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Install again even if it is there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print where it is as JSON.")] = False,
+) -> None:
+    """Install what a game needs beside Python; once per machine, then everything runs offline."""
+    from jimbot.games.contract import available_games, game_entry, games_with
+
+    needed = game_entry(game).installation if game in available_games() else None
+    if needed is None:
+        raise UnknownNameError("game to set up", game, games_with("installation"), "Other games need nothing.")
+    known = needed.is_installed() and not overwrite
+    if not known:
+        terminal.note(f"Installing {needed.name} {needed.version} {needed.how}…")
+    folder = needed.install(overwrite)
+    if as_json:
+        terminal.print_json({"package": needed.name, "version": needed.version, "folder": str(folder)})
+        return
+    state = "is installed" if known else "was installed"
+    terminal.console().print(
+        f"{needed.name} {needed.version} {state} and works: {folder}", soft_wrap=True, style="green"
+    )
+
+
+register_setup = adds(setup, SETUP_EXAMPLES)
+
+
+HELP_EXAMPLES = """jimbot help
+jimbot help train hackmatrix   (with the defaults of the game)"""
+
+
+def show_help(
+    ctx: typer.Context,
+    command: Annotated[
+        list[str] | None, typer.Argument(help="The command to explain, and a game for its defaults.")
+    ] = None,
+) -> None:
+    """Explain JimBot, or one of its commands."""
+    parent = ctx.parent
+    assert parent is not None, "the command is one of jimbot's"
+    words = list(command or [])
+    if not words:
+        typer.echo(parent.get_help())
+        return
+    group = parent.command
+    known = group.list_commands(parent)  # ty: ignore[missing-attribute]
+    if words[0] not in known:
+        raise UnknownNameError("command", words[0], known)
+    found = group.get_command(parent, words[0])  # ty: ignore[missing-attribute]
+    found.main([*words[1:], "--help"], prog_name=f"jimbot {words[0]}", standalone_mode=False)
+
+
+register_help = adds(show_help, HELP_EXAMPLES, name="help")

@@ -7,29 +7,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from jimbot.cli.shared import terminal
-from jimbot.cli.shared.completion import complete_run
-from jimbot.cli.shared.options import RUNS, JsonOption, RunsDirOption
+from jimbot.cli.shared.command import adds_family
+from jimbot.cli.shared.common import RUNS, JsonOption, RunsDirOption, complete_run
 from jimbot.foreign_text import visible, visible_line
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from jimbot.runs.catalogue import RunDetails, RunSummary
 
-EPILOG = """Examples:
-
-jimbot runs
-
+EXAMPLES = """jimbot runs
 jimbot runs --game balatro --json
-
 jimbot runs show my-run
-
 jimbot runs rename my-run best-so-far
-
 jimbot runs prune my-run --keep-last 1   (the newest checkpoint and the best one stay)
-
 jimbot runs delete old-run --yes"""
 
 RunArgument = Annotated[str, typer.Argument(help="Name of the run.", autocompletion=complete_run)]
@@ -39,19 +34,6 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 SHOWN_SETTINGS = ("num_envs", "num_steps", "total_timesteps", "lr", "gamma", "network", "seed", "init_from")
 
 
-def register(app: typer.Typer) -> None:
-    runs_app = typer.Typer(
-        invoke_without_command=True,
-        rich_markup_mode="rich",
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    runs_app.callback(epilog=EPILOG)(runs)
-    for command in (show, rename, delete, tag, note, prune):
-        runs_app.command()(command)
-    runs_app.command("list")(list_all)
-    app.add_typer(runs_app, name="runs")
-
-
 def runs(
     ctx: typer.Context,
     game: GameFilter = None,
@@ -59,12 +41,11 @@ def runs(
     runs_dir: RunsDirOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
-    """List the runs, or show, rename, delete, tag, note or prune one of them."""
     if ctx.invoked_subcommand is None:
-        list_all(game, tag, runs_dir, as_json)
+        list_(game, tag, runs_dir, as_json)
 
 
-def list_all(
+def list_(
     game: GameFilter = None, tag: TagFilter = None, runs_dir: RunsDirOption = RUNS, as_json: JsonOption = False
 ) -> None:
     """List the runs, as `jimbot runs` alone does."""
@@ -155,14 +136,14 @@ def prune(
     terminal.say(f"Deleted {len(gone)} of {count} checkpoints of '{run}', {size(gained)}.")
 
 
+WORDS = "List the runs, or show, rename, delete, tag, note or prune one of them."
+register = adds_family("runs", WORDS, EXAMPLES, show, rename, delete, tag, note, prune, list_, alone=runs)
+
+
 # --- pictures ---
 
 
 def _table(found: list[RunSummary]) -> RenderableType:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     table.add_column("run", style="bold", overflow="fold")
     for name in ("game", "learner"):
@@ -179,10 +160,6 @@ def _table(found: list[RunSummary]) -> RenderableType:
 
 
 def _page(found: RunDetails, runs_dir: Path) -> RenderableType:
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
     one = found.summary
     state = (
         f"live, process {one.live}" if one.live is not None else f"last written {age(time.time() - one.changed)} ago"
@@ -191,7 +168,7 @@ def _page(found: RunDetails, runs_dir: Path) -> RenderableType:
         "game": one.game,
         "learner": f"{one.learner} {one.algorithm}",
         "step": f"{one.step:,}",
-        "best": one.best or "not judged yet",
+        "best": one.best or "not evaluated yet",
         "state": state,
         "size": f"{size(one.size)}, {len(found.checkpoints)} checkpoints",
         "tags": ", ".join(one.tags),

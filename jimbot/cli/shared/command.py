@@ -6,14 +6,16 @@ what they say in the help, comes from the record of options that the game declar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from difflib import get_close_matches
 from inspect import cleandoc
+from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
     from jimbot.games.spec import GameOption
@@ -26,10 +28,13 @@ OLD_SPELLINGS = {
     "--plot": "--picture",
     "--timesteps": "--total-timesteps",
     "--save-freq": "--save-interval",
+    "--scripted": "--heuristics",
+    "--no-scripted": "--no-heuristics",
 }
 """Flags that went by another name once, or go by it in scripts of other trainers: understood, never shown."""
 GAME_OPTION, SETTING = "--option", "--set"
 _GIVEN = "jimbot.given"
+HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
 
 
 class Command(TyperCommand):
@@ -101,11 +106,39 @@ def given(ctx: Any) -> list[str]:
     return ctx.meta.get(_GIVEN, [])
 
 
-def set_up(app: typer.Typer) -> None:
-    """Gives every command registered so far what is described above."""
-    for info in app.registered_commands:
-        if info.cls is None or info.cls is TyperCommand:
-            info.cls = Command
+Register = Callable[[typer.Typer], None]
+"""Puts a command, or a family of them, on a command line."""
+
+
+def adds(function: Callable[..., Any], examples: str, name: str = "", cls: type[TyperCommand] = Command) -> Register:
+    """A function as a command, by its own name if no other is given; its help ends with `examples`, one to a line."""
+
+    def register(app: typer.Typer) -> None:
+        app.command(name or None, cls=cls, epilog=_epilog(examples))(function)
+
+    return register
+
+
+def adds_family(
+    name: str, words: str, examples: str, *commands: FunctionType, cls: type[TyperGroup] = TyperGroup,
+    alone: Callable[..., Any] | None = None, first: Register | None = None,
+) -> Register:  # fmt: skip
+    """Functions as the commands of a family; a name that Python has taken itself ends in `_`. `alone` is what the name
+    of the family does without a command, else it shows its help; `first` adds a command under another name."""
+    family = typer.Typer(
+        cls=cls, help=words, epilog=_epilog(examples), no_args_is_help=alone is None,
+        invoke_without_command=alone is not None, callback=alone, rich_markup_mode="rich", context_settings=HELP_FLAGS,
+    )  # fmt: skip
+    if first is not None:
+        first(family)
+    for command in commands:
+        family.command(command.__name__.rstrip("_"))(command)
+    return lambda app: app.add_typer(family, name=name)
+
+
+def _epilog(examples: str) -> str:
+    """What Typer prints below the help, which makes a line of every paragraph."""
+    return "\n\n".join(["Examples:", *examples.split("\n")])
 
 
 def options_of(game: str) -> tuple[GameOption, ...]:
@@ -136,7 +169,7 @@ def _name(flag: str) -> str:
 
 def _is_setting_elsewhere(flag: str) -> bool:
     """Whether another library has a setting of this name; what becomes of it is the settings' business."""
-    from jimbot.training.settings.rllib_names import names_elsewhere
+    from jimbot.training.settings.names import names_elsewhere
 
     return _name(flag) in names_elsewhere()
 
@@ -153,3 +186,55 @@ def _possible_games(args: Sequence[str]) -> list[str]:
 
     named = _game_of(args)
     return [named] if named is not None else available_games()
+
+
+PLUGIN = "--plugin"
+GAME, LEARNER = "--game", "--learner"
+FILES = (".onnx", ".npz", ".pt", ".json", ".jsonl", ".yaml", ".yml", ".txt", ".html", ".gz")  # names that look alike
+
+
+def with_plugins(arguments: list[str]) -> list[str]:
+    """The command line as the commands know it, with plug-ins imported."""
+    rest, modules = without_plugins(arguments)
+    if modules:
+        from jimbot.plugins import use_plugins
+
+        use_plugins(*modules)
+    words = list(rest)
+    for place, word in enumerate(words):
+        flag, equals, value = word.partition("=")
+        if equals and flag in (GAME, LEARNER):
+            words[place] = f"{flag}={_plain(value, flag)}"
+        elif place and (words[place - 1] in (GAME, LEARNER) or place == 1):
+            words[place] = _plain(word, words[place - 1])
+    return words
+
+
+def without_plugins(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """(the other words, the modules named)."""
+    rest: list[str] = []
+    modules: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if word.startswith(f"{PLUGIN}="):
+            modules += word.partition("=")[2].split(",")
+        elif word == PLUGIN and (module := next(words, None)) is not None:
+            modules += module.split(",")
+        else:
+            rest.append(word)
+    return rest, modules
+
+
+def _plain(word: str, before: str) -> str:
+    """The game or learner that a module brings; any other word stays."""
+    from jimbot.plugins import is_module_name
+
+    if not is_module_name(word) or Path(word).suffix in FILES or Path(word).exists():
+        return word
+    if before == LEARNER:
+        from jimbot.training.learners import named_learner
+
+        return named_learner(word)
+    from jimbot.games.contract import named_game
+
+    return named_game(word)

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origin, get_type_hints
 
 import typer
 from typer.models import OptionInfo
 
-from jimbot.cli.shared.signature import as_command
+from jimbot.cli.shared import terminal
+from jimbot.cli.shared.command import Command, given
 from jimbot.training.settings.names import group_of, paths
 from jimbot.training.settings.record import RunSettings
+
+
+def as_command(
+    call: Callable[..., None], like: Callable[..., None], parameters: Mapping[str, tuple[Any, Any]]
+) -> Callable[..., None]:
+    """`call(**values)` under the name and help of `like`, with these parameters: name → (annotation, default)."""
+
+    def command(**values: Any) -> None:
+        call(**values)
+
+    command.__name__, command.__doc__ = like.__name__, like.__doc__  # ty: ignore[missing-attribute]
+    command.__annotations__ = {name: kind for name, (kind, _) in parameters.items()}
+    command.__signature__ = inspect.Signature(  # ty: ignore[missing-attribute]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+            for name, (kind, default) in parameters.items()
+        ]
+    )
+    return command
+
 
 SET_HELP = "name=value; any setting (lr=1e-3, or ppo.lr=1e-3)."
 DEFAULT = " Default"
@@ -34,7 +57,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "memory": (),
     "curriculum": (),
     "league": (),
-    "PPO, seldom needed": ("ent_blocks", "clip_value", "forced_every", "grow_batch", "extensions"),
+    "PPO, seldom needed": ("ent_blocks", "forced_every", "grow_batch", "extensions"),
     "teacher": (),
     "advice": (),
     "exploration": (),
@@ -50,15 +73,24 @@ it. None is longer than a screen (tests/cli/test_train_help.py)."""
 METAVARS = {int: "INT", float: "FLOAT", bool: "BOOL", Path: "PATH"}
 
 
+def parameters_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """Name → (annotation, default) of what a function takes, but for its `**rest`."""
+    hints = get_type_hints(function, include_extras=True)
+    named = [one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    return {one.name: (hints[one.name], one.default) for one in named}
+
+
 def with_settings_flags(
     function: types.FunctionType,
     record: type[RunSettings],
-    own: Mapping[str, tuple[Any, Any]],
     skip: Collection[str] = (),
+    like: types.FunctionType | None = None,
 ) -> Callable[..., None]:
-    """The function as Typer sees it: its `own` parameters (annotation, default) and one option per field of `record`,
-    help, default and panel taken from there. Own flags are of the run unless they say another panel."""
+    """The function as Typer sees it: its own parameters (or those of the one it is `like`), and in place of `**flags`
+    one option per field of `record`, help, default and panel taken from there. Own flags are of the run unless they say
+    another panel."""
     titles = [_title(record, panel) for panel in PANELS]
+    own = parameters_of(like or function)
     flags = {name: (_in_panel(kind, RUN), default) for name, (kind, default) in own.items()}
     flags |= {name: (flag, None) for name, flag in settings_flags(record).items() if name not in skip}
     flags = dict(sorted(flags.items(), key=lambda flag: _place(titles, flag[1][0])))
@@ -132,3 +164,115 @@ def _plain_type(annotation: Any) -> Any:
     if get_origin(annotation) in (Union, types.UnionType):
         annotation = next(part for part in get_args(annotation) if part is not type(None))
     return str if get_origin(annotation) is Literal else annotation
+
+
+ALL = "--help-all"
+COMMON = {
+    "minutes": "stop this call after so many minutes",
+    "total_timesteps": "steps at which the run is complete",
+    "run": "name of the run; otherwise from game and learner",
+    "num_envs": "games played at once",
+    "num_steps": "steps of each game between two updates",
+    "lr": "learning rate",
+    "gamma": "discount per step",
+    "ent_coef": "weight of the entropy bonus",
+    "clip_eps": "PPO's clip range",
+    "update_epochs": "passes over each batch",
+    "num_minibatches": "minibatches per pass",
+    "network": "kind of network",
+    "hidden_dim": "width of its layers; 0: what suits the kind",
+    "algorithm": "PPO, A2C, DQN, APPO, IMPALA, BC, MARWIL",
+    "learner": "jax, sb3, ray, or auto",
+    "teacher": "a player to learn from, too; none: nobody",
+    "init_from": "start from a checkpoint or run",
+    "seed": "fixes every random choice",
+    "eval_games": "held-out games at the end",
+    "config": "YAML file with settings; --set name=value: any of them",
+}
+"""The twenty that people change, in words that fit beside them."""
+
+
+class SettingsCommand(Command):
+    """`jimbot train hackmatrix --help` shows the defaults of HackMatrix's preset."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        game, values = _preset_of(given(ctx))
+        shown = copy(self)
+        shown.params = [_shown(parameter, game, values) for parameter in self.params]
+        Command.format_help(shown, ctx, formatter)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.rich_help_panel = RUN
+        return option
+
+
+class TrainCommand(SettingsCommand):
+    """`jimbot train --help` is one screen of what people change; `--help-all` has every flag."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        words = given(ctx)
+        if ALL in words:
+            super().format_help(ctx, formatter)
+        else:
+            formatter.write(_one_screen(*_preset_of(words)))
+
+
+def show_all(ctx: typer.Context, wanted: bool) -> None:
+    if wanted:
+        terminal.say(ctx.get_help().rstrip("\n"))
+        raise typer.Exit
+
+
+def _one_screen(game: str, values: Mapping[str, Any]) -> str:
+    """The settings people change, one line each, with the defaults of the game if one is named."""
+    lines = [f"Usage: jimbot train {game or 'GAME'} [FLAGS]   Train an agent, then evaluate it."]
+    defaults = _defaults()
+    for name, words in COMMON.items():
+        default = values.get(name, defaults.get(name))
+        shown = "" if default in (None, [], {}) else f" ({default})"
+        lines.append(f"  --{name.replace('_', '-'):<17}{words}{shown}")
+    lines += [f"In brackets: defaults{f' of {game}' if game else ''}. Ctrl+C saves; the same command continues."]
+    lines += [f"Examples: jimbot train {game or 'GAME'} --minutes 10 --run mine"]
+    lines += [f"All flags: {ALL}    Search them: jimbot settings WORD", ""]
+    return "\n".join(lines)
+
+
+def _defaults() -> dict[str, Any]:
+    from jimbot.training.settings.names import group_of, paths
+    from jimbot.training.settings.record import TrainSettings
+
+    found = {}
+    for name, path in paths(TrainSettings).items():
+        record = group_of(TrainSettings, path[0]) or TrainSettings
+        found[name] = record.model_fields[path[-1]].get_default(call_default_factory=True)
+    return found
+
+
+def _preset_of(given: Sequence[str]) -> tuple[str, Mapping[str, Any]]:
+    """The game that the command line names and what its preset says, for the learner and algorithm beside it."""
+    from jimbot.training.learners import learner_of
+    from jimbot.training.presets import guided, preset
+    from jimbot.training.settings.layers import TEACHES
+
+    named = dict(pairwise(given))
+    algorithm = named.get("--algorithm", "PPO")
+    learner = named.get("--learner", learner_of(algorithm) or "jax")
+    taught = (learner, algorithm) == (TEACHES, "PPO") and named.get("--teacher") != "none"
+    games = (
+        (word, preset(word, learner, algorithm) | (guided(word) if taught else {}))
+        for word in given
+        if not word.startswith("-")
+    )
+    return next(((game, values) for game, values in games if values), ("", {}))
+
+
+def _shown(parameter: Any, game: str, values: Mapping[str, Any]) -> Any:
+    """A flag as the help has it: its --no-… twin takes room and says nothing new."""
+    shown = copy(parameter)
+    shown.secondary_opts = []
+    value = values.get(parameter.name)
+    if value is not None and not parameter.help.endswith(default_text(value)):
+        shown.help = parameter.help.partition(DEFAULT)[0] + default_text(value, f" for {game}")
+    return shown

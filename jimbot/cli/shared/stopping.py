@@ -22,7 +22,7 @@ SHOW_CURSOR = "\x1b[?25h"
 
 
 def until_stopped(run: Callable[..., Any], *args: Any, **settings: Any) -> None:
-    """Runs a server until somebody ends it, and goes on behind the call in any case.
+    """Runs a server until the user ends it, and goes on behind the call in any case.
 
     uvicorn raises the signal it was ended with once more when it has ended; SIGTERM's usual answer would be the end of
     the process there and then, with files open and the last words unsaid.
@@ -92,12 +92,12 @@ class CtrlC:
                 self._say("Interrupted.")
                 self._go(INTERRUPTED)
 
-    def _thrown_away(self, told: Any) -> None:
+    def _thrown_away(self, lost: Any) -> None:
         """Python's hook for exceptions that nobody can catch."""
-        if told.exc_type is KeyboardInterrupt:
+        if lost.exc_type is KeyboardInterrupt:
             os.write(self._writer, bytes([AGAIN]))
         else:
-            self._unraisable(told)
+            self._unraisable(lost)
 
     def _position(self) -> tuple[int, int]:
         """Where the command is: the same twice means that the interpreter did not get a turn in between."""

@@ -1,28 +1,73 @@
 """What commands share when they speak to a person or a script: sentences, JSON, progress, pairs of settings.
 
-Figures go to stdout; progress and complaints go to stderr, so that `--json` output can be piped as it is.
+Results go to stdout; progress and complaints go to stderr, so that `--json` output can be piped as it is.
 """
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import math
 import os
 import shlex
 import sys
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
-from jimbot.cli.shared import plain_characters
 from jimbot.errors import SettingsError, UnreadableError, UsageError
 from jimbot.foreign_text import Terminal, visible, visible_json
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from jimbot.games.contract import GameEntry
+
+NAME = "jimbot-plain"
+_GROUPS = {
+    "♠": "S", "♥": "H", "♦": "D", "♣": "C", "✓": "+", "✗✘×": "x", "▶▸→": ">", "◀◂←↵⏎": "<", "↑": "^", "↓": "v",
+    "●◆★☆": "*", "○◇□°": "o", "■█▉▊▋▌▍▎▏▓": "#", "▒": "%", "░": ":", "…≈": "~", "·•": ".", "–—−": "-",
+    "‘’‚": "'", "“”„": '"', "÷": "/", "≤": "<", "≥": ">", "±": "+", "│┃║┆┊": "|", "─━═┄┈╴╶╌": "-",
+}  # fmt: skip
+ALIKE = {ord(one): plain for many, plain in _GROUPS.items() for one in many}
+UNKNOWN = "?"
+
+
+def use_plain_characters() -> None:
+    """Lets stdout and stderr write what their encoding lacks, where Python would end with an error."""
+    codecs.register_error(NAME, _alike)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not knows_all(stream):
+            stream.reconfigure(errors=NAME)
+
+
+def knows_all(stream: TextIO) -> bool:
+    return (stream.encoding or "").lower().replace("-", "").startswith("utf")
+
+
+def _alike(problem: UnicodeError) -> tuple[str, int]:
+    failed = cast(UnicodeEncodeError, problem)
+    return "".join(map(alike, failed.object[failed.start : failed.end])), failed.end
+
+
+def alike(character: str) -> str:
+    """The ASCII character that stands for another one.
+
+    >>> "".join(map(alike, "♥ ▶ é ╭─┬─╮ …"))
+    'H > e +-+-+ ~'
+    """
+    found = character.translate(ALIKE)
+    if found.isascii():
+        return found
+    if "\u2500" <= character <= "\u257f":
+        return "+"  # corners and crossings of boxes
+    base = unicodedata.normalize("NFKD", character)[:1]
+    return base if base.isascii() else UNKNOWN
+
 
 PAGE = 120  # columns
 
@@ -30,7 +75,7 @@ PAGE = 120  # columns
 def complain(sentence: str) -> None:
     """One red sentence on stderr (plain when stderr is not a terminal); what cannot be shown is spelled out."""
     encoding = sys.stderr.encoding or "utf-8"
-    errors = sys.stderr.errors if sys.stderr.errors == plain_characters.NAME else "backslashreplace"
+    errors = sys.stderr.errors if sys.stderr.errors == NAME else "backslashreplace"
     typer.secho(visible(sentence).encode(encoding, errors).decode(encoding), fg="red", err=True)
 
 
@@ -45,15 +90,13 @@ def say(text: object) -> None:
 
 
 def console() -> Terminal:
-    """The console for figures: colours only on a terminal; in a pipe as wide as COLUMNS says, or a page."""
+    """The console for results: colours only on a terminal; in a pipe as wide as COLUMNS says, or a page."""
     fixed = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PAGE
     return Terminal(width=fixed)
 
 
 def progress(quiet: bool = False) -> Progress:
     """A progress bar on stderr; shows nothing when `quiet` or when stderr is not a terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -67,7 +110,7 @@ def progress(quiet: bool = False) -> Progress:
 
 def print_json(value: Any) -> None:
     """Strict JSON on stdout: numbers that JSON does not know (NaN, infinity) become null."""
-    ascii_only = not plain_characters.knows_all(sys.stdout)
+    ascii_only = not knows_all(sys.stdout)
     typer.echo(visible_json(json.dumps(plain(value), indent=2, ensure_ascii=ascii_only, allow_nan=False)))
 
 
@@ -99,8 +142,6 @@ def print_next(commands: Sequence[tuple[str, str]]) -> None:
     """What to type next: commands that run as they stand and are never broken, each with what it does."""
     from textwrap import wrap
 
-    from rich.text import Text
-
     width = max(len(command) for command, _ in commands)
     out = console()
     room = out.width - width - 4
@@ -109,8 +150,8 @@ def print_next(commands: Sequence[tuple[str, str]]) -> None:
     for command, meaning in commands:
         first, *more = wrap(meaning, room if beside else max(20, out.width - 6))
         gap = " " * (width + 2 - len(command)) if beside else f"\n{margin}"
-        told = f"\n{margin}".join([first, *more])
-        out.print(Text.assemble("  ", (command, "cyan"), gap, (told, "dim")), soft_wrap=True)
+        wrapped = f"\n{margin}".join([first, *more])
+        out.print(Text.assemble("  ", (command, "cyan"), gap, (wrapped, "dim")), soft_wrap=True)
 
 
 def pairs(values: list[str], flag: str = "--option") -> dict[str, Any]:
@@ -145,9 +186,18 @@ def require_positive(**values: int | float | None) -> None:
             raise UsageError(f"{flag} is {value}; expected a number above 0. Leave it out for the default.")
 
 
+def check_output(path: Path, overwrite: bool) -> None:
+    """Refuses a file that is there already, or that could not be written, before anything is done for it."""
+    from jimbot.runs.files import check_target
+
+    check_target(path)
+    if path.exists() and not overwrite:
+        raise UsageError(f"{path} exists already; add --overwrite to replace it, or choose another --output.")
+
+
 def seed_of(entry: GameEntry, text: str | None) -> int | None:
     """The seed that --seed means for a game; None means not given."""
-    from jimbot.games.seed_names import seed_number
+    from jimbot.games.seeds import seed_number
 
     try:
         return None if text is None else seed_number(entry, text)

@@ -11,13 +11,11 @@ from jimbot.errors import SnapshotError, UsageError
 from jimbot.games.balatro.compiling.kernels import announce_compilation
 from jimbot.games.balatro.encoding import action_table, batch_kernel, rewards
 from jimbot.games.balatro.encoding.fields import OBSERVATION, WITH_INSIGHT
-from jimbot.games.balatro.options import Options
+from jimbot.games.balatro.options import VERSION, Options
 from jimbot.games.balatro.rules import decisions, integrity
 from jimbot.games.balatro.rules.chance.streams import seed_bytes
 from jimbot.games.balatro.rules.scratch import SCRATCH_DTYPE, new_scratch
 from jimbot.games.balatro.rules.state import GAME_DTYPE, new_games
-from jimbot.games.balatro.version import VERSION
-from jimbot.games.balatro.view import describe
 from jimbot.games.contract import BatchGame
 from jimbot.games.spec import GameSpec, ObservationSpec
 from jimbot.games.threads import Threads, thread_count
@@ -116,7 +114,7 @@ class BalatroGame(BatchGame):
     def step(self, actions: np.ndarray, hold: np.ndarray | None = None) -> None:
         self._require_started()
         self.check_actions(actions, hold)
-        if self.num_envs == 1:  # somebody may look: the last table is gone after the step that ends a game
+        if self.num_envs == 1:  # it may be shown: the last table is gone after the step that ends a game
             self._before = self.arrays.games.copy()
         self.arrays.actions[:] = actions
         self.arrays.hold[:] = False if hold is None else hold
@@ -227,9 +225,13 @@ class BalatroGame(BatchGame):
     # --- words ---
 
     def describe(self, row: int) -> str:
+        from jimbot.games.balatro.view import describe
+
         return describe.describe(self.arrays.games[row])
 
     def describe_action(self, row: int, action: int) -> str:
+        from jimbot.games.balatro.view import describe
+
         return describe.describe_action(self.arrays.games[row], action)
 
     # --- inner parts ---

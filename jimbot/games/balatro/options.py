@@ -8,14 +8,14 @@ from jimbot.errors import UnknownNameError
 from jimbot.games.balatro.encoding.insight import PARTS as INSIGHT_PARTS
 from jimbot.games.balatro.encoding.rewards import PRESETS
 from jimbot.games.balatro.rules.chance.streams import seed_bytes
-from jimbot.games.balatro.rules.content import CHALLENGES, DECKS, STAKES, Table
+from jimbot.games.balatro.rules.content import CHALLENGES, DECKS, STAKES, ContentTable
 from jimbot.games.spec import check_discount
 
 STEP_LIMIT = 3000
 ALL = "all"
 
 
-def _short_names(table: Table, prefix: str, suffix: str = "") -> dict[str, int]:
+def _short_names(table: ContentTable, prefix: str, suffix: str = "") -> dict[str, int]:
     """Ids by key without its prefix: `b_red` is "red"."""
     return {key.removeprefix(prefix).removesuffix(suffix): table.id(key) for key in table.keys}
 
@@ -25,13 +25,17 @@ STAKE_NAMES = _short_names(STAKES, "stake_")
 CHALLENGE_NAMES = _short_names(CHALLENGES, "c_", "_1")
 
 
-def _find(kind: str, name: object, names: dict[str, int], table: Table) -> int:
+def _find(kind: str, name: object, names: dict[str, int], table: ContentTable) -> int:
     """The id of a short name or full key."""
     if isinstance(name, str) and name in names:
         return names[name]
     if isinstance(name, str) and name in table:
         return table.id(name)
     raise UnknownNameError(kind, str(name), names)
+
+
+VERSION = 1
+"""Of the rules. It changes when the same seed and moves give another game, not when code is tidied."""
 
 
 @dataclass(frozen=True)

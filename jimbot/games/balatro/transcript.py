@@ -23,17 +23,16 @@ import numpy as np
 
 from jimbot.errors import IllegalActionError, TranscriptError, UnreadableError, UsageError
 from jimbot.games.balatro.encoding import action_table
+from jimbot.games.balatro.options import VERSION
 from jimbot.games.balatro.rules import decisions
 from jimbot.games.balatro.rules.chance.streams import seed_bytes
 from jimbot.games.balatro.rules.content import BLINDS, CHALLENGES, DECKS, HANDS, STAKES, TAGS, VOUCHERS
 from jimbot.games.balatro.rules.scratch import new_scratch
 from jimbot.games.balatro.rules.state import GAME_OVER, PHASE_NAMES, ROUND_EVAL, SHOP, WON, new_games
-from jimbot.games.balatro.verify.recorded_states import read_state
-from jimbot.games.balatro.version import VERSION
+from jimbot.games.balatro.states.document import read_state, whole_state
 from jimbot.games.balatro.view import describe as words
 from jimbot.games.balatro.view.move_text import Move, read_move, write_move
 from jimbot.games.balatro.view.names import find_deck, find_id, find_stake
-from jimbot.games.balatro.view.whole_state import whole_state
 from jimbot.games.contract import BatchGame
 from jimbot.reading.plain import LARGEST_TEXT, file_text, json_value
 

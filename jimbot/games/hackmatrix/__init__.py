@@ -10,7 +10,6 @@ from jimbot.games.hackmatrix.build import make_state, to_dict
 from jimbot.games.hackmatrix.diary import HackMatrixDiary
 from jimbot.games.hackmatrix.draws import Draws, draw_step
 from jimbot.games.hackmatrix.heuristic import Heuristic
-from jimbot.games.hackmatrix.render import render, render_small
 from jimbot.games.hackmatrix.scene import scene
 from jimbot.games.hackmatrix.spec import SPEC, Options
 from jimbot.games.hackmatrix.state import State
@@ -28,9 +27,7 @@ GAME = GameEntry(
     spec=SPEC,
     make=make,
     functional=HackMatrix,
-    scripted={Heuristic.name: Heuristic},
-    render=render,
-    render_small=render_small,
+    heuristics={Heuristic.name: Heuristic},
     scene=scene,
     diary=HackMatrixDiary,
     ending=hooks.ending,
@@ -38,7 +35,6 @@ GAME = GameEntry(
     about=hooks.ABOUT,
     milestones=hooks.MILESTONES,
     plans=hooks.PLANS,
-    figures=hooks.FIGURES,
-    benchmark=hooks.benchmark,
+    info_metrics=hooks.INFO_METRICS,
     states=hooks.STATES,
 )

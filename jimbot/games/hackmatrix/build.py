@@ -90,7 +90,7 @@ def make_state(
     - exit: the exit coordinates; exit_tile: where the tile lies if not there (only UNDO across stages does that).
     - siphoned, siphon_centres: (row, col) of cells with that flag (siphoned blocks need not be listed again).
     - pending_spawns, step_active, attack_uses: siphon spawns not yet released, the STEP flag, ATK+ uses this stage.
-    - steps: steps played, for the step limit. seed: of the luck to come. profile: fixes the length of the UNDO
+    - steps: steps played, for the step limit. seed: of the draws to come. profile: fixes the length of the UNDO
       history, which starts empty.
     """
     row, col, stats = _player(player, locals())

@@ -7,9 +7,10 @@ from typing import cast
 
 import numpy as np
 
-from jimbot.games.contract import BatchGame, Event
+from jimbot.games.contract import BatchGame
 from jimbot.games.hackmatrix import spec
-from jimbot.games.hackmatrix.sight import MANHATTAN, Sight
+from jimbot.games.hackmatrix.sight import MANHATTAN, BoardSight
+from jimbot.games.narration import Event
 
 TOPICS = {
     "taken": "Programs taken from blocks",
@@ -32,10 +33,10 @@ class HackMatrixDiary:
         self.begin()
 
     def begin(self) -> None:
-        self._before: Sight | None = None
+        self._before: BoardSight | None = None
 
     def before(self, actions: np.ndarray, live: np.ndarray) -> list[Event]:
-        now, last = Sight(self._game.observation), self._before
+        now, last = BoardSight(self._game.observation), self._before
         events = []
         for row in np.flatnonzero(live).tolist():
             stage, action = int(now.stage[row]), int(actions[row])
@@ -53,7 +54,7 @@ class HackMatrixDiary:
         return events
 
     def ended(self, rows: np.ndarray) -> list[Event]:
-        before, last = cast(Sight, self._before), Sight(self._game.final_observation)
+        before, last = cast(BoardSight, self._before), BoardSight(self._game.final_observation)
         events = []
         for row in rows.tolist():
             if last.hp[row] > 0:

@@ -1,9 +1,9 @@
-"""Where the game's luck comes from, and the seam through which tests put their own.
+"""Where the game's randomness comes from, and the seam through which tests put their own.
 
 The generator is Threefry-2x32 (20 rounds, the one behind `jax.random`), written out so that it works on whole
 batch-last arrays inside the caller's own loops. A state's key is used for one step and then replaced.
 
-Every rule that needs luck takes it from a `Draws` record. `step(state, action, draws=…)` accepts one of your own
+Every rule that draws takes its words from a `Draws` record. `step(state, action, draws=…)` accepts one of your own
 making, for instance all zeros with one word changed; `draw_step(state.key)` shows what a step would use.
 """
 
@@ -24,7 +24,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
 class Draws(NamedTuple):
-    """The luck of one step; all words are uniform uint32."""
+    """The random words of one step; all are uniform uint32."""
 
     order: Any  # (SLOTS,): per slot; high half orders round 1, low half round 2. POLY (no enemy turn) uses it whole
     spawn: Any  # (CELLS,): one per spawn of the enemy turn; high bits choose the cell, the lowest two the type
@@ -56,7 +56,7 @@ def words(key: Any, purpose: int, *counts: int) -> list[Any]:
 
 
 def draw_step(key: Any) -> Draws:
-    """The luck of a step from a state's (2, …) key."""
+    """The random words of a step from a state's (2, …) key."""
     order, spawn, pick, following = words(key, STEP, SLOTS, CELLS, 1, 2)
     return Draws(order, spawn, pick[0], following)
 

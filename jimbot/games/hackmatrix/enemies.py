@@ -150,7 +150,7 @@ def best_directions(source: Bits, cells: Bits) -> tuple[Bits, Bits, Bits, Bits]:
 
 
 def direct_step(towards: tuple[Any, Any]) -> Any:
-    """The first direction that leads nearer on an empty board: what a glitch wants if nobody is in its way."""
+    """The first direction that leads nearer on an empty board: what a glitch wants if no enemy is in its way."""
     rows, cols = towards
     return first_true(rows > 0, rows < 0, cols < 0, cols > 0)
 

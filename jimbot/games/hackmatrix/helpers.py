@@ -104,7 +104,7 @@ def _steps(state: State, around: Boards) -> list[Any]:
 
 
 def _threats(place: Bits, shot: Bits, around: Boards, foes: _Foes) -> tuple[Any, Any]:
-    """Who can attack somebody on `place` in this enemy turn, and who at the latest in the next if he stays there."""
+    """Who can attack a player on `place` in this enemy turn, and who at the latest in the next if the player stays."""
     open_cells = FULL.minus(around.blocks)
     empty = open_cells.minus(around.enemies | around.transmissions)
     one = place.beside()

@@ -1,4 +1,4 @@
-"""What HackMatrix offers beyond being played (see `jimbot.games.hooks`): stages for a curriculum, its figures."""
+"""What HackMatrix offers beyond being played (see `jimbot.games.hooks`): stages for a curriculum, metrics, states."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from jimbot.errors import UsageError
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.functional import FunctionalBatchGame, look_at
 from jimbot.games.hackmatrix.build import make_state, to_dict
+from jimbot.games.hackmatrix.scene import describe
 from jimbot.games.hackmatrix.spec import STAGES
 from jimbot.games.hackmatrix.state import State
-from jimbot.games.hackmatrix.words import describe
-from jimbot.games.hooks import Figure, Milestones, PlainStates, Plans, Sight
+from jimbot.games.hooks import InfoMetric, Milestones, PlainStates, Plans, Sight
 
 ABOUT = (
     "A turn-based break-in on a board of 6×6 cells. Get from corner to exit, through 8 stages. A move towards an "
@@ -46,19 +46,13 @@ def _all_alike(observation: np.ndarray, legal_mask: np.ndarray) -> np.ndarray:
     return np.zeros(len(observation), np.int64)
 
 
-# Plans are the scripted player's search, begun with what the policy finds likely. With `--plan-with itself` they are
+# Plans are the heuristic player's search, begun with what the policy finds likely. With `--plan-with itself` they are
 # one move of real rules and the value of what it leads to; that value is wrong where the policy never goes, so a move
 # it finds unlikely must be worth it: without a prior such plans are far worse than none.
 PLANS = Plans(
     ("move",), _all_alike, ({"candidates": 8, "depth": 0, "certain": 1.0, "margin": 0.0, "prior": 0.15},),
     searcher="heuristic",
 )  # fmt: skip
-
-
-def benchmark(num_envs: int | None, seconds: float, cold: bool) -> dict[str, Any]:
-    from jimbot.games.functional_benchmark import bench_game
-
-    return bench_game("hackmatrix", num_envs, seconds, cold)
 
 
 def _column(game: BatchGame, name: str) -> np.ndarray:
@@ -74,20 +68,20 @@ def _cut_off(game: BatchGame, rows: np.ndarray) -> None:
     cast(FunctionalBatchGame, game).cut_off(rows)
 
 
-MILESTONES = Milestones("stage", STAGES, _stages, _cut_off, streams=(".stream", ".episode"))
+MILESTONES = Milestones("stage", STAGES, _stages, _cut_off)
 
 
 def _reader(name: str) -> Callable[[BatchGame, int], Any]:
     return lambda game, row: _column(game, name)[row].item()
 
 
-FIGURES = {
-    "stage": Figure(_reader("stage"), "stage"),
-    "score": Figure(_reader("score"), "score"),
-    "hp": Figure(_reader("hp")),
-    "credits": Figure(_reader("credits")),
-    "energy": Figure(_reader("energy")),
-    "won": Figure(lambda game, row: False, "won"),
+INFO_METRICS = {
+    "stage": InfoMetric(_reader("stage"), "stage"),
+    "score": InfoMetric(_reader("score"), "score"),
+    "hp": InfoMetric(_reader("hp")),
+    "credits": InfoMetric(_reader("credits")),
+    "energy": InfoMetric(_reader("energy")),
+    "won": InfoMetric(lambda game, row: False, "won"),
 }
 
 
@@ -116,7 +110,7 @@ def _state(values: Mapping[str, Any], options: Any) -> State:
         raise UsageError(f"history_size is {history!r}; expected 0 to {options.settings.history_length}.")
     try:
         return make_state(**given)._replace(history_size=np.int32(history))
-    except TypeError as problem:  # a key nobody knows
+    except TypeError as problem:  # an unknown key
         raise UsageError(f"{problem}; expected the keys that to_dict writes.") from problem
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from jimbot.games.hackmatrix import spec
 from jimbot.games.hackmatrix.board import bit
-from jimbot.games.hackmatrix.expert.settings import MOST_ATTACK, MOST_RESETS, MOST_SIPHONS, MOST_UNITS, Weights
+from jimbot.games.hackmatrix.heuristic.settings import MOST_ATTACK, MOST_RESETS, MOST_SIPHONS, MOST_UNITS, Weights
 from jimbot.games.hackmatrix.siphon import Missed
 from jimbot.games.hackmatrix.state import ENEMY, Entity, State
 
@@ -137,8 +137,8 @@ _RESET_ENERGY = spec.PROGRAMS[_RESET].energy
 
 
 def held_by_winners(state: State) -> Any:
-    """What the player has, in points of the preset `wins`: the weights that the scripted player's fit to games won and
-    lost gave each thing (`expert/worth.py`), without HP and opponents."""
+    """What the player has, in points of the preset `wins`: the weights that the heuristic player's fit to games won and
+    lost gave each thing (`heuristic/search.py`), without HP and opponents."""
     logit = _WEIGHTS.unit * (_at_most(state.credits, MOST_UNITS) + _at_most(state.energy, MOST_UNITS))
     logit = logit + _WEIGHTS.attack * _at_most(state.attack - 1, MOST_ATTACK)
     logit = logit + _WEIGHTS.siphon * _at_most(state.siphons, MOST_SIPHONS)

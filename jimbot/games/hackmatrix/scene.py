@@ -1,22 +1,36 @@
-"""HackMatrix as a scene (see `jimbot.games.scenes`): the board for the page in the browser, as the player sees it."""
+"""HackMatrix as a scene (see `jimbot.games.scenes`) and in words: the board as the player sees it, and no more: no
+cryptog out of sight, no content of question blocks, no type of a transmission."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.functional import FunctionalBatchGame
 from jimbot.games.hackmatrix import spec
 from jimbot.games.hackmatrix.build import to_dict
-from jimbot.games.hackmatrix.render import Facts, block_name, visible_enemies
-from jimbot.games.scenes import Cell, Figure, List, Scene, Thing, Tone
+from jimbot.games.hackmatrix.state import State
+from jimbot.games.scenes import BoardScene, Cell, List, Scene, Stat, Thing, Tone
 
+Facts = Mapping[str, Any]
 ENEMY_TONES: dict[str, Tone] = {"virus": "bad", "daemon": "c", "glitch": "d", "cryptog": "good"}
+
+
+KEY = (
+    "@ you", "◆ data siphon", "!n arrives in n", *(f"{name[0].upper()} {name}" for name in spec.ENEMY_NAMES),
+    "z stunned", "▒ block", "×n calls n enemies",
+)  # fmt: skip
 
 
 def scene(game: BatchGame, row: int) -> Scene:
     """The board of a row."""
-    facts = to_dict(cast(FunctionalBatchGame, game).row_state(row))
+    return scene_of(cast(FunctionalBatchGame, game).row_state(row))
+
+
+def scene_of(state: State) -> BoardScene:
+    """The board of a state."""
+    facts = to_dict(state)
     enemies = visible_enemies(facts)
     cells = [_cell(facts, enemies, row, col) for row in range(spec.SIDE) for col in range(spec.SIDE)]
     return {
@@ -24,9 +38,54 @@ def scene(game: BatchGame, row: int) -> Scene:
         "rows": spec.SIDE,
         "cols": spec.SIDE,
         "cells": cells,
-        "figures": _figures(facts),
+        "stats": _stats(facts),
         "lists": _lists(facts),
     }
+
+
+def describe(state: State) -> str:
+    """One state in a few sentences: what the player sees, cells as (row, col) from the bottom left."""
+    facts = to_dict(state)
+    player = facts["player"]
+    place = (player["row"], player["col"])
+    parts = [
+        f"Stage {facts['stage']}, turn {facts['turn']}. Player at {place} with {player['hp']} HP, "
+        f"{player['credits']} credits, {player['energy']} energy, {player['data_siphons']} data siphons, "
+        f"attack {player['attack_damage']}, score {player['score']}. Exit at {facts['exit']}."
+    ]
+    if facts["owned_programs"]:
+        parts.append("Programs: " + ", ".join(facts["owned_programs"]) + ".")
+    healthy = dict(zip(spec.ENEMY_NAMES, spec.ENEMY_HP, strict=True))
+    enemies = [
+        f"{enemy['type']} {enemy['hp']}/{healthy[enemy['type']]} at {(enemy['row'], enemy['col'])}"
+        + (" stunned" if enemy["stunned"] else "")
+        for enemy in visible_enemies(facts)
+    ]
+    if enemies:
+        parts.append("Enemies: " + ", ".join(enemies) + ".")
+    if facts["transmissions"]:
+        arrivals = [f"{(item['row'], item['col'])} in {item['turns']}" for item in facts["transmissions"]]
+        parts.append("Transmissions: " + ", ".join(arrivals) + ".")
+    return " ".join(parts)
+
+
+def visible_enemies(facts: Facts) -> list[Facts]:
+    """The enemies the player sees, in list order: cryptogs only in their row or column, or under SHOW."""
+    player = facts["player"]
+    hides = spec.ENEMY_NAMES[spec.CRYPTOG]
+    if facts["show"]:
+        return list(facts["enemies"])
+    return [
+        enemy
+        for enemy in facts["enemies"]
+        if enemy["type"] != hides or enemy["row"] == player["row"] or enemy["col"] == player["col"]
+    ]
+
+
+def _block_name(block: Facts) -> str:
+    if block["type"] == "question":
+        return "?"
+    return f"{block['points']}p" if block["type"] == "data" else str(block["program"])
 
 
 def _cell(facts: Facts, enemies: list[Facts], row: int, col: int) -> Cell:
@@ -37,11 +96,11 @@ def _cell(facts: Facts, enemies: list[Facts], row: int, col: int) -> Cell:
     things = _people(facts, here(enemies), here(facts["transmissions"]), row, col)
     if block is not None:
         calls = block["spawn_count"] if block["type"] != "question" else 0  # as hidden as what it holds
-        label = f"{block_name(block)} ×{calls}" if calls else block_name(block)
+        label = f"{_block_name(block)} ×{min(calls, 99)}" if calls else _block_name(block)
         ground = "siphoned" if block["siphoned"] else str(block["type"])
         return {"row": row, "col": col, "ground": ground, "label": label, "things": things}
     if facts["exit_tile"] == (row, col):
-        return {"row": row, "col": col, "ground": "exit", "label": "exit", "things": things}
+        return {"row": row, "col": col, "ground": "exit", "label": "EXIT", "things": things}
     things += _lying(facts, here(facts["resources"]), row, col)
     return {"row": row, "col": col, "ground": "", "things": things}
 
@@ -50,7 +109,9 @@ def _people(facts: Facts, enemies: list[Facts], coming: list[Facts], row: int, c
     found: list[Thing] = []
     if (facts["player"]["row"], facts["player"]["col"]) == (row, col):
         found.append({"label": "@", "tone": "strong", "title": "you"})
-    found += [{"label": f"!{one['turns']}", "tone": "money", "title": f"arrives in {one['turns']}"} for one in coming]
+    for one in coming:
+        turns = one["turns"]
+        found.append({"label": f"!{turns if turns <= 9 else '*'}", "tone": "money", "title": f"arrives in {turns}"})
     for enemy in enemies:
         stunned = enemy["stunned"]
         words = f"{enemy['type']} with {enemy['hp']} HP{', stunned' if stunned else ''}"
@@ -60,20 +121,20 @@ def _people(facts: Facts, enemies: list[Facts], coming: list[Facts], row: int, c
 
 
 def _lying(facts: Facts, resources: list[Facts], row: int, col: int) -> list[Thing]:
-    found: list[Thing] = []
+    found: list[tuple[str, Tone, str]] = []
     if (row, col) in facts["pickups"]:
-        found.append({"label": "◆", "tone": "energy", "title": "data siphon"})
+        found.append(("◆", "energy", "data siphon"))
     for one in resources:
         if one["credits"]:
-            found.append({"label": f"{one['credits']}c", "tone": "money", "title": f"{one['credits']} credits"})
+            found.append((f"{one['credits']}c", "money", f"{one['credits']} credits"))
         if one["energy"]:
-            found.append({"label": f"{one['energy']}e", "tone": "energy", "title": f"{one['energy']} energy"})
+            found.append((f"{one['energy']}e", "energy", f"{one['energy']} energy"))
     if (row, col) in facts["siphon_centres"]:
-        found.append({"label": "○", "tone": "quiet", "title": "siphoned from here"})
-    return found
+        found.append(("○", "quiet", "siphoned from here"))
+    return [{"label": label, "tone": tone, "title": title, "lies": True} for label, tone, title in found]
 
 
-def _figures(facts: Facts) -> list[Figure]:
+def _stats(facts: Facts) -> list[Stat]:
     player = facts["player"]
     return [
         {"name": "stage", "value": str(facts["stage"]), "of": str(spec.STAGES)},
@@ -88,12 +149,17 @@ def _figures(facts: Facts) -> list[Figure]:
 
 
 def _lists(facts: Facts) -> list[List]:
-    costs = {
-        program.name: (f" {program.credits}c" if program.credits else "")
-        + (f" {program.energy}e" if program.energy else "")
-        for program in spec.PROGRAMS
-    }
-    programs = [f"{name}{costs[name]}" for name in facts["owned_programs"]]
+    purse, payable, dear = facts["player"], [], []
+    for program in spec.PROGRAMS:
+        if program.name in facts["owned_programs"]:
+            cost = (f"{program.credits}c" if program.credits else "") + (f"{program.energy}e" if program.energy else "")
+            afforded = purse["credits"] >= program.credits and purse["energy"] >= program.energy
+            (payable if afforded else dear).append(f"{program.name} {cost}")
     active = [name for name, on in (("SHOW", "show"), ("CALM", "calm"), ("STEP", "step_active")) if facts[on]]
-    found: list[List] = [{"title": "Programs", "items": programs}, {"title": "Active", "items": active}]
+    found: list[List] = [
+        {"title": "active", "items": active},
+        {"title": "programs", "items": payable or ([] if dear else ["none"])},
+        {"title": "programs too dear now", "items": dear},
+        {"title": "key", "items": list(KEY)},
+    ]
     return [one for one in found if one["items"]]

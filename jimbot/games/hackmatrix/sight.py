@@ -1,4 +1,4 @@
-"""What the scripted player reads out of an observation: the numbers of HackMatrix as arrays over N games.
+"""What the heuristic player reads out of an observation: the numbers of HackMatrix as arrays over N games.
 
 Cells are numbered row by row from the bottom left.
 """
@@ -24,7 +24,7 @@ _ROW, _COL = np.divmod(np.arange(spec.CELLS), spec.SIDE)
 MANHATTAN = np.abs(_ROW[:, None] - _ROW) + np.abs(_COL[:, None] - _COL)  # (36, 36)
 
 
-class Sight:
+class BoardSight:
     """An observation of N games, taken apart."""
 
     def __init__(self, observation: np.ndarray) -> None:

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jimbot.games.hackmatrix import draws as luck
+from jimbot.games.hackmatrix import draws as purpose
 from jimbot.games.hackmatrix import spec
 from jimbot.games.hackmatrix.board import CORNERS, FULL, Bits, bit, constant, nth_bit
 from jimbot.games.hackmatrix.draws import below, threefry, words
@@ -59,7 +59,7 @@ def opening(seed: Any, starts: float = 0.0) -> State:
 def first_opening(seed: Any) -> State:
     """The player before stage 1 is laid out."""
     state = blank(jnp.shape(seed)[1:])
-    first, key = words(seed, luck.START, 2, 2)
+    first, key = words(seed, purpose.START, 2, 2)
     bonus = below(first[1], 3)
     return state._replace(
         key=key,
@@ -80,9 +80,9 @@ def later_opening(state: State, seed: Any, share: float) -> State:
     Only games of the train bank: what judges a player always begins at the start.
     """
     chance, stage_word, hp_word, attack_word, count_word, *purses, siphon_word = (
-        word[0] for word in words(seed, luck.LATER, *[1] * 8)
+        word[0] for word in words(seed, purpose.LATER, *[1] * 8)
     )
-    program_words = words(seed, luck.LATER_PROGRAMS, MOST_PROGRAMS)[0]
+    program_words = words(seed, purpose.LATER_PROGRAMS, MOST_PROGRAMS)[0]
     later = (chance < np.uint32(min(share, 1.0) * 0xFFFFFFFF)) & (residue(seed[0], seed[1]) >= FIRST_TRAIN_RESIDUE)
     stage = 2 + below(stage_word, spec.STAGES - 1)
     owned = jnp.zeros_like(state.owned)
@@ -109,7 +109,7 @@ def generate(state: State) -> State:
     """
     key = state.key
     layout, contents, program_words, spawn_words, following = words(
-        key, luck.STAGE, 2, 2 * spec.CELLS, MOST_BLOCKS, spec.STAGES, 2
+        key, purpose.STAGE, 2, 2 * spec.CELLS, MOST_BLOCKS, spec.STAGES, 2
     )
     corners = Bits(_CORNERS.lo | state.player * 0, _CORNERS.hi | state.player * 0).minus(bit(state.player))
     exit_cell = corners.nth(below(layout[0], corners.size()))
@@ -170,7 +170,7 @@ def place_blocks(key: Any, attempt: Any, free: Bits, count: Any) -> Bits:
 
     def place_two(pair: Any, carry: Any) -> Any:
         left, blocks = carry
-        drawn = threefry(key, (attempt * pairs + pair).astype(jnp.uint32), jnp.uint32(luck.PLACEMENT))
+        drawn = threefry(key, (attempt * pairs + pair).astype(jnp.uint32), jnp.uint32(purpose.PLACEMENT))
         for index, word in enumerate(drawn):
             cell = bit(settle(left.nth(below(word, left.size())), by=carry[1].lo)).when(2 * pair + index < count)
             left, blocks = left.minus(cell), blocks | cell
@@ -209,7 +209,7 @@ def acceptable(blocks: Bits, exit_bit: Bits) -> Any:
 def fill_cells(contents: Any, program_words: Any, blocks: Bits, exit_bit: Bits, pickups: Bits) -> Any:
     """(36, …) cell words: block contents, resources, pickups and the exit.
 
-    Each cell has two words of luck; a block and a resource never share a cell, so both may use the same.
+    Each cell has two random words; a block and a resource never share a cell, so both may use the same.
     """
     first, second = contents[: spec.CELLS], contents[spec.CELLS :]
     block = blocks.mask()

@@ -2,7 +2,7 @@
 
 `_play` is the step itself, written batch-last and shared by both. New boards (a completed stage or a restarted game)
 are needed by few games at a time: `play_batch` generates them for a small group of games per trip of a loop that does
-not run at all when nobody needs one.
+not run at all when no game needs one.
 """
 
 from __future__ import annotations
@@ -14,23 +14,36 @@ import jax.numpy as jnp
 import numpy as np
 
 from jimbot.games.contract import FunctionalGame, Transition
+from jimbot.games.hackmatrix import board, spec
 from jimbot.games.hackmatrix import history as past
-from jimbot.games.hackmatrix import spec
 from jimbot.games.hackmatrix.actions import aim, legal_mask, legal_word, walk
-from jimbot.games.hackmatrix.board import Bits, bit, from_mask, steps_between
-from jimbot.games.hackmatrix.draws import Draws, draw_step
+from jimbot.games.hackmatrix.draws import HIDDEN, Draws, below, draw_step, words
 from jimbot.games.hackmatrix.enemies import enemy_turn
 from jimbot.games.hackmatrix.helpers import helpers
-from jimbot.games.hackmatrix.hidden import redraw_hidden
 from jimbot.games.hackmatrix.observe import observe
 from jimbot.games.hackmatrix.programs import run_programs
 from jimbot.games.hackmatrix.rewards import PRESETS, Events
+from jimbot.games.hackmatrix.scene import describe
 from jimbot.games.hackmatrix.settle import settle
 from jimbot.games.hackmatrix.siphon import missed_by, siphon
 from jimbot.games.hackmatrix.spec import Options
 from jimbot.games.hackmatrix.stages import FIRST_INTERVAL, generate, opening, start_game
-from jimbot.games.hackmatrix.state import Cell, State, batch_first, batch_last, boards, pack, unpack
-from jimbot.games.hackmatrix.words import describe
+from jimbot.games.hackmatrix.state import (
+    ENEMY,
+    HIDDEN_DATA,
+    HIDDEN_PROGRAM,
+    PROGRAM,
+    SLOTS,
+    TRANSMISSION,
+    Cell,
+    Entity,
+    State,
+    batch_first,
+    batch_last,
+    boards,
+    pack,
+    unpack,
+)
 
 GROUP = 32
 """Boards generated together in one trip of the loop in `play_batch`."""
@@ -52,7 +65,7 @@ class HackMatrix(FunctionalGame[State]):
         return batch_first(start_game(jnp.moveaxis(seeds, 0, -1), self.options.starts), self._no_history(len(seeds)))
 
     def step(self, state: State, action: Any, draws: Draws | None = None) -> tuple[State, Transition]:
-        """One action. `draws` replaces the luck of everything but stage generation (see `draws`)."""
+        """One action. `draws` replaces the random words of everything but stage generation (see `draws`)."""
         after, history, transition, advances = self._play(state._replace(history=None), state.history, action, draws)
         after = jax.lax.cond(advances, generate, lambda state: state, after)
         return after._replace(history=history), transition
@@ -152,13 +165,13 @@ def _batch_first(transition: Transition) -> Transition:
 def exit_distances(*states: State) -> Any:
     """Steps from the player to the exit coordinates around blocks, 0 if there is no way; one row per state."""
 
-    def stacked(sets: list[Bits]) -> Bits:
-        return Bits(jnp.stack([one.lo for one in sets]), jnp.stack([one.hi for one in sets]))
+    def stacked(sets: list[board.Bits]) -> board.Bits:
+        return board.Bits(jnp.stack([one.lo for one in sets]), jnp.stack([one.hi for one in sets]))
 
-    return steps_between(
-        stacked([bit(state.player) for state in states]),
-        stacked([bit(state.exit) for state in states]),
-        stacked([from_mask(~Cell.is_block(state.cells)) for state in states]),
+    return board.steps_between(
+        stacked([board.bit(state.player) for state in states]),
+        stacked([board.bit(state.exit) for state in states]),
+        stacked([board.from_mask(~Cell.is_block(state.cells)) for state in states]),
     )
 
 
@@ -192,3 +205,69 @@ def renew(state: State, advances: Any, ended: Any, seeds: Any, starts: float) ->
     words = pack(state)
     _, _, words, final = jax.lax.while_loop(pending, renew_some, (advances, ended, words, words))
     return unpack(words), unpack(final)
+
+
+# --- re-dealing what the player cannot know ---
+
+
+_SPAWN = np.array([program.spawn for program in spec.PROGRAMS], np.int32)
+
+
+@jax.jit
+def redraw_hidden(state: State, seed: Any) -> State:
+    """One game with everything hidden drawn anew from a (2,) uint32 seed; its observation stays the same."""
+    kind = Entity.kind.of(state.entities)
+    type_words, contents, places, key = words(seed, HIDDEN, SLOTS, 2 * spec.CELLS, SLOTS, 2)
+    types = (type_words & np.uint32(3)).astype(jnp.int32)
+    entities = jnp.where(kind == TRANSMISSION, Entity.type.put(state.entities, types), state.entities)
+    state = state._replace(entities=entities, cells=_redraw_questions(state.cells, contents))
+    return state._replace(entities=_move_cryptogs(state, places), key=key)
+
+
+def _redraw_questions(cells: Any, drawn: Any) -> Any:
+    """Question blocks as if just generated: data or a program that no visible block of the stage holds."""
+    content, value, spawn = Cell.content.of(cells), Cell.value.of(cells), Cell.spawn.of(cells)
+    question = content >= HIDDEN_DATA
+    visible = jnp.where(content == PROGRAM, jnp.int32(1) << value, 0)
+    used = jax.lax.reduce(visible, jnp.int32(0), jax.lax.bitwise_or, (0,))
+    costs = jnp.asarray(_SPAWN)
+    full = jnp.where(content == HIDDEN_PROGRAM, costs[jnp.minimum(value, len(_SPAWN) - 1)], value)
+    reduced_by = full - spawn  # what REDUC has taken off
+
+    def deal(cell: Any, carry: Any) -> Any:
+        cells, used = carry
+        unused = ~used & ((1 << len(spec.PROGRAMS)) - 1)
+        is_program = (drawn[cell] & np.uint32(1)) == 1
+        program = board.nth_bit(unused, below(drawn[spec.CELLS + cell], jax.lax.population_count(unused)))
+        points = 1 + below(drawn[spec.CELLS + cell], 9)
+        new_value = jnp.where(is_program, program, points)
+        count = jnp.maximum(jnp.where(is_program, costs[program], points) - reduced_by[cell], 0)
+        word = Cell.content.put(cells[cell], jnp.where(is_program, HIDDEN_PROGRAM, HIDDEN_DATA))
+        word = Cell.spawn.put(Cell.value.put(word, new_value), count)
+        taken = question[cell] & is_program
+        used = used | jnp.where(taken, jnp.int32(1) << program, 0)
+        return cells.at[cell].set(jnp.where(question[cell], word, cells[cell])), used
+
+    return jax.lax.fori_loop(0, spec.CELLS, deal, (cells, used))[0]
+
+
+def _move_cryptogs(state: State, drawn: Any) -> Any:
+    """Unseen cryptogs, each to any cell where it would be as unseen (those that share a cell stay)."""
+    around = boards(state)
+    seen_from_player = board.row_through(state.player) | board.column_through(state.player)
+    cells = Entity.cell.of(state.entities)
+    exists = state.entities != 0
+    alone = ((cells == cells[:, None]) & exists).sum(1) == 1
+    cryptog = (Entity.kind.of(state.entities) == ENEMY) & (Entity.type.of(state.entities) == spec.CRYPTOG)
+    moves = cryptog & alone & ~seen_from_player.has(cells) & ~state.show
+
+    def move(slot: Any, carry: Any) -> Any:
+        entities, taken = carry
+        here = board.bit(cells[slot])
+        free = board.FULL.minus(taken | seen_from_player | around.blocks | around.player)
+        room = moves[slot] & free.any()
+        there = free.nth(below(drawn[slot], free.size()))
+        word = jnp.where(room, Entity.cell.put(entities[slot], there), entities[slot])
+        return entities.at[slot].set(word), taken.minus(here.when(room)) | board.bit(there).when(room)
+
+    return jax.lax.fori_loop(0, SLOTS, move, (state.entities, around.enemies | around.transmissions))[0]

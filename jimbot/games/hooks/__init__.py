@@ -1,5 +1,6 @@
 """What a game may offer beyond being played. Each is an optional field of its `GameEntry`; nothing outside asks a game
-for its name, so a new game gets whatever it brings along.
+for its name, so a new game gets whatever it brings along. A hook that needs more than playing does is named by
+`lazy("package.module:name")` and imported when it is called.
 
 | hook | who uses it |
 |---|---|
@@ -7,10 +8,10 @@ for its name, so a new game gets whatever it brings along.
 | `RareEvent` | prioritised replay |
 | `Plans` | `--plan`: what looking ahead spends on which decisions |
 | `Variety` | how various play is: metrics of training, the health watch, `jimbot analyze` |
-| `Figure` | `info` of wrapped environments |
+| `InfoMetric` | `info` of wrapped environments |
 | `RecordingForm` | `--record` of play and watch, `jimbot replay` |
-| `Sitting` | `jimbot play` and `jimbot ui`: moves as people type them |
-| `Scene` (`scenes.py`) | `jimbot ui`: what is on the table, to be drawn |
+| `HumanInterface` | `jimbot play` and `jimbot ui`: moves as people type them |
+| `Scene` (`scenes.py`) | `jimbot watch`, `play` and `ui`: what is on the table, to be drawn |
 | `SeedForm` | `--seed` and seed files; whatever names a seed |
 | `Installation` | `jimbot setup` |
 | `Online` | `jimbot play --server` |
@@ -23,79 +24,78 @@ for its name, so a new game gets whatever it brings along.
 | `Knowledge` | `jimbot graph`: what a build is made of, and what works together as the rules measure it |
 """
 
-from jimbot.games.hooks.knowledge import Held, Interaction, Knowledge, Measure, Part
-from jimbot.games.hooks.learners import Found, Milestones, Plans, RareEvent, Variety
-from jimbot.games.hooks.live import (
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from jimbot.games.hooks.learners import (
+    Found,
+    Held,
+    Interaction,
+    Knowledge,
+    Measure,
+    Milestones,
+    Part,
+    Plans,
+    RareEvent,
+    Variety,
+)  # fmt: skip
+from jimbot.games.hooks.people import (
+    Explanation,
+    Glossary,
+    HumanInterface,
+    Moment,
+    Offer,
+    RecordedGame,
+    Recorder,
+    RecordingForm,
+    SeedForm,
+    SeedPages,
+)  # fmt: skip
+from jimbot.games.hooks.programs import (
+    Decide,
     HostedGame,
     HostFiles,
+    InfoMetric,
+    Installation,
     LiveCall,
     LivePlay,
     LiveProtocol,
     LiveResult,
     LiveRun,
-    Silence,
-    Standing,
-)
-from jimbot.games.hooks.outside import (
-    Decide,
-    Installation,
     Online,
+    PlainStates,
     PlayedGame,
     PlayedOnline,
     PublicReplay,
     PublicReplays,
+    ReadForeign,
     ReadReplays,
     ReplaySide,
+    Sight,
+    Silence,
+    Situation,
+    Standing,
     Visit,
-)
-from jimbot.games.hooks.people import Explanation, Glossary, Offer, Sitting
-from jimbot.games.hooks.recordings import Moment, RecordedGame, Recorder, RecordingForm
-from jimbot.games.hooks.seeds import SeedForm, SeedPages
-from jimbot.games.hooks.states import Figure, PlainStates, ReadForeign, Sight, Table
+)  # fmt: skip
 
 __all__ = [
-    "Decide",
-    "Explanation",
-    "Figure",
-    "Found",
-    "Glossary",
-    "Held",
-    "HostFiles",
-    "HostedGame",
-    "Installation",
-    "Interaction",
-    "Knowledge",
-    "LiveCall",
-    "LivePlay",
-    "LiveProtocol",
-    "LiveResult",
-    "LiveRun",
-    "Measure",
-    "Milestones",
-    "Moment",
-    "Offer",
-    "Online",
-    "Part",
-    "PlainStates",
-    "Plans",
-    "PlayedGame",
-    "PlayedOnline",
-    "PublicReplay",
-    "PublicReplays",
-    "RareEvent",
-    "ReadForeign",
-    "ReadReplays",
-    "RecordedGame",
-    "Recorder",
-    "RecordingForm",
-    "ReplaySide",
-    "SeedForm",
-    "SeedPages",
-    "Sight",
-    "Silence",
-    "Sitting",
-    "Standing",
-    "Table",
-    "Variety",
-    "Visit",
-]
+    "Decide", "Explanation", "Found", "Glossary", "Held", "HostFiles", "HostedGame", "HumanInterface", "InfoMetric",
+    "Installation", "Interaction", "Knowledge", "LiveCall", "LivePlay", "LiveProtocol", "LiveResult", "LiveRun",
+    "Measure", "Milestones", "Moment", "Offer", "Online", "Part", "PlainStates", "Plans", "PlayedGame",
+    "PlayedOnline", "PublicReplay", "PublicReplays", "RareEvent", "ReadForeign", "ReadReplays", "RecordedGame",
+    "Recorder", "RecordingForm", "ReplaySide", "SeedForm", "SeedPages", "Sight", "Silence", "Situation", "Standing",
+    "Variety", "Visit", "lazy",
+]  # fmt: skip
+
+
+def lazy(reference: str) -> Callable[..., Any]:
+    """The function or class `"package.module:name"`, imported when it is first called: an entry then imports nothing
+    that playing does not need."""
+    module, _, name = reference.partition(":")
+
+    def called(*values: Any, **named: Any) -> Any:
+        return getattr(importlib.import_module(module), name)(*values, **named)
+
+    called.__name__ = name
+    return called

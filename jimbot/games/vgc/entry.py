@@ -11,25 +11,19 @@ import numpy as np
 
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry, TwoSides
-from jimbot.games.hooks import Decide, Installation, Online, Plans, PlayedOnline, PublicReplays, Visit
+from jimbot.games.hooks import Decide, Installation, Online, Plans, PlayedOnline, PublicReplays, Visit, lazy
 from jimbot.games.vgc import simulator, teams
 from jimbot.games.vgc.game import SPEC, VgcGame
 from jimbot.games.vgc.masks import legal_masks
-from jimbot.games.vgc.options import SCRIPTED, SELF, Options
+from jimbot.games.vgc.options import HEURISTICS, SELF, Options
 from jimbot.games.vgc.plain_state import STATES
 
 SERVER_TEAMS = "held-out"
 ABOUT = (
     "A Pokémon battle of two against two. From teams of six both sides choose four; two are out, two wait. Each turn "
     "both sides give their two Pokémon orders at once: a move, at whom, or a switch. Types decide what hurts whom. "
-    "Once per battle one Pokémon may terastallize, which changes its type. Whoever makes all four rivals faint wins."
+    "Once per battle one Pokémon may terastallize, which changes its type. Who makes all four opponents faint wins."
 )
-
-
-def render(game: BatchGame, row: int) -> Any:
-    from jimbot.games.vgc.render import render
-
-    return render(game, row)
 
 
 def ending(board: BatchGame, row: int, stats: Mapping[str, float], cut: bool) -> str:
@@ -39,37 +33,13 @@ def ending(board: BatchGame, row: int, stats: Mapping[str, float], cut: bool) ->
     return f"{how} after {int(stats['turns'])} turns; {fainted}"
 
 
-def render_small(game: BatchGame, row: int) -> Any:
-    from jimbot.games.vgc.render import render_small
-
-    return render_small(game, row)
-
-
-def scene(game: BatchGame, row: int) -> Any:
-    from jimbot.games.vgc.scene import scene
-
-    return scene(game, row)
-
-
-def sitting(game: BatchGame) -> Any:
-    from jimbot.games.vgc.sitting import VgcSitting
-
-    return VgcSitting(game)
-
-
-def scripted(name: str) -> Callable[[], Any]:
+def heuristic(name: str) -> Callable[[], Any]:
     def make_player() -> Any:
-        from jimbot.games.vgc.heuristic import Scripted
+        from jimbot.games.vgc.heuristic import VgcHeuristic
 
-        return Scripted(name)
+        return VgcHeuristic(name)
 
     return make_player
-
-
-def benchmark(num_envs: int | None, seconds: float, cold: bool) -> dict[str, Any]:
-    from jimbot.games.vgc.benchmarks import BATTLES, bench_vgc
-
-    return bench_vgc(num_envs or BATTLES, seconds)
 
 
 # --- the simulator ---
@@ -87,12 +57,6 @@ INSTALLATION = Installation(
 
 
 # --- servers ---
-
-
-def _check_server(server: str) -> None:
-    from jimbot.games.vgc.poke_env_player import check_server
-
-    check_server(server)
 
 
 def _play_online(visit: Visit, options: Options, decide: Decide, told: Callable[[PlayedOnline], None]) -> str:
@@ -115,7 +79,9 @@ def _play_online(visit: Visit, options: Options, decide: Decide, told: Callable[
     )
 
 
-ONLINE = Online("ws://127.0.0.1:8000/showdown/websocket", _check_server, _play_online)
+ONLINE = Online(
+    "ws://127.0.0.1:8000/showdown/websocket", lazy("jimbot.games.vgc.poke_env_player:check_server"), _play_online
+)
 
 
 # --- other people's games ---
@@ -140,26 +106,23 @@ def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bo
 PLANS = Plans(
     ("order",),
     lambda observation, legal: np.zeros(len(observation), np.int64),
-    # A turn decides much and costs a simulation of the whole battle so far: one turn of several worlds, then the value.
+    # A turn decides much and costs a simulation of the whole battle so far: one turn in several deals, then the value.
     ({"candidates": 4, "depth": 0, "certain": 0.95},),
-    rival="heuristic",
+    opponent="heuristic",
 )
 
 GAME = GameEntry(
     spec=SPEC,
     make=make,
-    scripted={name: scripted(name) for name in SCRIPTED if name != "random"},
+    heuristics={name: heuristic(name) for name in HEURISTICS if name != "random"},
     two_sides=TwoSides({"opponent": SELF}, agreed=("format", "open_team_sheets")),
-    render=render,
     legal_masks=legal_masks,
-    render_small=render_small,
     ending=ending,
-    scene=scene,
+    scene=lazy("jimbot.games.vgc.scene:scene"),
     canvas=(120, 22),
     about=ABOUT,
-    sitting=sitting,
+    human_interface=lazy("jimbot.games.vgc.human_interface:VgcInterface"),
     plans=PLANS,
-    benchmark=benchmark,
     installation=INSTALLATION,
     online=ONLINE,
     public_replays=public_replays,

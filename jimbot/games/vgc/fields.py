@@ -2,7 +2,7 @@
 they start, so no offset is written twice.
 
 Twelve Pokémon are shown as items: rows 0-5 are one's own in the order of the request (0 and 1 are the active slots
-once the battle runs, so a switch code names a row), rows 6-11 the rival's: its active slots first, then the others in
+once the battle runs, so a switch code names a row), rows 6-11 the opponent's: active slots first, then the others in
 the order of its team sheet. Columns are small integers on the wire; here each has the number it is divided by.
 """
 
@@ -35,7 +35,7 @@ def vocabulary_fingerprint() -> str:
 
 SIDE_ROWS, ROWS = TEAM, 2 * TEAM
 FOE = SIDE_ROWS
-"""The first row of the rival's Pokémon."""
+"""The first row of the opponent's Pokémon."""
 
 BOOSTS = ("atk", "def", "spa", "spd", "spe", "accuracy", "evasion")
 STATS = ("hp", "atk", "def", "spa", "spd", "spe")
@@ -124,7 +124,7 @@ _POKEMON: tuple[Field, ...] = (
     _ids("tera_type", (ROWS,), "types", "tera type, 0 if not known"),
     _ids("status", (ROWS,), "statuses", "status condition"),
     _ids("last_move", (ROWS,), "moves", "the move last seen from it since it came in"),
-    _numbers("pokemon", (ROWS,), COLUMNS["pokemon"], "state (rival's stats are guesses from its species)"),
+    _numbers("pokemon", (ROWS,), COLUMNS["pokemon"], "state (opponent's stats are guesses from its species)"),
     *(field for number in range(1, MOVES + 1) for field in _move_fields(number)),
 )
 
@@ -132,19 +132,21 @@ FIELDS: tuple[Field, ...] = (
     _numbers("phase", (), COLUMNS["phase"], "what is to be decided, one-hot"),
     *(replace(field, items="pokemon") for field in _POKEMON),
     _numbers("slot", (SLOTS,), COLUMNS["slot"], "own active slots"),
-    _numbers("side", (2,), COLUMNS["side"], "own and rival's side; lasting effects in turns since they began, from 1"),
+    _numbers(
+        "side", (2,), COLUMNS["side"], "own and opponent's side; lasting effects in turns since they began, from 1"
+    ),
     Field("weather", (1,), "weather", ids=len(vocabulary()["weathers"]), vocabulary="weathers"),
     Field("terrain", (1,), "terrain", ids=len(vocabulary()["terrains"]), vocabulary="terrains"),
     _numbers("field", (), COLUMNS["field"], "whole field; lasting effects in turns since they began, from 1"),
     Field(
         "damage",
         (SLOTS, MOVES, 3),
-        "expected damage of own moves to rival a, rival b and the partner, share of full HP",
+        "expected damage of own moves to opponent a, opponent b and the partner, share of full HP",
     ),
-    Field("threat", (SLOTS, MOVES, 2), "expected damage of the rivals' known moves to own a and own b"),
-    Field("matchup", (SIDE_ROWS, SIDE_ROWS), "best expected damage of each own Pokémon to each rival's, unboosted"),
-    Field("matchup_threat", (SIDE_ROWS, SIDE_ROWS), "best expected damage to each own Pokémon by each rival's"),
-    Field("outspeeds", (SLOTS, 2), "1 where an own slot is expected to be faster than a rival's, -1 slower"),
+    Field("threat", (SLOTS, MOVES, 2), "expected damage of the opponents' known moves to own a and own b"),
+    Field("matchup", (SIDE_ROWS, SIDE_ROWS), "best expected damage of each own Pokémon to each opponent's, unboosted"),
+    Field("matchup_threat", (SIDE_ROWS, SIDE_ROWS), "best expected damage to each own Pokémon by each opponent's"),
+    Field("outspeeds", (SLOTS, 2), "1 where an own slot is expected to be faster than an opponent's, -1 slower"),
 )
 OBSERVATION = ObservationSpec(FIELDS)
 

@@ -1,10 +1,10 @@
 """VGC battles behind the BatchGame contract. A row is one side of one battle.
 
-Against a scripted opponent a battle has one row; with `opponent: self` it has two, and both may be asked at once (a
+Against a heuristic opponent a battle has one row; with `opponent: self` it has two, and both may be asked at once (a
 side that has nothing to decide is not acting). A battle moves when none of its rows is held. `send` and `receive` are
 the two halves of `step`, for callers who want one group of battles simulated while they think about the other.
 
-A choice the simulator refuses because of trapping or disabling nobody could see is no step: the row is asked again with
+A choice the simulator refuses because of hidden trapping or disabling is no step: the row is asked again with
 what it knows now, and `refused` marks it, so that learners can put the new decision in the place of the old one.
 """
 
@@ -22,10 +22,10 @@ import numpy as np
 from jimbot.errors import SimulatorError, SnapshotError, UsageError
 from jimbot.games.contract import BatchGame
 from jimbot.games.spec import GameSpec
-from jimbot.games.vgc import fields, history, luck, narration, orders, rewards, words
+from jimbot.games.vgc import fields, history, narration, orders, rewards, rng, words
 from jimbot.games.vgc import teams as team_files
 from jimbot.games.vgc.options import SELF, Options
-from jimbot.games.vgc.pool import Pool, Ticket
+from jimbot.games.vgc.pool import Pool, Ticket, settings_of
 from jimbot.games.vgc.wire import COUNTERS, Flag, Kind, beginning, redraw, replay, unpack_masks
 from jimbot.games.vgc.wire import step as step_entry
 
@@ -41,7 +41,7 @@ SPEC = GameSpec(
     episode_stats=rewards.STATS,
     options=Options,
 )
-"""With one row per battle, against a scripted opponent."""
+"""With one row per battle, against a heuristic opponent."""
 SELF_PLAY_SPEC = replace(SPEC, players=2)
 GROUPS = 2
 MOST_STARTS = 5
@@ -62,8 +62,8 @@ class VgcGame(BatchGame):
         self.refused = np.zeros(
             self.num_rows, bool
         )  # the last choice was refused by hidden trapping; no step was taken
-        self.lost = np.zeros(self.num_rows, bool)  # the battle was cut off because its process died; nobody's doing
-        self.counters = np.zeros((self.num_rows, len(COUNTERS)), np.int16)  # raw figures of the state shown
+        self.lost = np.zeros(self.num_rows, bool)  # the battle was cut off because its process died; no move did it
+        self.counters = np.zeros((self.num_rows, len(COUNTERS)), np.int16)  # raw counters of the state shown
         self.teams = np.zeros((num_envs, 2), np.int64)  # numbers in `team_table`
         self.groups = np.array_split(np.arange(num_envs), GROUPS)
         """Battles of each group, for callers who overlap `send` and `receive`."""
@@ -145,10 +145,10 @@ class VgcGame(BatchGame):
         self._show(got)
 
     def health(self) -> dict[str, float]:
-        figures = {name: float(self.events[name]) for name in EVENTS}
+        metrics = {name: float(self.events[name]) for name in EVENTS}
         with suppress(SimulatorError):  # it died just now; the next step notices, replaces and counts it
-            figures["worker_mb"] = max(worker["rss_mb"] for worker in self.pool.usage())
-        return figures
+            metrics["worker_mb"] = max(worker["rss_mb"] for worker in self.pool.usage())
+        return metrics
 
     def close(self) -> None:
         self.pool.close()
@@ -178,7 +178,7 @@ class VgcGame(BatchGame):
         }
         dealt = {battle: (int(a), int(b)) for battle, (a, b) in zip(seeds, found["battle_teams"], strict=True)}
         entries = {
-            battle: replay(battle, luck.mixed(seed), dealt[battle], story)
+            battle: replay(battle, rng.mixed(seed), dealt[battle], story)
             for (battle, seed), story in zip(seeds.items(), events, strict=True)
         }
         try:
@@ -232,10 +232,10 @@ class VgcGame(BatchGame):
                 if self.acting[row]
             ]
             self._histories[battle] += played
-            drawn = luck.train_seed(int(self._streams[battle]), int(self._episodes[battle]))
+            drawn = rng.train_seed(int(self._streams[battle]), int(self._episodes[battle]))
             following = self._chosen.pop(battle, drawn)
             self._following[battle] = following
-            entries[battle] = step_entry(battle, luck.mixed(following), self._deal(following), played)
+            entries[battle] = step_entry(battle, rng.mixed(following), self._deal(following), played)
         for ticket in self.pool.send(Kind.STEP, entries):
             self._sent.update(dict.fromkeys(ticket.battles, ticket))
 
@@ -309,9 +309,7 @@ class VgcGame(BatchGame):
                     f"attempts: {self.pool.last_failure or 'its process was lost'}. Check the simulator with: jimbot "
                     "setup vgc"
                 )
-            entries = {
-                battle: beginning(battle, luck.mixed(seed), self._deal(seed)) for battle, seed in waiting.items()
-            }
+            entries = {battle: beginning(battle, rng.mixed(seed), self._deal(seed)) for battle, seed in waiting.items()}
             got, lost = self.pool.receive(self.pool.send(Kind.START, entries))
             self._show(got)
             waiting = {battle: seeds[battle] for battle in lost}
@@ -325,12 +323,12 @@ class VgcGame(BatchGame):
 
     def _draw(self, battle: int) -> int:
         """The next seed of a battle's own stream."""
-        seed = luck.train_seed(int(self._streams[battle]), int(self._episodes[battle]))
+        seed = rng.train_seed(int(self._streams[battle]), int(self._episodes[battle]))
         self._episodes[battle] += 1
         return seed
 
     def _deal(self, seed: int) -> tuple[int, int]:
-        return self.team_table.deal(seed, luck.words(seed, 2))
+        return self.team_table.deal(seed, rng.words(seed, 2))
 
     def _quiet(self, rows: np.ndarray) -> None:
         for array in (self.reward, self.reward_terms, self.terminated, self.truncated, self.refused, self.lost):
@@ -378,17 +376,7 @@ class VgcGame(BatchGame):
 
 def _open(options: Options, num_envs: int) -> tuple[team_files.TeamTable, Pool]:
     """The teams and the simulator processes of a batch."""
-    script = "" if options.opponent == SELF else options.opponent
-    settings: dict[str, Any] = {
-        "format": options.format_id,
-        "open_team_sheets": options.open_team_sheets,
-        "players": ["", script],
-        "patch": options.fast_handlers,
-        "turn_limit": options.turn_limit,
-        "vocabulary": str(fields.VOCABULARY_FILE),
-        "layout": fields.layout(),
-        "teams": [],
-    }
+    settings = settings_of(options, "" if options.opponent == SELF else options.opponent)
     table = _team_table(options, settings)
     settings["teams"] = table.packed
     pool = Pool(settings, options.worker_count(num_envs), options.deadline)

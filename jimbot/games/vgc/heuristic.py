@@ -1,4 +1,4 @@
-"""The scripted players for rows in NumPy: the same rules as node/players.js, for all rows at once.
+"""The heuristic players for rows in NumPy: the same rules as node/players.js, for all rows at once.
 
 They exist twice because they are needed twice: inside the simulator's processes as opponents that cost no round trip,
 and here as policies to judge, to record, to imitate and to train against. Both see nothing but a row and its mask, and
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jimbot.games.scripted import CertainPlayer
+from jimbot.games.heuristics import HeuristicPlayer
 from jimbot.games.vgc import fields, orders
 from jimbot.games.vgc.fields import FOE, MOVES, OBSERVATION, SIDE_ROWS, SLOTS, column
 
@@ -21,12 +21,12 @@ _IMPOSSIBLE = -(10**6)
 _ALL_ADJACENT = fields.vocabulary()["targets"].index("allAdjacent")
 _STATUS = fields.vocabulary()["categories"].index("Status")
 _PREVIEWS = np.array(orders.PREVIEW_ORDERS)
-_AIMS = ("rival a", "rival b", "partner", "itself", "nobody")
-_RIVALS, _PARTNER = 2, 2
+_AIMS = ("opponent a", "opponent b", "partner", "itself", "nobody")
+_OPPONENTS, _PARTNER = 2, 2
 _AIM_OF = np.array([[2, 3, 4, 0, 1], [3, 2, 4, 0, 1]])  # (slots, target columns): what each column means to a slot
 
 
-class Table:
+class MoveTable:
     """Named access to whole numbers of N rows."""
 
     def __init__(self, observation: np.ndarray) -> None:
@@ -35,17 +35,17 @@ class Table:
         self.damage = self.field("damage")  # (N, slots, moves, targets)
         own = [self.field(f"move_{number}")[:, :SLOTS] for number in range(1, MOVES + 1)]
         self._moves = np.stack(own, axis=2)  # (N, slots, moves, columns)
-        here, rivals = self.hp[:, :SLOTS], self.hp[:, FOE : FOE + SLOTS]
-        self.target_hp = np.stack([rivals[:, [0, 0]], rivals[:, [1, 1]], here[:, ::-1]], axis=2)[:, :, None]
+        here, opponents = self.hp[:, :SLOTS], self.hp[:, FOE : FOE + SLOTS]
+        self.target_hp = np.stack([opponents[:, [0, 0]], opponents[:, [1, 1]], here[:, ::-1]], axis=2)[:, :, None]
         self.threatened = self.field("threat").max(axis=(1, 2)) >= here
         """(N, slots): whether the worst expected hit takes all that is left."""
         turned = np.where(self.whole("trickroom") > 0, -1, 1)
         self.outsped = turned[:, None] * self.field("outspeeds").sum(axis=2) < 0  # (N, slots)
         balance = np.minimum(100, self.field("matchup")) - np.minimum(100, self.field("matchup_threat"))
         self.balance = balance
-        """(N, 6, 6): how each own Pokémon stands against each of the rival's."""
-        self.standing = (balance[:, :, :SLOTS] * (rivals > 0)[:, None]).sum(axis=2)
-        """(N, 6): and against the rivals on the field."""
+        """(N, 6, 6): how each own Pokémon stands against each of the opponent's."""
+        self.standing = (balance[:, :, :SLOTS] * (opponents > 0)[:, None]).sum(axis=2)
+        """(N, 6): and against the opponents on the field."""
 
     def field(self, name: str) -> np.ndarray:
         return OBSERVATION.view(self.features, name)
@@ -75,13 +75,13 @@ class Table:
 # --- simple players ---
 
 
-def _power(table: Table) -> np.ndarray:
+def _power(table: MoveTable) -> np.ndarray:
     power = table.move("power")
     wide = np.where(table.move("spread") > 0, 3 * power // 2, power)
     return np.stack([wide, wide, -power, -power, wide], axis=-1)
 
 
-def _damage(table: Table) -> np.ndarray:
+def _damage(table: MoveTable) -> np.ndarray:
     a, b, partner = np.moveaxis(table.damage, -1, 0)
     hit = np.where(table.move_id("target") == _ALL_ADJACENT, partner, 0)
     nobody = np.where(table.move("spread") > 0, a + b - hit, np.maximum(a, b))
@@ -91,7 +91,7 @@ def _damage(table: Table) -> np.ndarray:
 # --- the heuristic player ---
 
 
-def _attack(table: Table) -> np.ndarray:
+def _attack(table: MoveTable) -> np.ndarray:
     damage, hp = table.damage, table.target_hp
     hits = np.where(damage >= hp, hp + 60, damage) * table.move("accuracy")[..., None] // 100
     a, b, partner = np.moveaxis(np.where(hp <= 0, 0, hits), -1, 0)
@@ -108,7 +108,7 @@ def _attack(table: Table) -> np.ndarray:
     return score
 
 
-def _support(table: Table) -> np.ndarray:
+def _support(table: MoveTable) -> np.ndarray:
     """The first rule that applies decides; only the first two depend on the aim."""
     threatened, outsped = table.threatened[:, :, None], table.outsped[:, :, None]
     rules: list[tuple[np.ndarray, np.ndarray | int]] = []
@@ -131,14 +131,14 @@ def _support(table: Table) -> np.ndarray:
     anywhere = np.select([when for when, _ in rules], [np.broadcast_to(score, shape) for _, score in rules], default=10)
     found = np.repeat(anywhere[..., None], len(_AIMS), axis=-1)
     chance = 40 * table.move("accuracy") // 100
-    for rival in range(_RIVALS):
-        has_status = table.field("status")[:, FOE + rival, None, None] > 0
+    for opponent in range(_OPPONENTS):
+        has_status = table.field("status")[:, FOE + opponent, None, None] > 0
         here = np.where(table.move("inflicts_status") > 0, np.where(has_status, -30, chance), anywhere)
-        found[..., rival] = np.where(table.hp[:, FOE + rival, None, None] <= 0, -30, here)
+        found[..., opponent] = np.where(table.hp[:, FOE + opponent, None, None] <= 0, -30, here)
     return found
 
 
-def _thoughtful(table: Table) -> tuple[np.ndarray, np.ndarray]:
+def _thoughtful(table: MoveTable) -> tuple[np.ndarray, np.ndarray]:
     """Scores without and with the gimmick."""
     support = table.move_id("category") == _STATUS
     score = np.where(support[..., None], _support(table), _attack(table))
@@ -146,7 +146,7 @@ def _thoughtful(table: Table) -> tuple[np.ndarray, np.ndarray]:
     return score, score + np.where(suits[..., None] & (score >= 50), 12, -8)
 
 
-def _switches(table: Table) -> np.ndarray:
+def _switches(table: MoveTable) -> np.ndarray:
     """(N, slots, places)"""
     places = np.arange(orders.PLACES)
     standing, hp = table.standing[:, None, places], table.hp[:, None, places]
@@ -155,7 +155,7 @@ def _switches(table: Table) -> np.ndarray:
     return np.where(table.forced[:, None, None], 200 + standing + hp // 4, gain - np.where(flees, 10, 45))
 
 
-def _together(table: Table) -> np.ndarray:
+def _together(table: MoveTable) -> np.ndarray:
     """(N, 45, 45): what the two choices make of each other."""
     found = np.zeros((len(table.features), orders.SLOT_CODES, orders.SLOT_CODES), np.int64)
     columns = len(orders.TARGETS)
@@ -163,10 +163,10 @@ def _together(table: Table) -> np.ndarray:
     protects = table.move("protects") > 0
     both = protects[:, 0, :, None] & protects[:, 1, None, :]  # (N, moves of a, moves of b)
     moves -= 40 * both[:, :, None, None, :, None, None]
-    for rival in range(_RIVALS):
-        at = _AIM_OF[0].tolist().index(rival)  # rivals are under the same columns for both slots
-        hp = table.hp[:, FOE + rival, None, None]
-        one, two = table.damage[:, 0, :, None, rival], table.damage[:, 1, None, :, rival]
+    for opponent in range(_OPPONENTS):
+        at = _AIM_OF[0].tolist().index(opponent)  # opponents are under the same columns for both slots
+        hp = table.hp[:, FOE + opponent, None, None]
+        one, two = table.damage[:, 0, :, None, opponent], table.damage[:, 1, None, :, opponent]
         wasted = (one >= hp) & (two >= hp)
         joined = (one < hp) & (two < hp) & (one + two >= hp)
         moves[:, :, :, at, :, :, at] += np.where(wasted, -60, np.where(joined, 40, 0))[:, :, None, :, None]
@@ -176,7 +176,7 @@ def _together(table: Table) -> np.ndarray:
     return found
 
 
-def _slot_scores(table: Table, name: str) -> np.ndarray:
+def _slot_scores(table: MoveTable, name: str) -> np.ndarray:
     """(N, 2, 45)."""
     found = np.zeros((len(table.features), SLOTS, orders.SLOT_CODES), np.int64)
     if name == "heuristic":
@@ -194,8 +194,8 @@ def _slot_scores(table: Table, name: str) -> np.ndarray:
 
 
 def scores(observation: np.ndarray, name: str) -> np.ndarray:
-    """(N, A) whole numbers: what a scripted player thinks of every action."""
-    table = Table(observation)
+    """(N, A) whole numbers: what a heuristic player thinks of every action."""
+    table = MoveTable(observation)
     slots = _slot_scores(table, name)
     pairs = slots[:, 0, :, None] + slots[:, 1, None, :]
     previews = np.zeros((len(slots), len(_PREVIEWS)), np.int64)
@@ -207,8 +207,8 @@ def scores(observation: np.ndarray, name: str) -> np.ndarray:
     return np.concatenate([pairs.reshape(len(slots), -1), previews], axis=1)
 
 
-class Scripted(CertainPlayer):
-    """A scripted player as a policy: max_power, max_damage or heuristic."""
+class VgcHeuristic(HeuristicPlayer):
+    """A heuristic player as a policy: max_power, max_damage or heuristic."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -95,7 +95,7 @@ def _aims(target: np.ndarray, slot: int, standing: np.ndarray) -> np.ndarray:
 
 
 def _switches(row: _Columns) -> np.ndarray:
-    """(B, 2025) bool: who may come in where somebody must."""
+    """(B, 2025) bool: who may come in where a switch is forced."""
     forced, reviving = row.of("slot", "forced") > 0, row.of("slot", "reviving") > 0
     standing = row.standing()
     fainted = row.of("pokemon", "fainted")[:, :_PLACES] > 0

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from jimbot.games.vgc.words import STATUS_WORDS
 
 SIDES = {"p1": "one's", "p2": "two's"}
-"""Whose a Pokémon is, to somebody who watches."""
+"""Whose a Pokémon is, to a spectator."""
 _EFFECT = re.compile(r"^(move|ability|item): ")
 _INDENT = "  "
 

@@ -15,8 +15,8 @@ DEFAULT_FORMAT = "gen9vgc2023regc"
 FORMAT_ALIASES = {"gen9vgc2023regulationc": DEFAULT_FORMAT}
 """Names older simulators gave to a format."""
 SELF = "self"
-SCRIPTED = ("random", "max_power", "max_damage", "heuristic")
-OPPONENTS = (SELF, *SCRIPTED)
+HEURISTICS = ("random", "max_power", "max_damage", "heuristic")
+OPPONENTS = (SELF, *HEURISTICS)
 BATTLES_WORTH_A_WORKER = 8
 MOST_WORKERS = 64
 
@@ -30,7 +30,7 @@ class Options:
     format: str = DEFAULT_FORMAT
     """A doubles format in which four of six are brought."""
     open_team_sheets: bool = True
-    """Show the rival's sheet from the start; else only what was revealed."""
+    """Show the opponent's sheet from the start; else only what was revealed."""
     teams: str = BY_SEED
     """by-seed (as the seed's bank), train, validation, held-out, or a file."""
     own_team: str = ""

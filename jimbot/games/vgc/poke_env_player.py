@@ -36,7 +36,7 @@ Decide = Callable[[np.ndarray, np.ndarray], int]
 CONNECT_SECONDS = 5.0
 LOGIN_SECONDS = 60.0
 SHEETS_SECONDS = 10.0
-"""How long a rival may think about open team sheets before we choose without them."""
+"""How long an opponent may think about open team sheets before we choose without them."""
 _LOOK_SECONDS = 0.1
 _QUIET = 60  # a log level nothing reaches: what matters is raised
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _-]{0,17}")
@@ -59,7 +59,7 @@ class Played:
     """One battle that was finished."""
 
     battle: str
-    rival: str
+    opponent: str
     won: bool
     tied: bool
     turns: int
@@ -139,7 +139,7 @@ class NetworkPlayer(Player):
             self._go_on(battle)
 
     def _go_on(self, tag: str) -> None:
-        """Chooses a team although nobody answered about team sheets."""
+        """Chooses a team although no answer about team sheets came."""
         battle = self._battles.get(tag)
         if battle is not None and battle.teampreview and tag in self._requests:
             self._late = asyncio.ensure_future(self._handle_battle_request(battle))
@@ -168,8 +168,8 @@ class NetworkPlayer(Player):
 
     def _battle_finished_callback(self, battle: Any) -> None:
         tag = battle.battle_tag
-        rival = battle.opponent_username or "somebody"
-        self.played.append(Played(tag, rival, bool(battle.won), battle.won is None, int(battle.turn)))
+        opponent = battle.opponent_username or "somebody"
+        self.played.append(Played(tag, opponent, bool(battle.won), battle.won is None, int(battle.turn)))
         self._reader.forget(tag)
         for kept in (self._news, self._requests):
             kept.pop(tag, None)
@@ -191,9 +191,9 @@ def play_on_server(
     patience: float = 300.0,
     told: Callable[[Played], None] = lambda played: None,
 ) -> NetworkPlayer:
-    """Plays so many battles: challenges somebody, or accepts whoever challenges us.
+    """Plays so many battles: challenges a user, or accepts any challenge.
 
-    `patience` is how many seconds the server and the rival may be silent.
+    `patience` is how many seconds the server and the opponent may be silent.
     """
     check_server(server)
     for who in (name, challenge):
@@ -208,7 +208,7 @@ def play_on_server(
 
 
 def check_server(server: str) -> None:
-    """Refuses an address nobody listens at; poke-env would only log it and wait."""
+    """Refuses an address at which no server listens; poke-env would only log it and wait."""
     parts = urlsplit(server)
     if parts.scheme not in ("ws", "wss") or not parts.hostname:
         raise UsageError(

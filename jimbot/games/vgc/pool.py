@@ -1,8 +1,8 @@
 """Several simulator processes with many battles each, and what happens when one of them dies or hangs.
 
-Work is sent and received in two calls, so that one group of battles can be simulated while somebody thinks about the
-other. Every piece of work has a deadline, whose clock runs while somebody waits. A process that dies or misses it is
-ended, replaced and counted by name; the battles it held are lost, and whoever asked for them is told so, never left
+Work is sent and received in two calls, so that one group of battles can be simulated while a policy thinks about the
+other. Every piece of work has a deadline, whose clock runs while a caller waits. A process that dies or misses it is
+ended, replaced and counted by name; the battles it held are lost, and the caller gets an error, is never left
 waiting.
 """
 
@@ -23,6 +23,7 @@ import numpy as np
 
 from jimbot.errors import SimulatorError, UsageError
 from jimbot.games.vgc import fields, wire
+from jimbot.games.vgc.options import Options
 from jimbot.games.vgc.simulator import last_line
 from jimbot.games.vgc.wire import Kind
 from jimbot.games.vgc.worker import LOT, WorkerProcess, check_greeting
@@ -37,6 +38,20 @@ WHY = {
     "worker_hung": "its process did not answer within {seconds:g} s",
 }
 MAKES_BATTLES = (Kind.START, Kind.RESTORE)
+
+
+def settings_of(options: Options, opponent: str = "") -> dict[str, Any]:
+    """What a simulator process is configured with; `opponent` names the heuristic that plays the second side."""
+    return {
+        "format": options.format_id,
+        "open_team_sheets": options.open_team_sheets,
+        "players": ["", opponent],
+        "patch": options.fast_handlers,
+        "turn_limit": options.turn_limit,
+        "vocabulary": str(fields.VOCABULARY_FILE),
+        "layout": fields.layout(),
+        "teams": [],
+    }
 
 
 @dataclass
@@ -102,7 +117,7 @@ class Pool:
         return dict((process.greeted or {}) if process else {})
 
     def seat_of(self, battle: int) -> int:
-        """Round by round, each one place further: whoever steps every other battle keeps all processes busy, too."""
+        """Round by round, each one place further: stepping every other battle keeps all processes busy, too."""
         return (battle + battle // self.workers) % self.workers
 
     # --- work ---
@@ -180,8 +195,8 @@ class Pool:
         _log.debug("simulator process %d has a seat", seat.process.pid)
 
     def _until(self, done: Any) -> None:
-        """Reads and writes until `done()`, replacing whoever dies or is late. What was answered while nobody listened
-        may be stuck in a full pipe, so nobody is late before this began."""
+        """Reads and writes until `done()`, replacing processes that die or are late. What was answered meanwhile
+        may be stuck in a full pipe, so no process is late before this began."""
         began = time.monotonic()
         while not done():
             limit = min(self._time_left(seat, began) for seat in self._seats)
@@ -203,7 +218,7 @@ class Pool:
         return seat.process is not None and seat.process.greeted is not None
 
     def _time_left(self, seat: Seat, began: float) -> float:
-        """Seconds until somebody who waits since `began` must have heard from the process; plenty where nobody does."""
+        """Seconds until a caller that waits since `began` must have an answer; plenty where none waits."""
         if seat.process is None:
             return self.deadline
         now = time.monotonic()
@@ -237,7 +252,7 @@ class Pool:
         if not seat.waiting or seat.waiting[0].number != number:
             if number == 0:
                 raise SimulatorError(f"The simulator could not be set up: {json.loads(payload).get('error')}")
-            return  # an answer nobody waits for any more
+            return  # an answer that is not awaited any more
         ticket = seat.waiting.popleft()
         _log.debug("ticket %d: answered with %d bytes", ticket.number, len(payload))
         if kind == Kind.FAILED:

@@ -14,7 +14,7 @@ import numpy as np
 from jimbot.games.vgc import fields, orders
 from jimbot.games.vgc import teams as team_files
 from jimbot.games.vgc.options import Options
-from jimbot.games.vgc.pool import Pool
+from jimbot.games.vgc.pool import Pool, settings_of
 
 
 class Asked(NamedTuple):
@@ -32,17 +32,7 @@ class Reader:
     def __init__(self, options: Options = Options()) -> None:
         self.options = options
         self._scales = fields.scales()
-        settings: dict[str, Any] = {
-            "format": options.format_id,
-            "open_team_sheets": options.open_team_sheets,
-            "players": ["", ""],
-            "patch": options.fast_handlers,
-            "turn_limit": options.turn_limit,
-            "vocabulary": str(fields.VOCABULARY_FILE),
-            "layout": fields.layout(),
-            "teams": [],
-        }
-        self.pool = Pool(settings, 1, options.deadline)
+        self.pool = Pool(settings_of(options), 1, options.deadline)
 
     def read(self, battle: str, lines: Sequence[str], request: Mapping[str, Any] | None = None) -> Asked | None:
         """Takes note of new lines; with a request that asks for a choice, what it means."""

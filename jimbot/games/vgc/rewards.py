@@ -1,6 +1,6 @@
 """Rewards and episode statistics from the raw counters beside every row.
 
-Everything but the win is a potential: a weight times how much better one stands than the rival. A step pays what the
+Everything but the win is a potential: a weight times how much better one stands than the opponent. A step pays what the
 potential gained (discounted as the learner discounts), and the end of a battle takes it back, so the shaping guides
 learning and cannot change which play is best. A battle that is cut off keeps its potential: the learner goes on from
 there by the value of the position, which counts from that potential too.

@@ -1,11 +1,11 @@
-"""A battle as a scene: both sides for the page in the browser (see `jimbot.games.scenes`), as one of them sees it."""
+"""A battle as a scene: both sides (see `jimbot.games.scenes`), as one of them sees it."""
 
 from __future__ import annotations
 
 from typing import cast
 
 from jimbot.games.batch_game import BatchGame
-from jimbot.games.scenes import Figure, Member, Scene, Side
+from jimbot.games.scenes import Member, Scene, Side, Stat
 from jimbot.games.vgc.fields import FOE, MOVES, SIDE_ROWS
 from jimbot.games.vgc.words import PHASE_WORDS, STATUS_WORDS, Row
 
@@ -15,14 +15,14 @@ def scene(game: BatchGame, row: int) -> Scene:
     from jimbot.games.vgc.game import VgcGame
 
     view = Row(cast(VgcGame, game).features(row))
-    figures: list[Figure] = [
+    stats: list[Stat] = [
         {"name": "turn", "value": str(view.turn)},
         {"name": "now", "value": PHASE_WORDS[view.phase]},
     ]
     if scenery := view.scenery():
-        figures.append({"name": "field", "value": ", ".join(scenery), "tone": "energy"})
-    sides = [_side(view, "rival", FOE, 1), _side(view, "own side", 0, 0)]
-    return {"kind": "battle", "sides": sides, "figures": figures}
+        stats.append({"name": "field", "value": ", ".join(scenery), "tone": "energy"})
+    sides = [_side(view, "opponent", FOE, 1), _side(view, "you", 0, 0)]
+    return {"kind": "battle", "sides": sides, "stats": stats}
 
 
 def _side(view: Row, title: str, first: int, side: int) -> Side:
@@ -32,16 +32,19 @@ def _side(view: Row, title: str, first: int, side: int) -> Side:
 
 def _member(view: Row, place: int) -> Member:
     status = view.named("status", "statuses", place)
-    notes = [STATUS_WORDS[status]] if status else []
+    notes = [STATUS_WORDS[status]] if status and status != "fnt" else []
     held = view.named("item", "items", place)
     types = [view.named(field, "types", place) for field in ("type_1", "type_2")]
     if view.pokemon(place, "terastallized"):
         notes.append(f"tera {view.named('tera_type', 'types', place)}")
-    return {
+    slot = "a" if view.pokemon(place, "active_a") else "b" if view.pokemon(place, "active_b") else ""
+    member: Member = {
         "name": view.name(place),
         "health": view.pokemon(place, "hp") / 1000,
-        "out": bool(view.pokemon(place, "active_a") or view.pokemon(place, "active_b")),
+        "out": bool(slot),
+        "slot": slot or " ",
         "tags": [name for name in types if name],
-        "notes": [*notes, *view.boosts(place), *view.effects(place), *([held] if held and held != "none" else [])],
+        "notes": [*notes, *view.boosts(place), *view.effects(place)],
         "moves": [name for number in range(MOVES) if (name := view.move(place, number))],
     }
+    return member | {"item": held} if held and held != "none" else member

@@ -8,7 +8,6 @@ in a temporary folder beside it, which is checked and then renamed. After that e
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from jimbot.errors import SimulatorError, UsageError
+from jimbot.machine import cache_folder
 
 PACKAGE = "pokemon-showdown"
 VERSION = "0.11.11"
@@ -28,15 +28,8 @@ _CHECK = "const {Dex} = require(process.argv[1]); process.stdout.write(Dex.forma
 _CHECKED_FORMAT = "gen9vgc2023regc"
 
 
-def cache_root() -> Path:
-    """`vgc` in `$JIMBOT_CACHE_DIR`, else in the user's cache directory."""
-    if chosen := os.environ.get("JIMBOT_CACHE_DIR"):
-        return Path(chosen) / "vgc"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jimbot" / "vgc"
-
-
 def install_folder() -> Path:
-    return cache_root() / f"{PACKAGE}-{VERSION}"
+    return cache_folder("vgc") / f"{PACKAGE}-{VERSION}"
 
 
 def package_folder() -> Path:
@@ -77,7 +70,7 @@ def install(force: bool = False) -> Path:
     npm = shutil.which("npm")
     if npm is None:
         raise UsageError("Node.js is there but its installer 'npm' is not; install npm and type: jimbot setup vgc")
-    root = cache_root()
+    root = cache_folder("vgc")
     try:
         root.mkdir(parents=True, exist_ok=True)
         workshop = Path(tempfile.mkdtemp(prefix="install-", dir=root))

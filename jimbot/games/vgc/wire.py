@@ -18,7 +18,7 @@ COUNTERS = (
     "result", "own_fainted", "foe_fainted", "own_hp", "foe_hp", "own_statuses", "foe_statuses", "turn", "decisions",
     "refused",
 )  # fmt: skip
-"""Raw figures beside every row: result 1, -1 or 0; HP in percent summed over the four brought."""
+"""Raw counters beside every row: result 1, -1 or 0; HP in percent summed over the four brought."""
 MASK_BYTES = -(-orders.ACTIONS // 8)
 
 

@@ -79,7 +79,7 @@ def describe(features: np.ndarray) -> str:
     lines = [
         f"Turn {row.turn}: {PHASE_WORDS[row.phase]}." + (f" ({', '.join(row.scenery())})" if row.scenery() else "")
     ]
-    for side, (title, first) in enumerate((("Own", 0), ("Rival", FOE))):
+    for side, (title, first) in enumerate((("Own", 0), ("Opponent", FOE))):
         lasting = row.lasting(side)
         lines.append(f"{title} side{' (' + ', '.join(lasting) + ')' if lasting else ''}:")
         lines += [

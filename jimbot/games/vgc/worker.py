@@ -134,7 +134,7 @@ class WorkerProcess:
 
 
 class Lot:
-    """Processes that finished their work and may be asked again, where somebody allows it.
+    """Processes that finished their work and may be asked again, where the caller allows it.
 
     Starting one costs seconds, so who opens and closes many games in a row (tests, tournaments) sets
     `JIMBOT_IDLE_SIMULATORS`. By default none is kept: an idle process holds memory. All end with this process.

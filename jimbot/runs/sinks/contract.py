@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from jimbot.runs.alerts.rules import Alert
+    from jimbot.runs.alerts import Alert
 
 
 class Sink:

@@ -7,7 +7,6 @@ number any more is shown as it is; what a row no longer has is not shown.
 
 from __future__ import annotations
 
-import re
 import time as clock
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,31 +15,18 @@ from typing import Any
 from jimbot.doors.access import Bearers, Tokens, check_exposure
 from jimbot.doors.guard import Door, Limits
 from jimbot.errors import MissingExtraError
+from jimbot.runs.alerts import BASE_UNITS, ROW_TIME, prometheus_name
 from jimbot.runs.sinks.contract import Sink
 
-PREFIX = "jimbot_"
 LABELS = ("run", "game")
-# figures of the run itself: name: (is it counted, meaning)
-RUN_FIGURES = {
+# metrics of the run itself: name: (is it counted, meaning)
+RUN_METRICS = {
     "run/step": (False, "Environment steps at the newest row"),
     "run/row_time": (False, "When the newest row was written, or the run opened, in seconds since 1970"),
     "run/checkpoint_time": (False, "When the newest checkpoint was saved, in seconds since 1970"),
     "run/events_total": (True, "Lines of events.log written by this process"),
     "run/checkpoints_total": (True, "Checkpoints saved by this process"),
 }
-ROW_TIME = "run/row_time"
-BASE_UNITS = {"health/rss_mb": ("health/rss_bytes", 2**20), "health/memory_mb": ("health/memory_bytes", 1e6)}
-"""Metrics of a row that are shown in a base unit: their name there, and how much of it one is."""
-
-
-def prometheus_name(metric: str) -> str:
-    """A metric's name there.
-
-    >>> prometheus_name("train/entropy"), prometheus_name("stats/tag-won %"), prometheus_name("health/rss_mb")
-    ('jimbot_train_entropy', 'jimbot_stats_tag_won__', 'jimbot_health_rss_bytes')
-    """
-    name, _ = BASE_UNITS.get(metric, (metric, 1))
-    return PREFIX + re.sub(r"\W", "_", name, flags=re.ASCII)
 
 
 class PrometheusSink(Sink):
@@ -53,9 +39,9 @@ class PrometheusSink(Sink):
     ) -> None:  # fmt: skip
         self._labels = (run, game)
         self._row: dict[str, float] = {}
-        self._figures: dict[str, float] = {name: 0.0 for name, (counted, _) in RUN_FIGURES.items() if counted}
+        self._figures: dict[str, float] = {name: 0.0 for name, (counted, _) in RUN_METRICS.items() if counted}
         self._figures[ROW_TIME] = clock.time()
-        self.port, self._stop = show_figures(self, host, port, token_file, "--metrics-token-file")
+        self.port, self._stop = serve_metrics(self, host, port, token_file, "--metrics-token-file")
 
     def record(self, step: int, time: float, metrics: Mapping[str, float]) -> None:
         self._figures = {**self._figures, "run/step": float(step), ROW_TIME: time}
@@ -72,12 +58,12 @@ class PrometheusSink(Sink):
         self._stop()
 
     def collect(self) -> Iterator[Any]:
-        """What Prometheus' client asks for whenever somebody looks, from a thread of its own."""
+        """What Prometheus' client asks for at every scrape, from a thread of its own."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         seen = set()
         for name, value in self._figures.items():
-            counted, meaning = RUN_FIGURES[name]
+            counted, meaning = RUN_METRICS[name]
             kind = CounterMetricFamily if counted else GaugeMetricFamily
             yield _one(kind(prometheus_name(name), meaning, labels=LABELS), self._labels, value)
         for name, value in self._row.items():
@@ -95,7 +81,7 @@ def _one(family: Any, labels: tuple[str, str], value: float) -> Any:
     return family
 
 
-def show_figures(
+def serve_metrics(
     collector: Any,
     host: str,
     port: int,

@@ -14,12 +14,12 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from jimbot.clients.bus_contract import LARGEST_EVENT, BusFigures, BusSettings, Handler
+from jimbot.background import Backoff
+from jimbot.clients.bus_contract import LARGEST_EVENT, BusMetrics, BusSettings, Handler
 from jimbot.clients.bus_tracing import HANDLE, span
 from jimbot.errors import BusError, UsageError
 from jimbot.proto.events_pb2 import DeadLetter, Event
 from jimbot.proto.topics import check_event
-from jimbot.retrying import Backoff
 
 REMEMBERED = 20_000  # ids of handled events
 LONGEST_ERROR = 500
@@ -52,14 +52,14 @@ class Runner:
         self,
         handler: Handler,
         settings: BusSettings,
-        figures: BusFigures,
+        metrics: BusMetrics,
         consumer: str | None,
         bury: Callable[[Event], Awaitable[Any]],
         at_once: int = 1,
     ) -> None:
         """`consumer` is the durable name; without one an event is tried once. `bury` publishes a dead letter."""
         self._call = _awaitable(handler)
-        self._settings, self._figures, self._consumer, self._bury = settings, figures, consumer, bury
+        self._settings, self._metrics, self._consumer, self._bury = settings, metrics, consumer, bury
         self._pauses = Backoff(settings.first_pause, settings.longest_pause)
         self._room = asyncio.Semaphore(at_once)
         self._in_order = at_once == 1
@@ -119,10 +119,10 @@ class Runner:
     async def _deliver(self, delivery: Delivery) -> None:
         event = self._read(delivery)
         if event is None:
-            self._figures.unreadable[delivery.topic] += 1
+            self._metrics.unreadable[delivery.topic] += 1
             await self._dead(delivery, "These bytes are no event of this topic.", time.time_ns())
         elif event.event_id in self._handled:
-            self._figures.duplicates[delivery.topic] += 1
+            self._metrics.duplicates[delivery.topic] += 1
         else:
             await self._try(event, delivery)
             self._handled[event.event_id] = None
@@ -141,12 +141,12 @@ class Runner:
         while True:
             event.attempt = attempt
             if attempt > 1:
-                self._figures.redelivered[delivery.topic] += 1
+                self._metrics.redelivered[delivery.topic] += 1
             try:
                 with span(HANDLE, event):
                     await self._call(event)
             except Exception as problem:  # whatever a handler raises is its own; the bus goes on
-                self._figures.failed[delivery.topic] += 1
+                self._metrics.failed[delivery.topic] += 1
                 error = f"{type(problem).__name__}: {problem}"[:LONGEST_ERROR]
                 if attempt >= last:
                     _log.warning("Event %s on %s failed %d times: %s", event.event_id, event.topic, attempt, error)
@@ -154,7 +154,7 @@ class Runner:
                     await self._dead(delivery, error, began)
                     return
             else:
-                self._figures.handled[delivery.topic] += 1
+                self._metrics.handled[delivery.topic] += 1
                 return
             await asyncio.sleep(self._pauses.pause(attempt))
             attempt += 1
@@ -163,7 +163,7 @@ class Runner:
         """Durable readers' failures are kept for people; a dead letter that fails itself is only counted."""
         if self._consumer is None or delivery.topic.startswith(DEAD):
             return
-        self._figures.dead[delivery.topic] += 1
+        self._metrics.dead[delivery.topic] += 1
         letter = DeadLetter(
             event=delivery.body[:MOST_BURIED], topic=delivery.topic, consumer=self._consumer, error=error,
             attempts=delivery.attempt, sequence=delivery.sequence, first_attempt_ns=began,

@@ -20,6 +20,7 @@ from jimbot.clients.bus_contract import BusSettings
 from jimbot.errors import NotWritableError, UsageError
 from jimbot.proto.events_pb2 import Event
 from jimbot.proto.topics import topic
+from jimbot.runs.files import open_database
 from jimbot.services.bus import local_server, nats_bus
 from jimbot.services.bus.nats_bus import NatsBus
 
@@ -61,7 +62,7 @@ async def open_bus(address: str, settings: BusSettings = BusSettings()) -> NatsB
 
 async def _read_old_log(path: Path, bus: NatsBus) -> None:
     """Publishes what a log in SQLite holds, in its order, and gives its durable readers their places. An event that
-    the stream has already is not published again, so whoever is killed half-way goes on where he was."""
+    the stream has already is not published again, so a process that is killed half-way goes on where it was."""
     if not path.is_file():
         return
     known = {event.event_id: event.sequence async for event in bus.replay(["*"])}
@@ -70,7 +71,7 @@ async def _read_old_log(path: Path, bus: NatsBus) -> None:
     async def publish(rows: list[tuple[int, bytes]]) -> None:
         events = []
         for number, body in rows:
-            with suppress(DecodeError, UsageError):  # somebody else's bytes
+            with suppress(DecodeError, UsageError):  # bytes of another program
                 event = Event.FromString(body)
                 if topic(event.topic).durable:
                     events.append((number, event))
@@ -80,7 +81,7 @@ async def _read_old_log(path: Path, bus: NatsBus) -> None:
         places.extend((number, known[event.event_id]) for number, event in events)
 
     try:
-        with closing(sqlite3.connect(path, timeout=5.0)) as database:
+        with closing(open_database(path, 5.0)) as database:
             version = database.execute("PRAGMA user_version").fetchone()[0]
             if version != OLD_FORMAT:
                 raise UsageError(f"The bus's log {path} has format {version}; expected {OLD_FORMAT}. Move it away.")

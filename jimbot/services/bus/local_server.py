@@ -1,4 +1,4 @@
-"""A NATS server for one machine: started by whoever first uses a store, ended when nobody has used it for a while.
+"""A NATS server for one machine: started by the first process that uses a store, ended when none does for a while.
 
 A store is a folder that only its user can read: JetStream's files, the server's configuration and log, and
 `server.json` with port and token. Beside the server runs a small supervisor, which is this module as a program. It
@@ -27,9 +27,9 @@ from typing import NamedTuple
 
 import psutil
 
+from jimbot.background import Backoff
 from jimbot.errors import BusError, MissingExtraError, NotWritableError
-from jimbot.locking import try_lock
-from jimbot.retrying import Backoff
+from jimbot.machine import try_lock
 
 HOST = "127.0.0.1"
 IDLE_SECONDS = 5.0
@@ -73,7 +73,7 @@ def join(store: Path, power_safe: bool = False) -> Server:
         with _alone(store):
             if not _is_supervised(store):
                 _start(store, power_safe)
-            os.utime(store / STATE)  # somebody is about to connect
+            os.utime(store / STATE)  # a client is about to connect
             server = read_state(store)
     except OSError as problem:
         raise NotWritableError(f"The bus's folder {store} cannot be used: {problem.strerror or problem}.") from problem
@@ -156,7 +156,7 @@ def _watch(store: Path, server: subprocess.Popen[bytes], idle: float) -> None:
             used = time.time()
         if time.time() - max(used, (store / STATE).stat().st_mtime) > idle:
             with open(store / STARTING, "ab", opener=_private) as lock:
-                if try_lock(lock.fileno()) and not _has_clients(server.pid):  # else somebody joins this moment
+                if try_lock(lock.fileno()) and not _has_clients(server.pid):  # else a client joins this moment
                     server.terminate()
                     server.wait()
                     os._exit(0)  # with both locks held until the end

@@ -1,8 +1,8 @@
 """The bus over NATS with JetStream: as many processes and machines as there are.
 
-Topics are kept in one stream (`STREAM`, on the server's disk), figures only for an hour, and only by servers that can
+Topics are kept in one stream (`STREAM`, on the server's disk), metrics only for an hour, and only by servers that can
 (2.11). A publisher waits for the server's acknowledgement, and tries again until then; the server knows an event by its
-id (`Nats-Msg-Id`) for two minutes. A durable name is a JetStream consumer; whoever subscribes under it shares its
+id (`Nats-Msg-Id`) for two minutes. A durable name is a JetStream consumer; subscribers under it share its
 events. Without `queue` and with `at_once` 1 the server hands out one event at a time, so the order holds through
 crashes of either side. When the server is killed the client connects again by itself, and goes on.
 """
@@ -22,11 +22,11 @@ from urllib.parse import urlsplit
 
 from google.protobuf.message import DecodeError
 
+from jimbot.background import Backoff
 from jimbot.clients.bus_contract import Bus, BusSettings, Reading, Start, Subscription, check_subscription
 from jimbot.errors import BusError, MissingExtraError
 from jimbot.proto.events_pb2 import Event
 from jimbot.proto.topics import ANY, TOPICS, matches, topic
-from jimbot.retrying import Backoff
 from jimbot.services.bus.delivery import Delivery, Runner
 
 STREAM = "JIMBOT"
@@ -90,7 +90,7 @@ class NatsBus(Bus):
         self.shown = shown or f"{host.scheme}://{host.hostname}:{host.port or 4222}"  # without secrets
         self.connection: Any = None
         self._revive, self._reviving, self._closed = revive, None, False
-        self._keeps_figures = False
+        self._keeps_metrics = False
         self._stream: Any = None
         self._answers: dict[str, Any] = {}
         self._subscriptions: list[_Durable | _Live] = []
@@ -103,14 +103,14 @@ class NatsBus(Bus):
 
         self._stream = self.connection.jetstream(timeout=self.settings.publish_seconds)
         version = self.connection.connected_server_version
-        self._keeps_figures = (version.major, version.minor) >= FORGETS_BY_ITSELF
+        self._keeps_metrics = (version.major, version.minor) >= FORGETS_BY_ITSELF
         settings = self.settings
-        subjects = [_subject(name) for name, about in TOPICS.items() if about.durable or self._keeps_figures]
+        subjects = [_subject(name) for name, about in TOPICS.items() if about.durable or self._keeps_metrics]
         config = api.StreamConfig(
             name=STREAM, subjects=subjects, storage=api.StorageType.FILE, retention=api.RetentionPolicy.LIMITS,
             discard=api.DiscardPolicy.OLD, max_age=settings.keep_seconds, max_msgs=settings.keep_events,
             max_bytes=settings.keep_bytes, duplicate_window=DUPLICATE_WINDOW,
-            allow_msg_ttl=self._keeps_figures or None,
+            allow_msg_ttl=self._keeps_metrics or None,
         )  # fmt: skip
         try:
             found = await self._stream.stream_info(STREAM)
@@ -119,7 +119,7 @@ class NatsBus(Bus):
             return
         if missing := set(subjects) - set(found.config.subjects or ()):  # made by an older JimBot
             found.config.subjects = [*(found.config.subjects or ()), *sorted(missing)]
-            found.config.allow_msg_ttl = self._keeps_figures or None
+            found.config.allow_msg_ttl = self._keeps_metrics or None
             await self._stream.update_stream(found.config)
 
     async def store(self, event: Event) -> tuple[int, bool]:
@@ -130,13 +130,13 @@ class NatsBus(Bus):
         if event.trace.traceparent:
             headers["traceparent"] = event.trace.traceparent
         if not topic(event.topic).durable:
-            if self._keeps_figures:
+            if self._keeps_metrics:
                 headers["Nats-TTL"] = f"{max(1, round(self.settings.keep_figures_seconds))}s"
             with suppress(nats.errors.Error):
                 await self.connection.publish(_subject(event.topic), body, headers=headers)
-                self.figures.published[event.topic] += 1
+                self.metrics.published[event.topic] += 1
                 return 0, False
-            self.figures.dropped[event.topic] += 1
+            self.metrics.dropped[event.topic] += 1
             return 0, False
         ends = time.monotonic() + self.settings.publish_seconds
         for attempt in itertools.count(1):
@@ -151,19 +151,19 @@ class NatsBus(Bus):
                     ) from problem
                 await asyncio.sleep(PAUSES.pause(attempt))
             else:
-                (self.figures.repeated if done.duplicate else self.figures.published)[event.topic] += 1
+                (self.metrics.repeated if done.duplicate else self.metrics.published)[event.topic] += 1
                 return int(done.seq), bool(done.duplicate)
         raise AssertionError("an attempt returns or raises")
 
     async def _acknowledged(self, sent: asyncio.Future[Any], ends: float) -> Any:
         """The server's word that it has an event. One that is only slow is waited for: sending everything again to a
         server that does not keep up would bury it. Sending again helps where the connection was lost meanwhile, or the
-        server says nothing to anybody."""
-        before = self.figures.reconnects
+        server says nothing."""
+        before = self.metrics.reconnects
         while not sent.done():
             await asyncio.wait((sent,), timeout=max(0.0, min(ATTEMPT_SECONDS, ends - time.monotonic())))
             silent = time.monotonic() - self._heard_at > ATTEMPT_SECONDS
-            if not sent.done() and (silent or self.figures.reconnects != before or time.monotonic() >= ends):
+            if not sent.done() and (silent or self.metrics.reconnects != before or time.monotonic() >= ends):
                 sent.cancel()
                 raise TimeoutError
         self._heard_at = time.monotonic()
@@ -175,7 +175,7 @@ class NatsBus(Bus):
 
     async def _read(self, reading: Reading) -> Subscription:
         durable, at_once = reading.durable, reading.at_once
-        runner = Runner(reading.handler, self.settings, self.figures, durable, self.publish, at_once)
+        runner = Runner(reading.handler, self.settings, self.metrics, durable, self.publish, at_once)
         if durable is None:
             subscription: _Durable | _Live = _Live(self, reading.topics, runner)
             await subscription.open(reading.queue or "")
@@ -245,7 +245,7 @@ class NatsBus(Bus):
         self._closed = True
         for subscription in list(self._subscriptions):
             await subscription.close()
-        with suppress(Exception):  # whoever is away hears nothing
+        with suppress(Exception):  # a subscriber that is away hears nothing
             await asyncio.wait_for(self.connection.flush(), 1)
         with suppress(OSError):  # it was cut off in the middle of something
             await self.connection.close()
@@ -256,7 +256,7 @@ class NatsBus(Bus):
         import nats.errors
 
         if isinstance(problem, nats.errors.SlowConsumerError):
-            self.figures.dropped[problem.subject.removeprefix(PREFIX)] += 1
+            self.metrics.dropped[problem.subject.removeprefix(PREFIX)] += 1
         else:
             _log.debug("NATS at %s: %s", self.shown, problem)
 
@@ -265,7 +265,7 @@ class NatsBus(Bus):
             self._reviving = asyncio.create_task(asyncio.to_thread(self._revive))
 
     async def note_reconnect(self) -> None:
-        self.figures.reconnects += 1
+        self.metrics.reconnects += 1
         _log.info("The bus is back: %s", self.shown)
 
     def forget(self, subscription: _Durable | _Live) -> None:
@@ -358,7 +358,7 @@ class _Durable(Subscription):
         while True:
             message = await self._arrived.get()
             about = message.metadata
-            self._bus.figures.lag[self._durable] = about.num_pending
+            self._bus.metrics.lag[self._durable] = about.num_pending
             await self._runner.take(
                 Delivery(
                     message.subject.removeprefix(PREFIX), message.data, about.sequence.stream, about.num_delivered,

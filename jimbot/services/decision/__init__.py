@@ -1,10 +1,10 @@
 """The decision core: see `service.py`."""
 
 from jimbot.services.decision.refusal import Code, RefusedError
-from jimbot.services.decision.rollout import CanaryRule
 from jimbot.services.decision.served import ServedPolicy
 from jimbot.services.decision.service import DecisionService
 from jimbot.services.decision.settings import ServiceSettings
+from jimbot.services.decision.slots import CanaryRule
 from jimbot.services.decision.states import register_state_form
 
 __all__ = [

@@ -1,9 +1,13 @@
-"""What passes through the service: a request that was read, and what listeners hear of it in the end."""
+"""What passes through the service: a request that was read, how its action is chosen, what the log gets in the end.
+
+A request draws by its seed alone, never by what else is in its batch: the same seed, state and policy give the same
+action, alone or in company (up to the last bits of the network's arithmetic, about 1e-6 in a probability).
+"""
 
 from __future__ import annotations
 
-import asyncio
-import time
+import hashlib
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -12,12 +16,69 @@ import numpy as np
 from jimbot.games.hooks import Sight
 from jimbot.knowledge.records import Hints
 from jimbot.proto import events_pb2 as messages
-from jimbot.services.decision.choosing import Choosing
-from jimbot.services.decision.places import Place
-from jimbot.services.decision.refusal import Code, RefusedError
+from jimbot.services.decision.batcher import Batcher
+from jimbot.services.decision.refusal import RefusedError, invalid
+from jimbot.services.decision.slots import Slot
 
 Request = messages.LearningDecisionRequest
 Answer = messages.LearningDecisionResponse
+
+
+COLDEST, HOTTEST = 1e-3, 1e3
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """How an action is chosen. `seed` 0: the request's id is the seed."""
+
+    sample: bool = False
+    temperature: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not COLDEST <= self.temperature <= HOTTEST:  # also refuses what is not a number
+            raise invalid(f"temperature is {self.temperature}; expected {COLDEST} to {HOTTEST:g}, or 0 for 1.")
+
+    @property
+    def key(self) -> bytes:
+        return repr((self.sample, self.temperature, self.seed)).encode() if self.sample else b""
+
+
+BEST = Choosing()
+
+
+def read_choosing(message: messages.Choosing) -> Choosing:
+    """As a request says it; temperature 0 means 1."""
+    if not (message.sample or message.temperature or message.seed):
+        return BEST
+    return Choosing(message.sample, message.temperature or 1.0, message.seed)
+
+
+def choose(probabilities: np.ndarray, choosing: Choosing, identity: str) -> int:
+    """One action of (A,) probabilities that are 0 where illegal."""
+    if not choosing.sample:
+        return int(probabilities.argmax())
+    weights = np.asarray(probabilities, np.float64)
+    if choosing.temperature != 1.0:
+        with np.errstate(divide="ignore"):
+            logits = np.log(weights) / choosing.temperature
+        weights = np.exp(logits - logits.max())
+    running = np.cumsum(weights)
+    drawn = int(np.searchsorted(running, uniform(choosing.seed, identity) * running[-1], side="left"))
+    drawn = min(drawn, len(weights) - 1)
+    return drawn if probabilities[drawn] > 0 else int(probabilities.argmax())
+
+
+def choose_rows(probabilities: np.ndarray, choosing: Choosing, identity: str) -> list[int]:
+    """One action for each row of (n, A); each row draws for itself."""
+    return [choose(row, choosing, f"{identity} {number}") for number, row in enumerate(probabilities)]
+
+
+def uniform(seed: int, identity: str) -> float:
+    """In (0, 1], the same on every machine."""
+    source = f"seed {seed}" if seed else f"id {identity}"
+    number = int.from_bytes(hashlib.blake2b(source.encode(), digest_size=8).digest(), "big") >> 11
+    return (number + 1) / 2**53
 
 
 @dataclass
@@ -25,7 +86,8 @@ class Question:
     """A request that was read."""
 
     request: Request
-    place: Place
+    slot: Slot
+    batchers: Sequence[Batcher]  # asked in this order until one answers
     sight: Sight
     legal: np.ndarray  # (A,) bool: legal and available
     choosing: Choosing
@@ -35,13 +97,13 @@ class Question:
     began: float
     answer: Future[Answer] | None = field(default=None)
     doubted: bool = False
-    """An adviser was asked and has not answered: the next time it may have."""
+    """A plan or an adviser gave no answer in time: the next time it may, so this answer is not cached."""
     hints: Hints | None = None
 
 
 @dataclass(frozen=True)
 class DecisionRecord:
-    """What listeners hear of a decision."""
+    """What listeners get of a decision."""
 
     request: Request
     answer: Answer | None
@@ -57,25 +119,3 @@ class DecisionRecord:
     @property
     def trace_id(self) -> str:
         return self.traceparent.split("-")[1] if self.traceparent.count("-") == 3 else ""
-
-
-def session_of(request: Request) -> str:
-    return request.session_id or request.request_id
-
-
-def joined(question: Question) -> Answer:
-    """The answer somebody else is computing for the same id."""
-    assert question.answer is not None
-    try:
-        return question.answer.result(max(0.0, question.deadline - time.perf_counter()))
-    except TimeoutError:
-        raise RefusedError(Code.DEADLINE_EXCEEDED, "The first request of this id is still being computed.") from None
-
-
-async def joined_async(question: Question) -> Answer:
-    assert question.answer is not None
-    try:
-        async with asyncio.timeout(max(0.0, question.deadline - time.perf_counter())):
-            return await asyncio.shield(asyncio.wrap_future(question.answer))
-    except TimeoutError:
-        raise RefusedError(Code.DEADLINE_EXCEEDED, "The first request of this id is still being computed.") from None

@@ -13,7 +13,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
+from jimbot.services.decision.metrics import ServiceMetrics
+from jimbot.services.decision.question import Answer, Question
 from jimbot.services.decision.refusal import Code, RefusedError
+from jimbot.services.decision.served import ServedPolicy
 
 T = TypeVar("T")
 _PIECE = 2047  # bytes; hashing more at once lets go of the interpreter, which costs more than the hashing
@@ -28,32 +31,43 @@ def digest(*parts: bytes) -> bytes:
     return found.digest()
 
 
-class RecentAnswers(Generic[T]):
-    """Least recently used entries make room for new ones."""
+class RecentAnswers:
+    """The cache of answers by state and policy; least recently used entries make room for new ones."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._entries: OrderedDict[bytes, T] = OrderedDict()
+    def __init__(self, size: int, metrics: ServiceMetrics) -> None:
+        self._size, self._metrics = size, metrics
+        self._entries: OrderedDict[bytes, Answer] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: bytes) -> T | None:
+    def find(self, question: Question) -> Answer | None:
+        """The answer given to this state before, for this request."""
+        choosing, served = question.choosing, question.batchers[0].served
+        if choosing.sample and not choosing.seed:  # drawn by the request's id: no other request's answer
+            return None
+        key = question.body + served.hash.encode()
         with self._lock:
             found = self._entries.get(key)
-            if found is not None:
-                self._entries.move_to_end(key)
-            return found
+            if found is None:
+                return None
+            self._entries.move_to_end(key)
+        answer = Answer()
+        answer.CopyFrom(found)
+        answer.request_id, answer.cached = question.request.request_id, True
+        answer.timing.queue_ms = answer.timing.inference_ms = 0.0
+        answer.timing.batch_size = 0
+        self._metrics.count(self._metrics.cache_hits, question.request.game)
+        return answer
 
-    def put(self, key: bytes, answer: T) -> None:
-        if not self._size:
+    def keep(self, question: Question, served: ServedPolicy, answer: Answer) -> None:
+        choosing = question.choosing
+        if question.doubted or (choosing.sample and not choosing.seed):
             return
+        key = question.body + served.hash.encode()
         with self._lock:
             self._entries[key] = answer
             self._entries.move_to_end(key)
             while len(self._entries) > self._size:
                 self._entries.popitem(last=False)
-
-    def __len__(self) -> int:
-        return len(self._entries)
 
 
 class RequestIds(Generic[T]):
@@ -68,7 +82,11 @@ class RequestIds(Generic[T]):
         """(its answer, whether the caller is the one to compute it)."""
         now = self._clock()
         with self._lock:
-            self._forget(now)
+            while self._entries:
+                oldest = next(iter(self._entries))
+                if now - self._entries[oldest][0] < self._seconds and len(self._entries) < self._size:
+                    break
+                del self._entries[oldest]
             known = self._entries.get(request_id)
             if known is not None:
                 if known[1] != body:
@@ -86,14 +104,6 @@ class RequestIds(Generic[T]):
         """A request that was refused may be sent again."""
         with self._lock:
             self._entries.pop(request_id, None)
-
-    def _forget(self, now: float) -> None:
-        while self._entries:
-            oldest = next(iter(self._entries))
-            began = self._entries[oldest][0]
-            if now - began < self._seconds and len(self._entries) < self._size:
-                return
-            del self._entries[oldest]
 
     def __len__(self) -> int:
         return len(self._entries)

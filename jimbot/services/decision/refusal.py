@@ -38,6 +38,10 @@ def invalid(message: str) -> RefusedError:
     return RefusedError(Code.INVALID_ARGUMENT, message)
 
 
+def stopping() -> RefusedError:
+    return RefusedError(Code.UNAVAILABLE, "The service is stopping; ask another one.", 1000)
+
+
 def refusal_message(refusal: RefusedError) -> messages.Refusal:
     """A refusal where there is no status code to carry it."""
     return messages.Refusal(

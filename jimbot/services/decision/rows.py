@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jimbot.proto import decisions_pb2 as wire
-from jimbot.services.decision.choosing import Choosing, choose_rows, read_choosing
-from jimbot.services.decision.lane import Item
-from jimbot.services.decision.places import Place
-from jimbot.services.decision.question import Answer, Request
+from jimbot.services.decision.batcher import Item
+from jimbot.services.decision.question import BEST, Answer, Choosing, Request, choose_rows, read_choosing
 from jimbot.services.decision.recent import RequestIds, digest
-from jimbot.services.decision.refusal import Code, RefusedError, invalid, refusal_message
-from jimbot.services.decision.states import check_version, read_observations
+from jimbot.services.decision.refusal import Code, RefusedError, invalid, refusal_message, stopping
+from jimbot.services.decision.slots import Slot
+from jimbot.services.decision.states import read_observations
 
 if TYPE_CHECKING:
     from jimbot.services.decision.service import DecisionService
@@ -34,7 +33,7 @@ class RowDecisions:
     """The part of a service that answers messages of a stream."""
 
     def __init__(self, service: DecisionService) -> None:
-        self._service, self._figures = service, service.figures
+        self._service, self._metrics = service, service.metrics
         seconds = service.settings.idempotency_seconds
         self._ids: RequestIds[wire.DecisionBatchAnswer] = RequestIds(seconds, MOST_IDS)
 
@@ -44,33 +43,32 @@ class RowDecisions:
         try:
             answer = await self._rows(batch, began)
         except RefusedError as refusal:
-            request, rows = _request(batch), _size(batch)
-            self._service.refused(request, refusal, began, traceparent, rows)
+            self._service.log(_request(batch), None, refusal, began, traceparent, _size(batch))
             return wire.DecisionBatchAnswer(batch_id=batch.batch_id, refusal=refusal_message(refusal))
-        self._service.tell(_request(batch), _summary(answer), None, began, traceparent, _size(batch))
+        self._service.log(_request(batch), _summary(answer), None, began, traceparent, _size(batch))
         return answer
 
     async def _rows(self, batch: wire.DecisionBatch, began: float) -> wire.DecisionBatchAnswer:
         service = self._service
-        service.require_open()
+        if service.draining:
+            raise stopping()
         for what, name in (("batch", batch.batch_id), ("session", batch.session_id)):
             if len(name) > LONGEST_ID:
                 raise invalid(f"The {what} id has {len(name)} characters; at most {LONGEST_ID} are taken.")
-        place = service.find(batch.game, batch.policy)
-        check_version(place.served.spec, batch.game_version)
+        slot = service.find(batch.game, batch.policy, batch.game_version)
         choosing = read_choosing(batch.choosing)
-        observation, legal = read_observations(batch.observations, place.served.spec, service.settings.rows_per_message)
+        rows = read_observations(batch.observations, slot.served.spec, service.settings.rows_per_message)
         deadline = service.deadline(batch.time_limit_ms, None, began)
         if not batch.batch_id:
-            return await self._computed(batch, place, Item(observation, legal, deadline), choosing, began)
+            return await self._computed(batch, slot, Item(*rows, deadline), choosing, began)
         said = f"{batch.game} {batch.policy} {batch.probabilities}".encode() + choosing.key
         body = digest(said + batch.observations.legal_mask, batch.observations.values)
         claimed, mine = self._ids.claim(batch.batch_id, body)
         if not mine:
-            self._figures.count(self._figures.repeats, batch.game)
+            self._metrics.count(self._metrics.repeats, batch.game)
             return await _joined(claimed, deadline)
         try:
-            answer = await self._computed(batch, place, Item(observation, legal, deadline), choosing, began)
+            answer = await self._computed(batch, slot, Item(*rows, deadline), choosing, began)
         except BaseException as problem:  # refused, or the caller went away: it may ask again under this id
             self._ids.drop(batch.batch_id)
             claimed.set_exception(problem if isinstance(problem, RefusedError) else _gone())
@@ -80,40 +78,28 @@ class RowDecisions:
         return answer
 
     async def _computed(
-        self, batch: wire.DecisionBatch, place: Place, item: Item, choosing: Choosing, began: float
+        self, batch: wire.DecisionBatch, slot: Slot, item: Item, choosing: Choosing, began: float
     ) -> wire.DecisionBatchAnswer:
-        try:
-            item = await self._asked(batch, place, item)
-        except RefusedError as refusal:
-            given = self._service.stand_in(place.served, item.observation, item.legal, refusal)
+        service = self._service
+        batchers = slot.batchers(batch.session_id) if batch.session_id else (slot.batcher,)
+        outcome = await service.compute(slot, batchers, (item.observation, item.legal), item.deadline)
+        if isinstance(outcome, RefusedError):
+            given = service.stand_in(slot.served, item.observation, item.legal, outcome)
             if given is None:
-                raise
-            item.decision, item.served = given.decision, place.served
-            answer = self._rows_answer(batch, item, Choosing())
-            answer.fallback, answer.fallback_reason = given.reason, f"{given.who}: {refusal}"
+                raise outcome
+            item.decision, item.served = given.decision, slot.served
+            answer = self._rows_answer(batch, item, BEST)
+            answer.fallback, answer.fallback_reason = given.reason, f"{given.who}: {outcome}"
         else:
+            item = outcome
             answer = self._rows_answer(batch, item, choosing)
-            self._service.show_shadow(
-                place, item, list(answer.actions), lambda rows: choose_rows(rows, choosing, batch.batch_id)
-            )
-        answer.timing.total_ms = (time.perf_counter() - began) * 1000
-        self._figures.timed(item.queue_ms, item.inference_ms, answer.timing.total_ms)
+            slot.show_shadow(item, list(answer.actions), lambda rows: choose_rows(rows, choosing, batch.batch_id))
+        timing, rows = answer.timing, len(answer.actions)
+        timing.total_ms = (time.perf_counter() - began) * 1000
+        self._metrics.decided(
+            batch.game, answer.policy.name, rows, timing.queue_ms, timing.inference_ms, timing.total_ms
+        )
         return answer
-
-    async def _asked(self, batch: wire.DecisionBatch, place: Place, item: Item) -> Item:
-        """The first lane that answers, the proven policy's last."""
-        for lane in place.lanes(batch.session_id) if batch.session_id else (place.lane,):
-            asked = Item(item.observation, item.legal, item.deadline)
-            try:
-                await lane.submit(asked)
-                refusal = asked.error
-            except RefusedError as full:
-                refusal = full
-            if not self._service.keep_books(place, lane, asked):
-                break
-        if refusal is not None:
-            raise refusal
-        return asked
 
     def _rows_answer(self, batch: wire.DecisionBatch, item: Item, choosing: Choosing) -> wire.DecisionBatchAnswer:
         decision, served = item.decision, item.served
@@ -134,12 +120,11 @@ class RowDecisions:
             answer.probabilities = np.ascontiguousarray(decision.probabilities, "<f4").tobytes()
         answer.timing.queue_ms, answer.timing.inference_ms = item.queue_ms, item.inference_ms
         answer.timing.batch_size = item.batch_rows
-        self._figures.count(self._figures.decisions, batch.game, served.name, amount=len(rows))
         return answer
 
 
 async def _joined(claimed: Future[wire.DecisionBatchAnswer], deadline: float) -> wire.DecisionBatchAnswer:
-    """The answer somebody else is computing for the same id."""
+    """The answer that is being computed for the first message of the same id."""
     try:
         async with asyncio.timeout(max(0.0, deadline - time.perf_counter())):
             return await asyncio.shield(asyncio.wrap_future(claimed))

@@ -1,4 +1,4 @@
-"""One policy as it is served: who it is, what it takes, and the check it passes before it may answer anybody."""
+"""One policy as it is served: who it is, what it takes, and the check it passes before it may answer a request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ServedPolicy:
     name: str
     policy: Policy
     version: str = ""
-    """Training step; for scripted players the game's version."""
+    """Training step; for heuristic players the game's version."""
     hash: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Game options it was trained with."""
@@ -55,23 +55,19 @@ class ServedPolicy:
             game=self.spec.id, name=self.name, version=self.version, hash=self.hash, game_version=self.spec.version
         )
 
-    def ask(self, observation: np.ndarray, legal: np.ndarray) -> Decision:
-        """Probabilities and values; which action is taken is the request's own affair."""
-        return self.policy.act(observation, legal)
-
 
 def golden_states(spec: GameSpec, count: int = GOLDEN_STATES) -> tuple[np.ndarray, np.ndarray]:
     """Made-up states that exercise a policy: every kind of field within its bounds, one legal action up to all of
     them. Always the same, so that what a policy answered yesterday can be compared."""
-    luck = np.random.default_rng(15)
-    observation = luck.random((count, spec.observation.size), dtype=np.float32)
+    rng = np.random.default_rng(15)
+    observation = rng.random((count, spec.observation.size), dtype=np.float32)
     for part in spec.observation.fields:
         if part.ids:
             shape = (count, part.size)
-            observation[:, spec.observation.span(part.name)] = luck.integers(0, part.ids, shape)
+            observation[:, spec.observation.span(part.name)] = rng.integers(0, part.ids, shape)
     observation[0] = 0
-    legal = luck.random((count, spec.actions.size)) < np.linspace(0.01, 1, count)[:, None]
-    legal[np.arange(count), luck.integers(0, spec.actions.size, count)] = True
+    legal = rng.random((count, spec.actions.size)) < np.linspace(0.01, 1, count)[:, None]
+    legal[np.arange(count), rng.integers(0, spec.actions.size, count)] = True
     legal[0] = False
     legal[0, -1] = True
     legal[1] = True
@@ -82,15 +78,15 @@ def check(served: ServedPolicy, states: tuple[np.ndarray, np.ndarray] | None = N
     """Warms a policy up and refuses it where its answers on golden states are not numbers, not legal, or depend on the
     company they are computed in."""
     observation, legal = golden_states(served.spec) if states is None else states
-    together = served.ask(observation, legal)
-    problem = fault_of(together, legal)
+    together = served.policy.act(observation, legal)
+    problem, _ = faults_of(together, legal)
     if problem.any():
         raise CheckpointError(
             f"Policy '{served.name}' of game '{served.spec.id}' gives answers that are not numbers or not legal for "
             f"{int(problem.sum())} of {len(legal)} golden states; it is damaged. Use another checkpoint."
         )
     for row in range(min(4, len(legal))):
-        alone = served.ask(observation[row : row + 1], legal[row : row + 1])
+        alone = served.policy.act(observation[row : row + 1], legal[row : row + 1])
         if not np.allclose(alone.probabilities[0], together.probabilities[row], atol=CLOSE):
             raise CheckpointError(
                 f"Policy '{served.name}' of game '{served.spec.id}' answers golden state {row} otherwise in a batch "
@@ -98,15 +94,11 @@ def check(served: ServedPolicy, states: tuple[np.ndarray, np.ndarray] | None = N
             )
 
 
-def fault_of(decision: Decision, legal: np.ndarray) -> np.ndarray:
-    """(N,) bool: rows whose answer must not be used."""
+def faults_of(decision: Decision, legal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(N,) bool twice: rows whose answer must not be used, and those in which an illegal action may be chosen."""
     probabilities, values = decision.probabilities, decision.values
+    illegal = np.where(legal, np.float32(0), probabilities).max(axis=1) > 0
+    illegal |= ~legal[np.arange(len(legal)), decision.actions]
     sound = np.isfinite(values) & (probabilities.min(axis=1) >= 0)
     sound &= np.abs(probabilities.sum(axis=1) - 1) < 1e-3  # also false where it is not a number
-    return ~sound | illegal_of(decision, legal)
-
-
-def illegal_of(decision: Decision, legal: np.ndarray) -> np.ndarray:
-    """(N,) bool: rows in which an illegal action is chosen, or could be."""
-    possible = np.where(legal, np.float32(0), decision.probabilities).max(axis=1) > 0
-    return possible | ~legal[np.arange(len(legal)), decision.actions]
+    return ~sound | illegal, illegal

@@ -8,7 +8,7 @@ from jimbot.errors import SettingsError
 
 FALLBACKS = ("none", "policy", "heuristic", "first")
 """What answers where the served policy cannot: nobody; the policy asked by itself, without batch or extras; the game's
-scripted player; the first legal action. Each also tries those behind it."""
+heuristic player; the first legal action. Each also tries those behind it."""
 
 
 @dataclass(frozen=True)

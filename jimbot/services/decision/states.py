@@ -1,7 +1,7 @@
 """What a request shows of a game, in any of its forms, as an observation and a mask.
 
 (a) the observation itself, as the game's spec lays it out; (b) a snapshot, or the state by the game's own keys; (c) a
-state in the words of another program, for which somebody registered a reader:
+state in the words of another program, for which a program registered a reader:
 
     register_state_form("my-mod/1", "balatro", read)      # read(body: bytes, options) → Sight
 
@@ -25,11 +25,11 @@ from google.protobuf.struct_pb2 import Struct
 
 from jimbot.errors import JimbotError, UnknownNameError
 from jimbot.games.contract import GameEntry
-from jimbot.games.hooks import ReadForeign, Sight, Table
+from jimbot.games.hooks import ReadForeign, Sight, Situation
 from jimbot.games.spec import GameSpec
 from jimbot.proto.events_pb2 import GameState, LearningDecisionRequest, Observation
 from jimbot.runs.arrays import read_npz, write_npz
-from jimbot.services.decision.refusal import Code, RefusedError, invalid
+from jimbot.services.decision.refusal import RefusedError, invalid
 
 OBSERVATION, SNAPSHOT, BY_KEYS, FOREIGN = "observation", "snapshot", "by_keys", "foreign"
 _IN_WORDS = {SNAPSHOT: "snapshot", BY_KEYS: "state by keys", FOREIGN: "foreign state"}
@@ -56,19 +56,14 @@ def _foreign_forms(entry: GameEntry) -> dict[str, ReadForeign]:
     return {**entry.foreign_states, **registered}
 
 
-def is_ready_made(state: GameState) -> bool:
-    """Whether it needs no game to be understood, and so no time."""
-    return state.WhichOneof("form") in (OBSERVATION, None)
-
-
 class StateReader:
     """Reads the states of one game; keeps one game to restore snapshots into."""
 
     def __init__(self, entry: GameEntry, options: Mapping[str, Any]) -> None:
         self.entry, self.options = entry, dict(options)
         self.spec = entry.spec.under(self.options)
-        self.telling = False
-        """Whether somebody wants to hear the situation itself, too."""
+        self.describes = False
+        """Whether an adviser or a planner needs the situation itself, too."""
         self.warmed: set[str] = set()
         """Forms that one state was read in already."""
         self._game: Any = None
@@ -129,29 +124,29 @@ class StateReader:
     def _read_slowly(self, form: str, state: GameState) -> Sight:
         with self._lock:
             if form == SNAPSHOT:
-                return self._told(self._restored(state.snapshot))
+                return self._described(self._restored(state.snapshot))
             options = self.entry.spec.parse_options(self.options)
             if form == BY_KEYS:
                 if self.entry.states is None:
                     known = ", ".join(state_forms(self.entry))
                     raise invalid(f"Game '{self.entry.spec.id}' has no states by keys; expected one of {known}.")
                 values = plain(MessageToDict(state.by_keys))
-                sight = self._told(self.entry.states.read(values, options))
-                if sight.table is None and self.telling and self.entry.states.tell is not None:
-                    return sight._replace(table=Table(self.entry.states.tell(values, options)))
+                sight = self._described(self.entry.states.read(values, options))
+                if sight.table is None and self.describes and self.entry.states.tell is not None:
+                    return sight._replace(table=Situation(self.entry.states.tell(values, options)))
                 return sight
             name, forms = state.foreign.form, _foreign_forms(self.entry)
             if name not in forms:
                 raise invalid(str(UnknownNameError("state form", name[:80], state_forms(self.entry))))
-            return self._told(forms[name](state.foreign.body, options))
+            return self._described(forms[name](state.foreign.body, options))
 
-    def _told(self, sight: Sight) -> Sight:
+    def _described(self, sight: Sight) -> Sight:
         """With the situation in words while the game still stands there."""
         game, knowledge = sight.game, self.entry.knowledge
-        if game is None or not self.telling:
+        if game is None or not self.describes:
             return sight._replace(game=None)
         parts = knowledge.read_state(game, 0) if knowledge is not None else None
-        return sight._replace(game=None, table=Table(game.describe(0), parts, game.snapshot(np.arange(1))))
+        return sight._replace(game=None, table=Situation(game.describe(0), parts, game.snapshot(np.arange(1))))
 
     def _restored(self, snapshot: bytes) -> Sight:
         if self._game is None:
@@ -205,17 +200,16 @@ def check_rows(observation: np.ndarray, legal: np.ndarray, spec: GameSpec) -> No
     if not np.isfinite(observation).all():
         row = int(np.flatnonzero(~np.isfinite(observation).all(axis=1))[0])
         raise invalid(f"Row {row} of the observation holds values that are not finite numbers; send finite ones.")
-    _check_ids(observation, spec)
+    places, limits = spec.observation.id_limits
+    if len(places):
+        _check_ids(observation, spec, places, limits)
     if not legal.any(axis=1).all():
         row = int(np.flatnonzero(~legal.any(axis=1))[0])
         raise invalid(f"Row {row} has no legal action; a state in which nothing can be done needs no decision.")
 
 
-def _check_ids(observation: np.ndarray, spec: GameSpec) -> None:
+def _check_ids(observation: np.ndarray, spec: GameSpec, places: np.ndarray, limits: np.ndarray) -> None:
     """A network looks ids up in a table; one beyond it would count as the policy's fault."""
-    places, limits = spec.observation.id_limits
-    if not len(places):
-        return
     ids = np.rint(observation[:, places])
     wrong = (ids < 0) | (ids >= limits)
     if wrong.any():
@@ -249,15 +243,6 @@ def limited(legal: np.ndarray, request: LearningDecisionRequest, spec: GameSpec)
             f"{np.flatnonzero(legal)[:20].tolist()}. Leave available_actions out to choose among those."
         )
     return available
-
-
-def check_version(spec: GameSpec, version: int) -> None:
-    if version not in (0, spec.version):
-        raise RefusedError(
-            Code.FAILED_PRECONDITION,
-            f"The request is for version {version} of game '{spec.id}'; this service has version {spec.version}. "
-            "Use a policy of that version, or send version 0.",
-        )
 
 
 def plain(values: Any, depth: int = 0, count: list[int] | None = None) -> Any:

@@ -14,16 +14,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from jimbot.background import Backoff
 from jimbot.errors import UsageError
 from jimbot.games.hooks import LiveCall, LivePlay, Standing
-from jimbot.retrying import Backoff
 from jimbot.services.live_play.client import AwayError, Exchange, LiveClient, LiveError, RefusedError, UnansweredError
 
 STARTS = 5  # tries to leave a run and to start one
 
 
 @dataclass(frozen=True)
-class Patience:
+class Timeouts:
     """How long things are waited for, in seconds."""
 
     deadline: float = 30.0
@@ -45,8 +45,8 @@ class LostRunError(LiveError):
 class LiveDriver:
     """One server, safely."""
 
-    def __init__(self, client: LiveClient, play: LivePlay, patience: Patience = Patience(), restart: str = "") -> None:
-        self.client, self.play, self.patience = client, play, patience
+    def __init__(self, client: LiveClient, play: LivePlay, timeouts: Timeouts = Timeouts(), restart: str = "") -> None:
+        self.client, self.play, self.timeouts = client, play, timeouts
         self.counts: Counter[str] = Counter()
         """Calls that were unanswered or refused, looks, restarts."""
         self._restart = _words(restart)
@@ -109,7 +109,7 @@ class LiveDriver:
 
     def settled(self, wanted: tuple[Standing, ...] = (Standing.ASKING, Standing.OVER, Standing.IDLE)) -> Any:
         """The state once it stands still (two looks in a row agree) and is one of those that can be acted in."""
-        ends, before, state = time.monotonic() + self.patience.settling, None, None
+        ends, before, state = time.monotonic() + self.timeouts.settling, None, None
         while True:
             before, state = state, self.look()
             if state is not None and state == before and self.play.standing(state) in wanted:
@@ -117,10 +117,10 @@ class LiveDriver:
             if time.monotonic() > ends:
                 seen = state.get("state") if isinstance(state, dict) else state
                 raise LiveError(
-                    f"The game at {self.client.address} did not come to rest in {self.patience.settling:.0f} s; its "
+                    f"The game at {self.client.address} did not come to rest in {self.timeouts.settling:.0f} s; its "
                     f"last state was {seen!r}. Look at its window."
                 )
-            time.sleep(self.patience.pause)
+            time.sleep(self.timeouts.pause)
 
     def look(self) -> Any:
         """The state as it is now; None where a look was not answered."""
@@ -142,7 +142,7 @@ class LiveDriver:
 
     def _surely(self, method: str) -> Any:
         """The answer to a question that changes nothing; asked again where that helps."""
-        ends = time.monotonic() + self.patience.settling
+        ends = time.monotonic() + self.timeouts.settling
         while True:
             try:
                 return self.client.call(method)
@@ -155,22 +155,22 @@ class LiveDriver:
                 raise LiveError(f"What listens at {self.client.address} is not the game's mod: {problem}") from problem
             except AwayError:
                 self._wait_for_server()
-            time.sleep(self.patience.pause)
+            time.sleep(self.timeouts.pause)
 
     def _wait_for_server(self) -> None:
-        """Until somebody answers; started again by the user's command where that has been given."""
-        if self._answers(self.patience.away if not self._restart else min(self.patience.away, 2.0)):
+        """Until the server answers; started again by the user's command where that has been given."""
+        if self._answers(self.timeouts.away if not self._restart else min(self.timeouts.away, 2.0)):
             return
-        while self._restart and self.counts["restarts"] < self.patience.restarts:
+        while self._restart and self.counts["restarts"] < self.timeouts.restarts:
             self.counts["restarts"] += 1
             self._start_process()
-            if self._answers(self.patience.away):
+            if self._answers(self.timeouts.away):
                 return
         how = f"; started again {self.counts['restarts']} times" if self._restart else ", and no --restart was given"
         raise AwayError(f"Nobody answers at {self.client.address} any more{how}. Start the game with its mod.")
 
     def _answers(self, seconds: float) -> bool:
-        ends, failures, pauses = time.monotonic() + seconds, 0, Backoff(self.patience.pause, 2.0)
+        ends, failures, pauses = time.monotonic() + seconds, 0, Backoff(self.timeouts.pause, 2.0)
         while time.monotonic() < ends:
             try:
                 self.client.call("health", deadline=min(5.0, self.client.deadline))

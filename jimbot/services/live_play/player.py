@@ -1,7 +1,7 @@
 """A policy plays live games: reads the state, decides, makes the move, reads what came of it, until the run is over.
 
-A state that can be read exactly is the policy's. One that cannot is played by a scripted player, or not at all, as was
-asked (`unread`): what is readable but not wholly known by the game's own scripted player, what is not readable at all
+A state that can be read exactly is the policy's. One that cannot is played by a heuristic player, or not at all, as was
+asked (`unread`): what is readable but not wholly known by the game's own heuristic player, what is not readable at all
 by the plainest moves there are. A move that was refused, or that did not happen three times, is not tried again in its
 state.
 """
@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from jimbot.advisor.reply import Advice
+from jimbot.adviser.reply import Advice
 from jimbot.errors import UsageError
+from jimbot.evaluation import Evaluation
+from jimbot.evaluation.play import Games
 from jimbot.games.entry import GameEntry
 from jimbot.games.hooks import LiveCall, LiveResult, LiveRun, Standing
+from jimbot.games.seeds import seed_number
 from jimbot.policies.contract import Decision, decide
 from jimbot.policies.players import Player
 from jimbot.services.live_play.client import LiveError, RefusedError
@@ -70,7 +74,7 @@ class PlayedLive:
 
 
 class Audience(Protocol):
-    """Whoever watches, and may have a word."""
+    """A person or program that watches, and may choose another move."""
 
     def decided(self, run: LiveRun, thought: Thought, played: PlayedLive) -> int | None:
         """A decision about to be made; another action instead of it, or None. Raises LeftError to leave."""
@@ -98,7 +102,7 @@ class LivePlayer:
         self._fallback, self._unread, self._deterministic = fallback, unread, deterministic
         self._record, self._audience = record, audience
         self._options = entry.spec.parse_options(player.options)
-        self._luck = np.random.default_rng()
+        self._rng = np.random.default_rng()
         self._problem = ""
         """Why the last state could not be read."""
         self._barred: set[int] = set()
@@ -170,18 +174,18 @@ class LivePlayer:
     def _think(self, run: LiveRun, state: Any, problem: str) -> Thought:
         if problem:
             return self._simple(state, problem)
-        player, unknown = self.player, run.unknown
+        player, unknown = self.player, run.assumed
         if unknown:
             if self._unread == "stop" or self._fallback is None:
                 raise LiveError(f"The state cannot be read exactly: {unknown[0]} is not known. It is not played.")
             player = self._fallback
         began = time.monotonic()
-        mask = run.playable()
+        mask = run.playable_mask()
         mask[list(self._barred)] = False
         if not mask.any():
             raise LiveError("No move is left that the game takes; the run was given up.")
         run.game.legal_mask[0] = mask
-        decision = decide(player.policy, run.game, np.ones(1, bool), self._deterministic, self._luck)
+        decision = decide(player.policy, run.game, np.ones(1, bool), self._deterministic, self._rng)
         advice = getattr(player.policy, "latest", {}).get(0)
         return Thought(int(decision.actions[0]), player.name, None, decision, mask, time.monotonic() - began, advice)
 
@@ -242,7 +246,7 @@ class LivePlayer:
             value=thought.value, policy_ms=1000 * thought.seconds,
             wire_ms=None if wire is None else 1000 * wire.seconds,
             policy=self.player.name, policy_hash=getattr(self.player.policy, "digest", ""),
-            dialect=self.driver.dialect, happened=run.happened, unknown=run.unknown,
+            dialect=self.driver.dialect, happened=run.happened, unknown=run.assumed,
             used_llm=thought.advice is not None and thought.advice.used_llm,
             advice=None if thought.advice is None else f"{thought.advice.source}: {thought.advice.reason}",
         )  # fmt: skip
@@ -257,3 +261,42 @@ class LivePlayer:
             )  # fmt: skip
         if self._audience is not None:
             self._audience.ended(played)
+
+
+# --- what live games say about a policy, in the form every judgement has ---
+
+
+def summarised(
+    entry: GameEntry, player: Player, played: Sequence[PlayedLive], where: str, deterministic: bool = True
+) -> Evaluation:
+    """An evaluation of the runs that were begun; those given up count as unfinished."""
+    spec, count = entry.spec, len(played)
+    stats = np.full((count, len(spec.episode_stats)), np.nan)
+    terms, returns = np.zeros((count, len(spec.reward_terms))), np.zeros(count)
+    for row, one in enumerate(played):
+        if one.result is not None:
+            returns[row], terms[row] = one.result.total_return, one.result.reward_terms
+            if one.finished:
+                stats[row] = one.result.stats
+    games = Games(
+        game=spec.id,
+        policy=player.name,
+        seeds=np.array([_number(entry, one.seed) for one in played], np.uint64),
+        returns=returns,
+        lengths=np.array([one.moves for one in played], np.int64),
+        reward_terms=terms,
+        stats=stats,
+        truncated=np.zeros(count, bool),
+        unfinished=np.array([not one.finished for one in played], bool),
+        illegal_actions=sum(one.counts["refused"] for one in played),
+        seconds=sum(one.seconds for one in played),
+    )
+    return Evaluation(games, where, deterministic, player.options)
+
+
+def _number(entry: GameEntry, seed: str) -> int:
+    """A seed as a number; 0 for one that has none, as short ones of the bought game."""
+    try:
+        return seed_number(entry, seed)
+    except UsageError:
+        return 0

@@ -19,7 +19,7 @@ FORMAT = "jimbot-live-1"
 
 
 class LiveRecord:
-    """A file that grows line by line; whoever reads it while it grows reads whole lines."""
+    """A file that grows line by line; a reader of it meanwhile reads whole lines."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -69,7 +69,7 @@ class Acted(Record):
 
     move: Move
     reward: float
-    changes: dict[str, float] = Field(description="Figures that changed, by how much.")
+    changes: dict[str, float] = Field(description="Metrics that changed, by how much.")
     table: TableSeen
 
 
@@ -120,7 +120,7 @@ class SeedsFound(Record):
 
 
 class Estimate(Record):
-    """A figure with its 95 % interval."""
+    """A mean with its 95 % interval."""
 
     mean: float
     low: float
@@ -148,7 +148,7 @@ class RunListed(Record):
     learner: str
     algorithm: str
     step: int
-    best: str = Field(description="Its best figure, with its name.")
+    best: str = Field(description="Its best metric, with its name.")
     training_now: bool
     has_report: bool
 

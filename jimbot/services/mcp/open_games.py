@@ -13,7 +13,10 @@ import numpy as np
 
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.games.contract import BatchGame, GameEntry, game_entry, make, named_game
-from jimbot.games.seed_names import seed_name, seed_number
+from jimbot.games.hooks import Standing
+from jimbot.games.seeds import seed_name, seed_number
+from jimbot.services.live_play.client import LiveClient
+from jimbot.services.live_play.driver import LiveDriver
 
 MOST_OPEN = 16
 
@@ -37,11 +40,11 @@ class OpenGame:
         """What had to be assumed; of a simulated game nothing."""
         return ()
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Where the game stands; once it is over, what its statistics say of that."""
         if not self.over:
-            return {name: float(figure.read(self.game, 0)) for name, figure in self.entry.figures.items()}
-        known = {name: figure.stat for name, figure in self.entry.figures.items() if figure.stat is not None}
+            return {name: float(figure.read(self.game, 0)) for name, figure in self.entry.info_metrics.items()}
+        known = {name: figure.stat for name, figure in self.entry.info_metrics.items() if figure.stat is not None}
         return {name: self.stats[stat] for name, stat in known.items() if stat in self.stats}
 
     def words(self) -> str:
@@ -119,3 +122,55 @@ class OpenGames:
     def close_all(self) -> None:
         for handle in self.handles():
             self.close(handle)
+
+
+# A game that runs elsewhere, as one more game in play: every move goes through the protocol of the bought edition.
+
+
+class LiveGame(OpenGame):
+    """One run of the bought game; states that cannot be read are told, never guessed."""
+
+    live = True
+
+    def __init__(self, entry: GameEntry, options: Mapping[str, Any], seed: str, address: str) -> None:
+        if entry.live is None or entry.live.play is None:
+            raise UsageError(f"Game '{entry.spec.id}' cannot be played live; leave live out.")
+        self.entry, self.options = entry, dict(options)
+        self._driver = LiveDriver(LiveClient(address), entry.live.play)
+        dialect, parsed = self._driver.connect(), entry.spec.parse_options(self.options)
+        state = self._driver.begin(parsed, seed)
+        self._run = entry.live.play.follow(dialect, parsed)
+        self._run.see(state)
+        self.game = self._run.game
+        self.seed = entry.live.play.seed(state)
+        self.turn, self.total, self.over = 0, 0.0, False
+        self.stats, self.outcome = {}, ""
+
+    @property
+    def not_read(self) -> tuple[str, ...]:
+        return tuple(self._run.assumed)
+
+    def legal(self) -> np.ndarray:
+        return np.zeros(0, np.int64) if self.over else np.flatnonzero(self._run.playable_mask())
+
+    def act(self, action: int) -> float:
+        call, before = self._run.request(action), self.total
+        self.turn += 1
+        if call is None:
+            return 0.0
+        answer = self._driver.make(call)
+        known = answer is not None and self._run.expects(answer, call)
+        state = answer if known else self._driver.settled()
+        self._run.see(state, call)
+        result = self._run.result()
+        if result is not None:
+            self.total = result.total_return
+        if self._driver.play.standing(state) is not Standing.ASKING and result is not None:
+            self.over = True
+            self.stats = dict(zip(self.entry.spec.episode_stats, result.stats.tolist(), strict=True))
+            how = "won" if self.stats.get("won") else "over"
+            self.outcome = f"The live game is {how} after {self.turn} moves with a return of {self.total:+.2f}."
+        return self.total - before
+
+    def close(self) -> None:
+        """The bought game stays as it is."""

@@ -56,11 +56,11 @@ def build_server(tools: Tools) -> MCPServer:
         server.resource(uri, name=title, mime_type=kind)(_telling(read, ResourceError))
 
     def runs() -> str:
-        """The runs on this machine: game, learner, steps, best figure."""
+        """The runs on this machine: game, learner, steps, best metric."""
         return tools.runs().model_dump_json(indent=1)
 
     def run(name: str) -> str:
-        """Everything known about a run: settings, checkpoints, evaluation, newest figures."""
+        """Everything known about a run: settings, checkpoints, evaluation, newest metrics."""
         return json.dumps(tools.run(name), indent=1, default=str)
 
     def report(name: str) -> str:

@@ -20,25 +20,24 @@ from jimbot.evaluation.intervals import Interval
 from jimbot.games.contract import available_games, game_entry, game_title, games_with, named_game
 from jimbot.planning import planning
 from jimbot.policies.contract import decide
+from jimbot.policies.heuristics import heuristic_names
 from jimbot.policies.players import Player, find_player
-from jimbot.policies.scripted import scripted_names
 from jimbot.runs.catalogue import details, list_runs
+from jimbot.runs.checkpoint import shipped_games
 from jimbot.runs.directory import RunDirectory
-from jimbot.runs.shipped import shipped_games
 from jimbot.services.mcp import models
-from jimbot.services.mcp.live_games import LiveGame
-from jimbot.services.mcp.open_games import OpenGame, OpenGames
+from jimbot.services.mcp.open_games import LiveGame, OpenGame, OpenGames
 
 MOST_MOVES = 500  # in one answer
 MOST_GAMES = 1000  # of one evaluation
-MOST_TRIES = 512  # of one plan
+MOST_SIMULATIONS = 512  # of one plan
 MOST_POLICIES = 4  # kept loaded
 LONGEST_SEARCH = 60.0  # seconds
 
 Handle = Annotated[str, Field(description="The game in play, as start_game named it.")]
 GameId = Annotated[str, Field(description="A game, as list_games names it.")]
 Policy = Annotated[
-    str, Field(description="A run, checkpoint, file, scripted player, or nothing for the game's own policy.")
+    str, Field(description="A run, checkpoint, file, heuristic player, or nothing for the game's own policy.")
 ]
 Options = Annotated[dict[str, Any] | None, Field(description="Options by name; see list_games.")]
 
@@ -84,7 +83,7 @@ class Tools:
         return models.TablesOpen(tables=[self.see_table(handle) for handle in self.tables.handles()])
 
     def see_table(self, handle: Handle) -> models.TableSeen:
-        """The situation of a game in words, and its figures."""
+        """The situation of a game in words, and its metrics."""
         with self.tables.use(handle) as game:
             return _seen(handle, game)
 
@@ -107,9 +106,9 @@ class Tools:
         """Make a move."""
         with self.tables.use(handle) as game:
             action = _action(handle, game, move)
-            made, before = _move(game, action), game.figures()
+            made, before = _move(game, action), game.metrics()
             reward = game.act(action)
-            after = game.figures()
+            after = game.metrics()
             changes = {name: after[name] - old for name, old in before.items() if after.get(name, old) != old}
             return models.Acted(move=made, reward=reward, changes=changes, table=_seen(handle, game))
 
@@ -126,7 +125,7 @@ class Tools:
         policy: Policy = "",
         top: Annotated[int, Field(ge=1, le=50, description="So many of the likeliest moves.")] = 5,
         plan: Annotated[
-            int, Field(ge=0, le=MOST_TRIES, description="Look ahead with so many simulations; 0 for none.")
+            int, Field(ge=0, le=MOST_SIMULATIONS, description="Look ahead with so many simulations; 0 for none.")
         ] = 0,
     ) -> models.Advice:
         """What a policy would do now: its likeliest moves, how likely each is, and the return it expects."""
@@ -135,7 +134,7 @@ class Tools:
                 raise UsageError(f"The game {handle} is over; there is nothing to advise. Start another one.")
             name = game.entry.spec.id
             player = self._load(self._named(policy, name), name)
-            with self._loading:  # policies and plans keep figures and buffers of their own
+            with self._loading:  # policies and plans keep metrics and buffers of their own
                 decision = decide(planning(player, plan or None).policy, game.game, np.ones(1, bool))
             chances, legal = decision.probabilities[0], game.legal()  # a live game may not know every move
             likely = legal[np.argsort(-chances[legal], kind="stable")].tolist()
@@ -264,7 +263,7 @@ class Tools:
             title=game_title(game),
             about=entry.about,
             options={one.name: one.meaning for one in entry.spec.option_list if not one.internal},
-            policies=own + scripted_names(game),
+            policies=own + heuristic_names(game),
             glossary=list(entry.glossary.kinds) if entry.glossary else [],
             seeds=entry.seed_pages.how if entry.seed_pages else "",
         )
@@ -278,12 +277,12 @@ class Tools:
         return games_with(hook)[0]
 
     def _named(self, policy: str, game: str) -> str:
-        """The policy meant: as said, as the server was told, the game's own, or its scripted player."""
+        """The policy meant: as said, as the server was told, the game's own, or its heuristic player."""
         if policy or self.policy:
             return policy or self.policy
         if game in shipped_games():
             return game
-        return next((name for name in scripted_names(game) if name in game_entry(game).scripted), "random")
+        return next((name for name in heuristic_names(game) if name in game_entry(game).heuristics), "random")
 
     def _load(self, policy: str, game: str) -> Player:
         """A player of a game; those asked lately are kept."""
@@ -304,7 +303,7 @@ def _seen(handle: str, game: OpenGame) -> models.TableSeen:
         live=game.live,
         turn=game.turn,
         words=game.words(),
-        figures=game.figures(),
+        figures=game.metrics(),
         legal_moves=len(game.legal()),
         total_return=game.total,
         over=game.over,

@@ -2,20 +2,71 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
+import json
 import socket
-from collections.abc import Mapping, Sequence
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from jimbot.errors import MissingExtraError, UnknownNameError, UsageError
+from jimbot.clients.event_bus import EventBusClient
+from jimbot.clients.resilience import RetryPolicy
+from jimbot.errors import JimbotError, MissingExtraError, UnknownNameError, UsageError
 from jimbot.games.contract import game_entry, games_with
 from jimbot.services.bus.publisher import check_bus
-from jimbot.services.stack import health
-from jimbot.services.stack.health import Check
+from jimbot.services.live_play.client import LiveClient
+
+SECONDS = 3.0  # for an answer
+Check = Callable[[], str]
+
+
+class UnwellError(JimbotError):
+    """It answers, and says that it is not well."""
+
+
+def check_decisions(address: str) -> str:
+    """Which policies a decision service has ready."""
+    from jimbot.clients import DecisionClient
+
+    with DecisionClient(address, patience=RetryPolicy(deadline=SECONDS, cap=SECONDS)) as client:
+        found = client.policies().policies
+    if not found:
+        raise UnwellError("No policy is ready.")
+    return ", ".join(f"{one.identity.game}/{one.identity.name} at {one.identity.version}" for one in found)
+
+
+def check_page(url: str, words: Callable[[Any], str] = lambda answer: "answers") -> str:
+    """What a page of JSON says."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(url, timeout=SECONDS) as answer:
+        text = answer.read(2**20).decode()
+    return words(json.loads(text)) if text.startswith(("{", "[")) else words(text)
+
+
+def check_live_game(address: str) -> str:
+    """Whether a simulator answers in the bought game's place."""
+    LiveClient(address, deadline=SECONDS).call("health", {})
+    return "a game is ready"
+
+
+def check_bus_stats(address: str) -> str:
+    """How much a bus holds, and how far its slowest reader is."""
+
+    async def stats() -> dict[str, Any]:
+        async with asyncio.timeout(SECONDS), EventBusClient(address) as client:
+            return await client.stats()
+
+    found = asyncio.run(stats())
+    lag = max((reader["lag"] for reader in found["readers"].values()), default=0)
+    return f"{found['events']:,} events, {lag:,} behind"
+
 
 HERE = "127.0.0.1"
-COMMAND = "jimbot.cli.operate.up_child"
+COMMAND = "jimbot.cli.doors.up"
 """The module a child runs: the command line, ended with its parent."""
 PORTS = {"serve": 50051, "figures": 9101, "ui": 8600, "graph": 8766, "events": 8765, "host": 0}
 """Where each listens unless told otherwise; the simulator where the bought game's mod does."""
@@ -45,7 +96,7 @@ class Component:
 
 @dataclass(frozen=True)
 class StackSettings:
-    """What somebody wants to have up."""
+    """What the user wants to have up."""
 
     policies: Sequence[str] = ()
     """As `jimbot serve` takes them; none: the shipped ones of games that can be hosted."""
@@ -96,22 +147,29 @@ def _all(settings: StackSettings) -> list[Component]:
     def at(port: str, path: str = "") -> str:
         return f"http://{HERE}:{ports[port]}{path}"
 
+    def page(port: str, path: str, *words: Callable[[Any], str]) -> Check:
+        return partial(check_page, at(port, path), *words)
+
     return [
-        Component("bus", "events between programs", bus, health.bus(bus), missing=no_bus),
+        Component("bus", "events between programs", bus, partial(check_bus_stats, bus), missing=no_bus),
         one(
-            "serve", "decisions over gRPC and the bus", "serve", health.decisions(f"{HERE}:{ports['serve']}"),
+            "serve", "decisions over gRPC and the bus", "serve", partial(check_decisions, f"{HERE}:{ports['serve']}"),
             "serve", *policies, "--runs-dir", runs, *on_bus, "--metrics-port", str(ports["figures"]), scheme="",
         ),
-        one("ui", "the page", "ui", health.page(at("ui", "/api/hello")), "ui", "--runs", runs, *on_bus, "--serve",
-            f"{HERE}:{ports['serve']}", "--live", at("host")),
-        one("graph", "what is known, as GraphQL", "graph", health.page(at("graph", "/graphql")), "graph", "serve"),
+        one(
+            "ui", "the page", "ui", page("ui", "/api/hello"),
+            "ui", "--runs", runs, *on_bus, "--serve", f"{HERE}:{ports['serve']}", "--live", at("host"),
+        ),
+        one("graph", "what is known, as GraphQL", "graph", page("graph", "/graphql"), "graph", "serve"),
         one(
             "events", "what mods push, to the bus", "events",
-            health.page(at("events", "/health"), lambda said: f"{said['accepted']:,} events taken"),
+            page("events", "/health", lambda said: f"{said['accepted']:,} events taken"),
             "host", "events", *on_bus, missing=no_bus,
         ),
-        one("host", f"{hosted[0]} in the place of the bought game", "host", health.live_game(at("host")), "host",
-            hosted[0]),
+        one(
+            "host", f"{hosted[0]} in the place of the bought game", "host", partial(check_live_game, at("host")),
+            "host", hosted[0],
+        ),
     ]  # fmt: skip
 
 
@@ -121,7 +179,7 @@ def _missing(name: str) -> str:
 
 
 def _missing_bus(settings: StackSettings) -> str:
-    """The extra that the bus needs; whoever named a bus is told in a sentence."""
+    """The extra that the bus needs; a user who named a bus gets a sentence."""
     try:
         check_bus(settings.bus_address)
     except MissingExtraError:

@@ -2,7 +2,7 @@
 
 A program that dies is started again after a pause that doubles; after so many deaths in a row without having been well
 in between it is given up, and says why. One that was well and does not answer for a minute is ended and counts as dead.
-Each has a group of its own (Ctrl+C is the supervisor's to handle) and watches its parent (`parent_watch.py`): a killed
+Each has a group of its own (Ctrl+C is the supervisor's to handle) and watches its parent: a killed
 supervisor leaves none behind. What can wait stands back (`Component.nice`), so that what answers people and
 programs is quick under load.
 """
@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,12 +25,12 @@ from typing import Any, BinaryIO, Self
 
 import psutil
 
+from jimbot.background import Backoff
 from jimbot.errors import install_command
-from jimbot.retrying import Backoff
 from jimbot.runs.files import make_directory
 from jimbot.services.stack.components import Component
-from jimbot.services.stack.parent_watch import LEAVE_SECONDS
 
+LEAVE_SECONDS = 12.0  # for what was begun; a decision service takes ten
 LARGEST_LOG = 2**20  # bytes kept when a program is started again
 
 
@@ -44,8 +45,8 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Patience:
-    """How long the supervisor waits for what."""
+class RestartPolicy:
+    """When a program is started again, and when it is given up; seconds."""
 
     check: float = 2.0
     """Seconds between two questions about health."""
@@ -87,8 +88,10 @@ def jimbot_child(component: Component) -> list[str]:
 class Program:
     """One program and what happened to it."""
 
-    def __init__(self, component: Component, log: Path, patience: Patience, command: Callable[..., list[str]]) -> None:
-        self.component, self._log, self._patience, self._command = component, log, patience, command
+    def __init__(
+        self, component: Component, log: Path, policy: RestartPolicy, command: Callable[..., list[str]]
+    ) -> None:
+        self.component, self._log, self._policy, self._command = component, log, policy, command
         self.process: subprocess.Popen[bytes] | None = None
         self.state = State.MISSING if component.missing else State.STARTING
         self.says = install_command(component.missing) if component.missing else ""
@@ -137,32 +140,32 @@ class Program:
         problem = self._answer.exception()
         well, says = problem is None, str(problem or "") if problem else self._answer.result()
         self._answer = None
-        self._asked = now + (self._patience.check if well else min(0.5, self._patience.check))
+        self._asked = now + (self._policy.check if well else min(0.5, self._policy.check))
         if well:
             self.says = says
             self._to(State.WELL, now)
-            if now - self._changed >= self._patience.settled:
+            if now - self._changed >= self._policy.settled:
                 self.deaths = 0
             return
         if self.state is State.WELL:
             self._to(State.UNWELL, now)
         self.says = says if self.state is State.UNWELL else self._last_words() or "not there yet"
-        limit = self._patience.starting if self.state is State.STARTING else self._patience.unwell
+        limit = self._policy.starting if self.state is State.STARTING else self._policy.unwell
         if self.process is not None and now - self._changed >= limit:
             self.kill()
             self._died(now, f"did not answer for {limit:g} s: {says}")
 
     def _died(self, now: float, says: str) -> None:
-        if self.state is State.WELL and now - self._changed >= self._patience.settled:
+        if self.state is State.WELL and now - self._changed >= self._policy.settled:
             self.deaths = 0
         self._close()
         self.deaths += 1
         self.says = says
-        if self.deaths >= self._patience.deaths:
+        if self.deaths >= self._policy.deaths:
             self._to(State.GIVEN_UP, now)
             return
         self.restarts += 1
-        self._due = now + Backoff(self._patience.first_pause, self._patience.longest_pause).pause(self.deaths)
+        self._due = now + Backoff(self._policy.first_pause, self._policy.longest_pause).pause(self.deaths)
         self._to(State.WAITING, now)
 
     def _to(self, state: State, now: float) -> None:
@@ -226,13 +229,13 @@ class Supervisor:
         self,
         components: Sequence[Component],
         folder: Path,
-        patience: Patience = Patience(),
+        policy: RestartPolicy = RestartPolicy(),
         command: Callable[[Component], list[str]] = jimbot_child,
     ) -> None:
         """`folder` takes a log per program."""
         make_directory(folder)
-        self._patience = patience
-        self.programs = [Program(one, folder / f"{one.name}.log", patience, command) for one in components]
+        self._policy = policy
+        self.programs = [Program(one, folder / f"{one.name}.log", policy, command) for one in components]
         self._pool = ThreadPoolExecutor(max(1, len(self.programs)), "jimbot-health")
 
     def tick(self) -> list[Status]:
@@ -255,7 +258,7 @@ class Supervisor:
     def close(self) -> None:
         for program in self.programs:
             program.terminate()
-        by = time.monotonic() + self._patience.leave
+        by = time.monotonic() + self._policy.leave
         for program in self.programs:
             program.end(by)
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -265,3 +268,27 @@ class Supervisor:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+# --- in a child ---
+
+
+def end_with_parent(descriptor: int = 0) -> None:
+    """A child whose parent is gone must not stay behind, however the parent ended.
+
+    Its standard input is a pipe that only its supervisor holds. When it ends, the supervisor is gone (kill -9 included,
+    since the kernel closes what a process held), and the child asks itself to stop (SIGTERM), and leaves in any case
+    after a moment. The same holds for whatever the child started itself in this way.
+    """
+    threading.Thread(target=_watch, args=(descriptor,), name="jimbot-parent-watch", daemon=True).start()
+
+
+def _watch(descriptor: int) -> None:
+    try:
+        while os.read(descriptor, 4096):
+            continue
+    except OSError:
+        pass  # closed in this process: as good as ended
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(LEAVE_SECONDS)
+    os._exit(1)

@@ -68,9 +68,9 @@ class Batches:
 
     def train(self, epoch: int, batch_size: int, skip: int = 0) -> Iterator[Batch]:
         """The full minibatches of an epoch, from number `skip` on; what is left over at the end waits for the next."""
-        luck = np.random.default_rng([self.seed, 1, epoch])
-        order = luck.permutation(len(self.dataset.info.chunks))
-        for number, (pool, rows) in enumerate(self._drawn(order, batch_size, luck)):
+        rng = np.random.default_rng([self.seed, 1, epoch])
+        order = rng.permutation(len(self.dataset.info.chunks))
+        for number, (pool, rows) in enumerate(self._drawn(order, batch_size, rng)):
             if number >= skip:
                 yield _take(pool, rows)
 
@@ -87,7 +87,7 @@ class Batches:
             yield batch._replace(weight=batch.weight * inside)
 
     def _drawn(
-        self, order: np.ndarray, batch_size: int, luck: np.random.Generator
+        self, order: np.ndarray, batch_size: int, rng: np.random.Generator
     ) -> Iterator[tuple[Batch, np.ndarray]]:
         """(pool, its rows that make the next minibatch)."""
         chunks = self.dataset.info.chunks
@@ -99,7 +99,7 @@ class Batches:
             count = self._fill(pool, count, number, self.is_train)
             if count < wanted and position < len(order) - 1:
                 continue
-            rows = luck.permutation(count)
+            rows = rng.permutation(count)
             full = count - count % batch_size
             for start in range(0, full, batch_size):
                 yield pool, rows[start : start + batch_size]

@@ -18,16 +18,8 @@ from jimbot.errors import DatasetError, UsageError
 from jimbot.games.contract import BatchGame, make
 from jimbot.games.seeds import MOST_GAMES
 from jimbot.policies.contract import Policy
-from jimbot.policies.scripted import with_needed_options
-from jimbot.training.imitation.dataset import (
-    TERMINATED,
-    TRUNCATED,
-    UNFINISHED,
-    DatasetInfo,
-    DatasetWriter,
-    masks_from_observations,
-    writing_dataset,
-)
+from jimbot.policies.heuristics import with_needed_options
+from jimbot.training.imitation import dataset
 from jimbot.training.session.interrupts import stop_requests
 
 CHUNK_ROWS = 4096  # about; a chunk is a whole number of steps of all rows
@@ -52,7 +44,7 @@ def record(
     masks: bool = True,
     progress: Progress | None = None,
     note: Callable[[str], None] = lambda sentence: None,
-) -> DatasetInfo:
+) -> dataset.DatasetInfo:
     """Plays `games` games of the train bank with `policy` and writes them to `output`, whole or not at all.
 
     Ctrl+C keeps the games that are complete. With `noise` that share of moves is played at random (a clone then sees
@@ -66,10 +58,10 @@ def record(
     if not 0 <= noise < 1:
         raise UsageError(f"noise is {noise}; expected a share from 0 to below 1.")
     options = with_needed_options(policy, options)
-    legal_masks = None if masks else masks_from_observations(game_id)
+    legal_masks = None if masks else dataset.masks_from_observations(game_id)
     began = time.perf_counter()
     game = make(game_id, min(num_envs, games), seed=seed, options=options)
-    info = DatasetInfo.for_game(
+    info = dataset.DatasetInfo.for_game(
         game.spec,
         game_options=options,
         players=game.spec.players,
@@ -81,7 +73,7 @@ def record(
     )
     try:
         with (
-            writing_dataset(Path(output), legal_masks) as writer,
+            dataset.writing_dataset(Path(output), legal_masks) as writer,
             stop_requests(lambda: note("Keeping the games that are complete (Ctrl+C again to keep nothing)…")) as stop,
         ):
             recording = _Recording(game, policy, games, writer, info, progress)
@@ -104,8 +96,8 @@ class _Recording:
         game: BatchGame,
         policy: Policy,
         games: int,
-        writer: DatasetWriter,
-        info: DatasetInfo,
+        writer: dataset.DatasetWriter,
+        info: dataset.DatasetInfo,
         progress: Progress | None,
     ) -> None:
         self.game, self.policy, self.games, self.writer, self.info = game, policy, games, writer, info
@@ -117,7 +109,7 @@ class _Recording:
             "seed": np.zeros(count, np.uint64),
             "return": np.zeros(count, np.float64),
             "length": np.zeros(count, np.int64),
-            "ended": np.full(count, UNFINISHED, np.uint8),
+            "ended": np.full(count, dataset.UNFINISHED, np.uint8),
             "stats": np.zeros((count, len(spec.episode_stats)), np.float32),
         }
         self.current = np.full(game.num_rows, -1, np.int32)  # each row's trajectory; −1: no more games wanted
@@ -140,13 +132,13 @@ class _Recording:
     def play(self, stop: Callable[[], str | None]) -> None:
         """Until all games are over, or `stop` gives a reason."""
         game = self.game
-        luck = np.random.default_rng([self.info.seed, 1])
+        rng = np.random.default_rng([self.info.seed, 1])
         game.reset()
         self._new_chunk()
         self._begin(np.arange(game.num_envs))
         turn = 0
         while (self.current >= 0).any() and not stop():
-            self._step(turn, luck)
+            self._step(turn, rng)
             turn += 1
             if turn == self.steps:
                 self._flush()
@@ -155,14 +147,14 @@ class _Recording:
         for name, values in self.trajectories.items():
             self.trajectories[name] = values[: self.begun * self.players]
 
-    def _step(self, turn: int, luck: np.random.Generator) -> None:
+    def _step(self, turn: int, rng: np.random.Generator) -> None:
         game, slab = self.game, self.slab
         live = self.current >= 0
         asked = np.flatnonzero(live & game.acting)
         actions = np.zeros(game.num_rows, np.int64)
         if len(asked):
             legal = game.legal_mask[asked]
-            decision = self.policy.act(game.observation[asked], legal, self.info.deterministic, luck)
+            decision = self.policy.act(game.observation[asked], legal, self.info.deterministic, rng)
             slab["observation"][asked, turn] = game.observation[asked]
             slab["legal_mask"][asked, turn] = legal
             slab["action"][asked, turn] = decision.actions
@@ -171,7 +163,7 @@ class _Recording:
             self.trajectories["length"][self.current[asked]] += 1
             if self.info.probabilities:
                 slab["probabilities"][asked, turn] = decision.probabilities
-            actions[asked] = _disturbed(decision.actions, legal, self.info.noise, luck)
+            actions[asked] = _disturbed(decision.actions, legal, self.info.noise, rng)
         game.step(actions, hold=None if live.all() else ~live)
         self._note_rewards(np.flatnonzero(live))
         self._note_ends(live)
@@ -192,7 +184,7 @@ class _Recording:
         rows = np.flatnonzero(ended)
         if len(rows):
             which = self.current[rows]
-            known["ended"][which] = np.where(game.truncated[rows], TRUNCATED, TERMINATED)
+            known["ended"][which] = np.where(game.truncated[rows], dataset.TRUNCATED, dataset.TERMINATED)
             known["stats"][which] = game.final_stats[rows]
         finished = np.flatnonzero((ended | (live & too_long)).reshape(-1, self.players).any(axis=1))
         if len(finished):
@@ -234,10 +226,10 @@ class _Recording:
         parts = [reward.reshape(-1)[decided] for reward, decided in zip(self.rewards, self.decided, strict=False)]
         return np.concatenate(parts)
 
-    def summary(self, stopped: str | None) -> DatasetInfo:
+    def summary(self, stopped: str | None) -> dataset.DatasetInfo:
         """The results of the finished games."""
         known = self.trajectories
-        over = known["ended"] != UNFINISHED
+        over = known["ended"] != dataset.UNFINISHED
         if stopped is None and not over.all():
             stopped = f"{int((~over).sum()) // self.players} games did not end within {MAX_STEPS:,} steps"
         stats: dict[str, float] = {}
@@ -250,7 +242,7 @@ class _Recording:
                 "rows": int(known["length"][over].sum()),
                 "trajectories": len(over),
                 "stopped": stopped,
-                "truncated": int((known["ended"] == TRUNCATED).sum()) // self.players,
+                "truncated": int((known["ended"] == dataset.TRUNCATED).sum()) // self.players,
                 "mean_return": float(known["return"][over].mean()) if over.any() else None,
                 "mean_length": float(known["length"][over].mean()) if over.any() else None,
                 "stats": stats,
@@ -258,9 +250,9 @@ class _Recording:
         )
 
 
-def _disturbed(actions: np.ndarray, legal: np.ndarray, noise: float, luck: np.random.Generator) -> np.ndarray:
+def _disturbed(actions: np.ndarray, legal: np.ndarray, noise: float, rng: np.random.Generator) -> np.ndarray:
     """The teacher's actions, a share of them replaced by random legal ones."""
     if noise == 0:
         return actions
-    random = np.where(legal, luck.random(legal.shape), -1.0).argmax(axis=1)
-    return np.where(luck.random(len(actions)) < noise, random, actions)
+    random = np.where(legal, rng.random(legal.shape), -1.0).argmax(axis=1)
+    return np.where(rng.random(len(actions)) < noise, random, actions)

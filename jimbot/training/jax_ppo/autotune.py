@@ -15,7 +15,7 @@ import jax
 from jimbot.errors import SettingsError
 from jimbot.foreign_text import Terminal
 from jimbot.games.contract import functional_game, make
-from jimbot.training.environments.given import training_options
+from jimbot.training.environments import training_options
 from jimbot.training.jax_ppo.program import HostUpdate, fused_update, initial_state, network_for
 from jimbot.training.session.compile_cache import use_compile_cache
 from jimbot.training.settings.batch import LARGE_BATCH_GAMES

@@ -19,8 +19,7 @@ from jimbot.policies.reward_transform import transform_reward
 from jimbot.runs.files import make_directory
 from jimbot.training.jax_ppo.extension import Extension
 from jimbot.training.jax_ppo.ppo import COLLECT, act, phase_key, uniforms
-from jimbot.training.jax_ppo.records import Array, Rollout
-from jimbot.training.jax_ppo.tally import Tally, measure, total
+from jimbot.training.jax_ppo.records import Array, Rollout, Tally, measure, total
 from jimbot.training.session.log_rows import Measured
 
 Steps = Iterable[tuple[np.ndarray, np.ndarray]]
@@ -38,8 +37,8 @@ def _space(folder: Path | None, name: str, shape: tuple[int, ...], kind: Any) ->
 class HostCollector:
     """Plays a batch of games into preallocated arrays.
 
-    Double buffering: the rows are cut into two halves that take turns, so that while the device computes the actions of
-    one half, the game steps the other. What is collected does not depend on it. Extensions may play rows themselves.
+    Double buffering: the rows are cut into two buffers that take turns; while the device computes the actions of the
+    one, the game steps the other. What is collected does not depend on it. Extensions may play rows themselves.
     """
 
     def __init__(
@@ -49,26 +48,25 @@ class HostCollector:
         reward_transform: str,
         num_steps: int,
         extensions: Sequence[Extension] = (),
-        halves: int | None = None,
+        buffers: int | None = None,
         folder: Path | None = None,
     ) -> None:
         """`folder`: where experience lies in memory-mapped files; None: in memory."""
         self.game, self.num_steps, self.extensions = game, num_steps, extensions
         self.reward_transform, self.update = reward_transform, 0
         rows, spec = game.num_rows, game.spec
-        if halves is None:  # a game in JAX computes held rows too, and on the same device
-            halves = 1 if isinstance(game, functional.FunctionalBatchGame) else min(2, game.num_envs)
-        # Every other game, so that each half keeps all threads of the game busy; players of a game stay together.
-        half_of = np.arange(rows) // spec.players % halves
-        self._held = [half_of != half for half in range(halves)]
-        self._halves = [np.flatnonzero(half_of == half) for half in range(halves)]
+        if buffers is None:  # a game in JAX computes held rows too, and on the same device
+            buffers = 1 if isinstance(game, functional.FunctionalBatchGame) else min(2, game.num_envs)
+        # Every other game, so that each buffer keeps all threads of the game busy; players of a game stay together.
+        buffer_of = np.arange(rows) // spec.players % buffers
+        self._held = [buffer_of != buffer for buffer in range(buffers)]
+        self._buffers = [np.flatnonzero(buffer_of == buffer) for buffer in range(buffers)]
         shape = (num_steps, rows)
         self.observation = _space(folder, "observation", (*shape, spec.observation.size), np.float32)
         self.legal_mask = _space(folder, "legal_mask", (*shape, spec.actions.size), bool)
         self.acting = np.ones(shape, bool)  # whether the learner had anything to decide
         self.counts = np.ones(shape, bool)  # whether the row is the learner's
         self.own = np.ones(shape, bool)  # whether the policy chose the action itself
-        self.whole = np.ones(shape, bool)  # whether the game was played from its start
         self.action = np.zeros(shape, np.int32)
         self.log_probability, self.value, self.final_value = (np.zeros(shape, np.float32) for _ in range(3))
         self.reward_terms = np.zeros((*shape, len(spec.reward_terms)), np.float32)
@@ -101,12 +99,12 @@ class HostCollector:
         self.own[:] = True
         self.final.clear()
         uniform = np.asarray(self._uniforms(phase_key(key, update, COLLECT), np.arange(self.num_steps)))
-        turns = [(turn, half) for turn in range(self.num_steps) for half in range(len(self._halves))]
+        turns = [(turn, buffer) for turn in range(self.num_steps) for buffer in range(len(self._buffers))]
         chosen = self._ask(params, uniform, *turns[0])
-        for place, (turn, half) in enumerate(turns):
-            asked = place + 1 < len(turns) and len(self._halves) > 1
+        for place, (turn, buffer) in enumerate(turns):
+            asked = place + 1 < len(turns) and len(self._buffers) > 1
             coming = self._ask(params, uniform, *turns[place + 1]) if asked else None  # computed during the step below
-            self._step(params, turn, half, chosen)
+            self._step(params, turn, buffer, chosen)
             if place + 1 < len(turns):
                 chosen = coming or self._ask(params, uniform, *turns[place + 1])
         tally, measured = self._measure(tally)
@@ -144,13 +142,13 @@ class HostCollector:
     def _measure(self, tally: Tally) -> tuple[Tally, Measured]:
         legal = masking.of_action(self.legal_mask, self.action)
         ended = self.terminated | self.truncated
-        ours = self.counts & self.whole & self.own
+        ours = self.counts & self.own
         earned = np.where(self.counts[:, :, None], self.reward_terms, 0)  # what an opponent gains is not the learner's
         return self._measure_all(tally, self.action, legal, earned, ended, self.stats, self.acting, ours)
 
-    def _ask(self, params: Params, uniform: np.ndarray, turn: int, half: int) -> Any:
-        """Starts computing the actions of half the rows; JAX returns before they are there."""
-        rows = self._halves[half]
+    def _ask(self, params: Params, uniform: np.ndarray, turn: int, buffer: int) -> Any:
+        """Starts computing the actions of a buffer of rows; JAX returns before they are there."""
+        rows = self._buffers[buffer]
         self.observation[turn, rows] = self.game.observation[rows]
         self.legal_mask[turn, rows] = self.game.legal_mask[rows]
         for extension in self.extensions:
@@ -158,22 +156,20 @@ class HostCollector:
         self.acting[turn, rows] = self.game.acting[rows] & self.counts[turn, rows]
         return self._choose(params, self.observation[turn, rows], self.legal_mask[turn, rows], uniform[turn, rows])
 
-    def _step(self, params: Params, turn: int, half: int, chosen: Any) -> None:
-        """Waits for the actions of half the rows and plays them."""
-        game, rows = self.game, self._halves[half]
+    def _step(self, params: Params, turn: int, buffer: int, chosen: Any) -> None:
+        """Waits for the actions of a buffer of rows and plays them."""
+        game, rows = self.game, self._buffers[buffer]
         began = time.perf_counter()
         for array, values in zip((self.action, self.log_probability, self.value), chosen, strict=True):
             array[turn, rows] = values
         for extension in self.extensions:
             extension.override(self, turn, rows)
         acted = time.perf_counter()
-        game.step(self.action[turn], hold=self._held[half])
+        game.step(self.action[turn], hold=self._held[buffer])
         self.acting[turn, rows] &= ~game.refused[rows]
         self.reward_terms[turn, rows] = game.reward_terms[rows]
         self.terminated[turn, rows], self.truncated[turn, rows] = game.terminated[rows], game.truncated[rows]
         self.stats[turn, rows] = game.final_stats[rows]
-        if game.whole is not None:
-            self.whole[turn, rows] = game.whole[rows]
         self.final_value[turn, rows] = 0.0
         if game.truncated[rows].any():
             values = np.asarray(self._value(params, game.final_observation))

@@ -22,10 +22,9 @@ from jimbot.policies.jax_networks import JaxNetwork, Params
 from jimbot.policies.networks import part_of
 from jimbot.policies.reward_transform import transform_reward
 from jimbot.training.jax_ppo.extension import Extension
-from jimbot.training.jax_ppo.records import Hyperparameters, Outputs, Rollout, Samples, Update
-from jimbot.training.jax_ppo.tally import Tally, measure, total
+from jimbot.training.jax_ppo.records import Hyperparameters, Outputs, Rollout, Samples, Tally, Update, measure, total
 from jimbot.training.session.log_rows import Measured
-from jimbot.training.settings.rllib_names import nearest_divisor
+from jimbot.training.settings.names import nearest_divisor
 
 Array = Any  # jax.Array, or np.ndarray where a game is stepped from Python
 COLLECT, SHUFFLE, TEACH = 0, 1, 2  # what a per-update key is used for
@@ -285,9 +284,9 @@ def gradient_of(
     def of_minibatch(params: Params, chosen: Array) -> tuple[Params, Any]:
         weights = {name: shares(weight[chosen]) for name, weight in batch.weights.items()}
         parts = (chosen, normalised(batch.advantage[chosen], weights["policy"]), weights)
-        if hyper.gradient_pieces == 1:
+        if hyper.gradient_accumulation == 1:
             return of_rows(params, *parts)
-        pieces = nearest_divisor(len(chosen), hyper.gradient_pieces)
+        pieces = nearest_divisor(len(chosen), hyper.gradient_accumulation)
         stacked = jax.tree.map(lambda values: values.reshape(pieces, -1), parts)
 
         def add(total: Any, piece: Any) -> tuple[Any, None]:

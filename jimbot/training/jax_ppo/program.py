@@ -1,13 +1,13 @@
 """The compiled programs of the learner, the state they carry from update to update, and what trainers share.
 
 For a JAX game an update is one program: rollout, advantages, epochs of minibatches. For any other game the rollout
-is collected from Python and the learning half of the very same code runs on it. Everything random derives from
+is collected from Python and the learning buffer of the very same code runs on it. Everything random derives from
 (run key, update number), so the state holds no generator that could be used twice.
 
 The members of a population and the trials of a search differ in a few numbers of the loss. Those are arguments of the
 programs, as the learning rate is, so trainers that take turns in one process compile once. A program is found again by
 its key: the network, the game, and every setting that is not known to leave it alone. A setting that is added later is
-therefore part of the key until somebody says otherwise.
+therefore part of the key until a setting says otherwise.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ from jimbot.training.jax_ppo.collector import HostCollector
 from jimbot.training.jax_ppo.extension import Extension
 from jimbot.training.jax_ppo.extensions import extensions_of
 from jimbot.training.jax_ppo.ppo import COLLECT, SHUFFLE, collect_fused, learn, make_optimiser, observed, phase_key
-from jimbot.training.jax_ppo.records import Hyperparameters, Rollout, Update
-from jimbot.training.jax_ppo.tally import Tally
+from jimbot.training.jax_ppo.records import Hyperparameters, Rollout, Tally, Update
 from jimbot.training.session.log_rows import Measured
 from jimbot.training.settings.record import CHANGEABLE, RunSettings, TrainSettings, network_choice
 
@@ -42,8 +41,8 @@ Array = jax.Array
 KEPT_PROGRAMS = 4
 TRACED = ("gamma", "gae_lambda", "clip_eps", "vf_coef", "ent_coef", "max_grad_norm")
 """Settings that are arguments of the programs."""
-APART = (CHANGEABLE - {"gradient_pieces"}) | {
-    *("seed", "lr", "anneal_lr", "adviser", "count_bonus", "strategy_bonus", "rare_weight", "keep_games"),
+APART = (CHANGEABLE - {"gradient_accumulation"}) | {
+    *("seed", "lr", "anneal_lr", "adviser", "count_bonus", "strategy_bonus", "keep_games"),
     *("init_from", "bc_model", "league", "league_members", "past_interval"),
     *TRACED,
 }
@@ -130,11 +129,11 @@ class HostUpdate:
         network: JaxNetwork,
         game: BatchGame,
         extensions: Sequence[Extension] = (),
-        halves: int | None = None,
+        buffers: int | None = None,
         folder: Path | None = None,
     ) -> None:
         self.collector = HostCollector(
-            game, network, settings.reward_transform, settings.num_steps, extensions, halves, folder
+            game, network, settings.reward_transform, settings.num_steps, extensions, buffers, folder
         )
         self._numbers = traced(settings)
         self._learn = _learning(network_text(network), game.spec, program_key(settings))
@@ -153,7 +152,7 @@ def learned(
     rollout: Rollout,
     lr: Array,
 ) -> tuple[TrainState, dict[str, Array]]:
-    """The learning half of an update, the same for every game: the state after `ppo.learn`, and its metrics."""
+    """The learning buffer of an update, the same for every game: the state after `ppo.learn`, and its metrics."""
     update = Update(network, state.params, state.update, dict(state.extensions))
     for extension in extensions:
         kept, rollout = extension.transform(update, rollout)

@@ -1,9 +1,14 @@
-"""`--learner jax`: the RLTrainer around the compiled programs. It knows a list of extensions, and none by its name."""
+"""`--learner jax`: the RLTrainer around the compiled programs. It knows a list of extensions, and none by its name.
+
+Inside one compiled program there is nothing to time, so for the phases of a fused update its parts are compiled once
+more by themselves and timed on the live games: what they take per update is theirs, the rest is learning.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -14,20 +19,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from jimbot.errors import SettingsError
+from jimbot.games import functional
 from jimbot.games.contract import BatchGame, FunctionalGame, functional_game
 from jimbot.games.functional import from_named_leaves, named_leaves
-from jimbot.policies.jax_networks import Params
-from jimbot.policies.onnx_form import onnx_from_params
-from jimbot.policies.portable import with_metadata
-from jimbot.runs.checkpoint import Manifest, check_matches, load_checkpoint
+from jimbot.policies.jax_networks import JaxNetwork, Params, make_network
+from jimbot.runs.arrays import put_under, under
 from jimbot.runs.files import remove_directory
-from jimbot.training.environments.given import has_curriculum, training_game, training_options
-from jimbot.training.framework import Callback, RLTrainer, plain_callback
-from jimbot.training.init_policy import check_network, filled, fitting_params, start_of
+from jimbot.training.environments import has_curriculum, training_game, training_options
+from jimbot.training.framework import Callback, Learned, RLTrainer
+from jimbot.training.init_policy import filled, fitting_params, start_of
 from jimbot.training.jax_ppo.collector import HostCollector
 from jimbot.training.jax_ppo.extensions import extensions_of
-from jimbot.training.jax_ppo.phases import fused_phase_seconds
-from jimbot.training.jax_ppo.ppo import NOISE, SIGNAL
+from jimbot.training.jax_ppo.ppo import NOISE, SIGNAL, act, uniforms
 from jimbot.training.jax_ppo.program import (
     KEPT_PROGRAMS,
     HostUpdate,
@@ -35,14 +38,59 @@ from jimbot.training.jax_ppo.program import (
     fused_update,
     initial_state,
     network_for,
+    network_text,
 )
-from jimbot.training.memory.relief import MOST_PIECES
 from jimbot.training.session.compile_cache import use_compile_cache
-from jimbot.training.session.log_rows import Measures
 from jimbot.training.session.session import Session, TrainResult
 from jimbot.training.settings.record import TrainSettings
 
-LEARNER, ALGORITHM = "jax", "PPO"
+REPEATS = 5
+
+
+def fused_phase_seconds(
+    settings: TrainSettings, network: JaxNetwork, game: FunctionalGame, state: TrainState
+) -> dict[str, float]:
+    """Seconds per update spent in simulate, observe and act."""
+    look, choose, simulate = _parts(network_text(network), game)
+    features, legal_mask = look(state.params, state.rows.state)
+    action = choose(state.params, features, legal_mask)[0]
+    return {
+        "simulate": settings.num_steps * _seconds(simulate, state.rows, action),
+        "observe": settings.num_steps * _seconds(look, state.params, state.rows.state),
+        "act": settings.num_steps * _seconds(choose, state.params, features, jnp.asarray(legal_mask)),
+    }
+
+
+@lru_cache(maxsize=KEPT_PROGRAMS)
+def _parts(described: str, game: FunctionalGame) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    """(look, choose, simulate), compiled."""
+    network = make_network(json.loads(described))
+
+    @jax.jit
+    def look(params: Any, game_state: Any) -> Any:
+        return network.prepare(game.observe_batch(game_state), params), game.legal_mask_batch(game_state)
+
+    @jax.jit
+    def choose(params: Any, features: Any, legal_mask: Any) -> Any:
+        return act(network, params, features, legal_mask, uniforms(jax.random.key(0), 0, legal_mask.shape[0]))
+
+    @jax.jit
+    def simulate(rows: functional.Rows, action: Any) -> Any:
+        return functional.advance(game, rows, action)[0]
+
+    return look, choose, simulate
+
+
+def _seconds(program: Callable[..., Any], *arguments: Any) -> float:
+    jax.block_until_ready(program(*arguments))
+    best = float("inf")
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        jax.block_until_ready(program(*arguments))
+        best = min(best, time.perf_counter() - began)
+    return best
+
+
 _log = logging.getLogger("jimbot.training.jax")
 EXPERIENCE = "experience"  # folder of a run with `share: file_system`
 PER_ROW = ("tally", "rows")  # parts of TrainState with one entry per row of the game
@@ -52,7 +100,7 @@ _GAME_PREFIX = "game/"  # of a host-stepped game's snapshot inside a checkpoint'
 class JaxPPOTrainer(RLTrainer):
     """PPO on one machine; fused with JAX games."""
 
-    algorithms = (ALGORITHM,)
+    algorithms, first_phase = ("PPO",), "compile"
 
     def __init__(self, settings: TrainSettings, session: Session, game: BatchGame | None = None) -> None:
         super().__init__(settings, session, game)
@@ -83,37 +131,30 @@ class JaxPPOTrainer(RLTrainer):
 
     def create_model(self) -> None:
         self.state = initial_state(self.settings, self.network, self.game)
-        self.steps_learned = 0
+        self.steps_learned = self.updates = 0
         if isinstance(self.game, BatchGame):
             self.game.reset()
 
     def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> TrainResult:
         if self.state is None:
             self.create_model()
-        callback = plain_callback(callback)
-        self.total = total = total_timesteps or self.settings.total_timesteps
-        measures = Measures(self.spec)
-        session = self.session
-        with session.running(self.step, total, first_phase="compile"):
-            while not (reason := session.stop_reason(self.step, total)):
-                with session.turn():
-                    _log.debug("%s: collecting and learning update %d", session.run.name, int(self._live().update) + 1)
-                    result = self._update(self._live(), self.learning_rate())
-                    self.state = jax.block_until_ready(result.state)
-                batch, update = self.sized().batch_size, int(self.state.update)
-                self.steps_learned += batch
-                session.check_finite(result.losses, update, self.step)
-                losses = {name: value for name, value in result.losses.items() if name not in (SIGNAL, NOISE)}
-                measures.add(losses, result.measured, batch)
-                for extension in self.extensions:
-                    extension.updated(self, update, result.losses)
-                self.after_update(update, measures, self._phase_seconds, callback)
-            if rest := measures.take():
-                session.log(self.step, rest | self.more_metrics())
-            path = self.save_model()
-            for extension in self.extensions:
-                extension.finished(self)
-        return session.finished(self.step, reason, path)
+        self.total = total_timesteps or self.settings.total_timesteps
+        result = super().train(total_timesteps, callback)
+        for extension in self.extensions:
+            extension.finished(self)
+        return result
+
+    def update(self, total: int) -> Learned:
+        _log.debug("%s: collecting and learning update %d", self.session.run.name, self.updates + 1)
+        with self.session.device_lock():
+            state, losses, measured = self._update(self._live(), self.learning_rate())
+            self.state = jax.block_until_ready(state)
+        batch = self.sized().batch_size
+        self.steps_learned, self.updates = self.steps_learned + batch, self.updates + 1
+        self.session.check_finite(losses, self.updates, self.step)
+        for extension in self.extensions:
+            extension.updated(self, self.updates, losses)
+        return Learned({name: value for name, value in losses.items() if name not in (SIGNAL, NOISE)}, measured, batch)
 
     def learning_rate(self) -> float:
         """Of the next update."""
@@ -139,14 +180,14 @@ class JaxPPOTrainer(RLTrainer):
         if self.settings.start.init_kl and not taken.whole:
             raise SettingsError(
                 f"init_kl is {self.settings.start.init_kl}, but the clone {path} has another network than this run, so "
-                "there is nothing to be pulled to. Leave init_kl out, or give the clone's --network, --hidden-dim and "
+                "there is nothing to anchor it to. Leave init_kl out, or give the clone's --network, --hidden-dim and "
                 "layers."
             )
         fresh = self._params()
         self._begin_with(
             lambda: _on_device({name: filled(value, taken.params.get(name)) for name, value in fresh.items()}), None
         )
-        return taken.told
+        return taken.sentence
 
     def _begin_with(self, copied: Callable[[], Params], steps: int | None) -> None:
         """Takes over parameters; `copied` makes them anew each time: the compiled update reuses the memory of what it
@@ -164,22 +205,17 @@ class JaxPPOTrainer(RLTrainer):
 
     # --- checkpoints ---
 
-    def policy_onnx(self) -> bytes:
-        """The policy as it is now, in its portable form."""
-        sizes = self.spec.observation.size, self.spec.actions.size
-        model = onnx_from_params(self.network.description, self._params(), *sizes)
-        return with_metadata(model, self.manifest())
+    def portable_network(self) -> tuple[Mapping[str, Any], Mapping[str, np.ndarray]]:
+        return self.network.description, self._params()
 
     def save_model(self) -> Path:
         with self.session.rating_later():
-            path = self.session.store.save(self.manifest(), self.policy_onnx(), self._params(), self._stored())
-            self.session.saved(self.step, path)
+            path = super().save_model()
             for extension in self.extensions:
                 extension.saved(self)
         return path
 
-    def _stored(self) -> dict[str, np.ndarray]:
-        """Everything beside the parameters that a checkpoint holds."""
+    def learning_state(self) -> dict[str, np.ndarray]:
         live, rows = self._live(), None
         if self.games_kept is not None:
             rows = np.arange(self.games_kept * self.spec.players)
@@ -188,31 +224,24 @@ class JaxPPOTrainer(RLTrainer):
             live = live._replace(**per_row, extensions=kept)
         state = {_leaf_name(name, self._stateful()): value for name, value in named_leaves(live).items()}
         if isinstance(self.game, BatchGame):
-            state |= {_GAME_PREFIX + name: value for name, value in self.game.snapshot(rows).items()}
+            state |= put_under(_GAME_PREFIX, self.game.snapshot(rows))
         for extension in self.extensions:
-            arrays = extension.arrays(self.games_kept)
-            state |= {f"{extension.name}/{name}": value for name, value in arrays.items()}
+            state |= put_under(f"{extension.name}/", extension.arrays(self.games_kept))
         return state
 
-    def load_model(self, path: str | Path) -> None:
-        checkpoint = load_checkpoint(path)
-        manifest = checkpoint.manifest
-        check_matches(manifest, self.spec, learner=LEARNER)
-        check_network(manifest, self.network.description, path)
+    def restore(self, params: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]) -> None:
         if self.state is None:
             self.create_model()
-        stored = checkpoint.state()
         names = {_leaf_name(name, self._stateful()): name for name in named_leaves(self._live())}
-        leaves = {names.get(name, name): value for name, value in stored.items()}
-        self.state = from_named_leaves(self._live(), leaves, f"checkpoint {path}")
-        self.steps_learned, before = manifest.step, self.sized()
+        leaves = {names.get(name, name): value for name, value in state.items()}
+        self.state = from_named_leaves(self._live(), leaves, "the checkpoint")
+        self.updates, before = int(self.state.update), self.sized()
         for extension in self.extensions:
-            extension.restore(_under(f"{extension.name}/", stored), manifest.update)
+            extension.restore(under(f"{extension.name}/", state), self.updates)
         if self.sized() != before:
             self.compile()
         if isinstance(self.game, BatchGame):
-            self.game.restore(_under(_GAME_PREFIX, stored))
-        self.session.latest_metrics = dict(manifest.metrics)
+            self.game.restore(under(_GAME_PREFIX, state))
 
     def _stateful(self) -> list[Any]:
         """Extensions that carry something from update to update."""
@@ -220,15 +249,12 @@ class JaxPPOTrainer(RLTrainer):
 
     # --- the rest ---
 
-    def relieve(self, name: str) -> str | None:
-        settings = self.settings
-        pieces = 2 * settings.memory.gradient_pieces
-        if name == "smaller_batches" and pieces <= min(MOST_PIECES, settings.minibatch_size):
-            self.settings = settings.model_copy(update={"gradient_pieces": pieces})
-            self.session.memory.remember(gradient_pieces=pieces)
-            self.compile()
-            return f"minibatches are learned in {pieces} pieces, with the same steps as before"
-        return super().relieve(name)
+    def accumulate(self, pieces: int) -> bool:
+        if pieces > self.settings.minibatch_size:
+            return False
+        self.settings = self.settings.model_copy(update={"gradient_accumulation": pieces})
+        self.compile()
+        return True
 
     def close(self) -> None:
         for extension in self.extensions:
@@ -262,7 +288,7 @@ class JaxPPOTrainer(RLTrainer):
 
     def _build_game(self) -> FunctionalGame | BatchGame:
         settings = self.settings
-        by_hand = settings.stepping == "host" or has_curriculum(settings) or settings.curriculum.deep_starts > 0
+        by_hand = settings.stepping == "host" or has_curriculum(settings)
         by_hand |= any(extension.needs_host for extension in self.extensions)
         pure = None if by_hand else _pure_game(settings.game, json.dumps(training_options(settings), sort_keys=True))
         if pure is not None:
@@ -273,7 +299,7 @@ class JaxPPOTrainer(RLTrainer):
             )
         return training_game(settings)
 
-    def _phase_seconds(self, elapsed: float) -> dict[str, float]:
+    def phase_seconds(self, elapsed: float) -> dict[str, float]:
         """Seconds of the last log interval by phase."""
         if isinstance(self.game, BatchGame):
             spent = dict(self._update.collector.seconds)
@@ -293,9 +319,6 @@ class JaxPPOTrainer(RLTrainer):
             raise SettingsError("The trainer has no model yet. Call create_model() or load_model() first.")
         return self.state
 
-    def manifest(self) -> Manifest:
-        return self.manifest_of(LEARNER, self.network.description, int(self._live().update))
-
 
 def _on_device(params: Mapping[str, Any]) -> Params:
     return {name: jnp.array(value, jnp.float32) for name, value in params.items()}
@@ -308,11 +331,6 @@ def _leaf_name(name: str, extensions: list[Any]) -> str:
         if name.startswith(inside):
             return f".{extension.name}{name[len(inside) :]}"
     return name
-
-
-def _under(prefix: str, stored: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The entries whose names begin so, by the rest of their names."""
-    return {name[len(prefix) :]: value for name, value in stored.items() if name.startswith(prefix)}
 
 
 @lru_cache(maxsize=KEPT_PROGRAMS)

@@ -23,7 +23,7 @@ from jimbot.runs.checkpoint import CheckpointStore, load_checkpoint
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.files import make_directory, read_text, write_atomically
 from jimbot.training.settings.record import TrainSettings
-from jimbot.training.trials.hyperparameters import Range, Values, generator, spread, values_of
+from jimbot.training.trials import Range, Values, generator, spread, values_of
 
 FORMAT = 1
 POPULATION, LINEAGE, MEMBERS = "population.json", "lineage.jsonl", "members"

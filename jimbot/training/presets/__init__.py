@@ -1,6 +1,6 @@
 """Presets: settings that suit one game, shipped as `presets/<game>.yaml`.
 
-What a file says at its top holds for the game whoever learns it. `algorithms: {PPO: …}` adds what one algorithm wants,
+What a file says at its top holds for the game on every learner. `algorithms: {PPO: …}` adds what one algorithm wants,
 and `learners: {ray: …}`, at the top or inside an algorithm, what is different on one learner. `guided` is how a run
 from nothing begins with a teacher, on the learner that has teachers, unless nobody is wanted (`--teacher none`).
 `expect: {steps: words}`, at the top or inside `guided`, is no setting: it tells people what a PPO run with this preset

@@ -2,14 +2,20 @@
 
 `num_envs` games are shared out to `num_env_runners` processes, each of which steps its share as one batch. What RLlib
 calls a fragment is our `num_steps`, a train batch our `num_envs × num_steps`.
+
+BC and MARWIL learn from datasets of `jimbot record`. RLlib reads its own files through Ray Data, in further processes;
+ours are already in the right form, shuffled in constant memory by the reader that `jimbot clone` uses, so they go
+straight to the learner.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+import torch
 from gymnasium.spaces import Discrete
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPOConfig
@@ -18,20 +24,68 @@ from ray.rllib.algorithms.dqn import DQNConfig
 from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.marwil import MARWILConfig
 from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.columns import Columns
+from ray.rllib.evaluation.postprocessing import Postprocessing
+from ray.rllib.offline.offline_data import OfflineData
+from ray.rllib.policy.sample_batch import MultiAgentBatch, SampleBatch
 
+from jimbot.errors import DatasetError
+from jimbot.games.contract import game_entry
 from jimbot.games.spec import GameSpec
 from jimbot.logs import log_level
-from jimbot.training.curriculum.rule import Curriculum
-from jimbot.training.environments.given import has_curriculum, training_options
-from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
+from jimbot.policies.reward_transform import transform_reward
+from jimbot.training.curriculum import Curriculum
+from jimbot.training.environments import has_curriculum, training_options
+from jimbot.training.imitation.batches import Batch, Batches
+from jimbot.training.imitation.dataset import Dataset
+from jimbot.training.memory import GIGABYTE, MemoryBudget
 from jimbot.training.ray.callbacks import BalatroCallbacks
 from jimbot.training.ray.cluster import Gpus
 from jimbot.training.ray.episode_replay import CompressedEpisodeReplay
-from jimbot.training.ray.games import ENVIRONMENT, register_games, runner_space
+from jimbot.training.ray.games import ENVIRONMENT, MASK, OBSERVATION, register_games, runner_space
 from jimbot.training.ray.learners import EpisodesToSamples, MaskedDQNLearner, MaskedPPOLearner
 from jimbot.training.ray.modules import MaskedActorCritic, MaskedQ, spec_of
-from jimbot.training.ray.offline import RecordedDecisions
 from jimbot.training.settings.record import TrainSettings
+
+VALIDATION = 0.05  # of the games; held back, as by `jimbot clone`
+
+
+class RecordedDecisions(OfflineData):
+    """RLlib's OfflineData over one of our datasets, `config.input_`: endless epochs of shuffled decisions."""
+
+    def __init__(self, config: Any) -> None:  # nothing of what RLlib's own does is needed
+        asked = config.env_config
+        self.dataset = Dataset.open(config.input_, game_entry(asked["game"]).spec.under(asked["options"]))
+        if self.dataset.info.labels:
+            raise DatasetError(
+                f"Dataset {config.input_} holds sets of actions (replays); only `jimbot clone` learns from them."
+            )
+        reward = transform_reward(asked["reward_transform"], self.dataset.reward)
+        # `start`: decisions learned from so far; a continued run goes on with epochs of its own.
+        seed = int(np.random.SeedSequence([asked["seed"], asked["start"]]).generate_state(1)[0])
+        self.batches = Batches(self.dataset, reward, config.gamma, VALIDATION, seed, probabilities=False)
+        self.iter_batches_kwargs: dict[str, Any] = {}
+        self._epoch = 0
+        self._size = 0
+        self._coming: Iterator[Batch] = iter(())
+
+    def sample(
+        self, num_samples: int, return_iterator: bool = False, num_shards: int = 1, module_state: Any = None
+    ) -> Any:
+        size = min(num_samples, self.batches.train_rows)
+        batch = next(self._coming, None) if size == self._size else None
+        if batch is None:
+            self._coming, self._size = self.batches.train(self._epoch, size), size
+            self._epoch += 1
+            batch = next(self._coming)
+        columns = SampleBatch({
+            Columns.OBS: {OBSERVATION: torch.as_tensor(batch.observation), MASK: torch.as_tensor(batch.legal_mask)},
+            Columns.ACTIONS: torch.as_tensor(np.asarray(batch.action, np.int64)),
+            Postprocessing.VALUE_TARGETS: torch.as_tensor(batch.target),
+        })  # fmt: skip
+        return MultiAgentBatch({DEFAULT_MODULE_ID: columns}, env_steps=size)
+
 
 SAMPLE_SECONDS = 1800.0  # a first sample may include compiling a game
 RESTARTS = 1000  # of a lost runner, before RLlib gives up on it
@@ -128,7 +182,7 @@ def _ppo(settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, s
 
 
 def _actor_critic(settings: TrainSettings, spec: GameSpec, description: Any, lean: bool = False) -> Any:
-    return spec_of(description, spec, MaskedActorCritic, lean=lean, pieces=settings.memory.gradient_pieces)
+    return spec_of(description, spec, MaskedActorCritic, lean=lean, pieces=settings.memory.gradient_accumulation)
 
 
 def _asynchronous(

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from jimbot.games.spec import GameSpec
-from jimbot.training.curriculum.rule import Curriculum
+from jimbot.training.curriculum import Curriculum
 from jimbot.training.ray import ray  # asks for the extra in one sentence  # noqa: F401
 from jimbot.training.ray.games import RunnerGames, register_games
 from jimbot.training.session.log_rows import Measured
@@ -30,7 +30,7 @@ from jimbot.training.session.log_rows import Measured
 from ray.rllib.callbacks.callbacks import RLlibCallback  # isort: skip
 
 JIMBOT, JIMBOT_SUMS = "jimbot", "jimbot_sums"
-"""Where our figures are, under `env_runners` of a result: means and shares, and the sums they are made of."""
+"""Where our metrics are, under `env_runners` of a result: means and shares, and the sums they are made of."""
 SUMS = ("decisions", "illegal", "episodes", "episode_return", "episode_length")
 NAMED = ("reward_terms", "blocks", "stats", "best_stats")
 
@@ -93,12 +93,12 @@ class BalatroCallbacks(RLlibCallback):
 
         env_runner_group.foreach_env_runner(prepare, remote_worker_ids=env_runner_indices, local_env_runner=False)
 
-    def _teach(self, algorithm: Any, figures: Mapping[str, Any]) -> None:
+    def _teach(self, algorithm: Any, sums: Mapping[str, Any]) -> None:
         curriculum = self.curriculum
         assert curriculum is not None
         before = curriculum.goal
-        curriculum.played(int(figures.get("decisions", 0)))
-        curriculum.hear(int(figures.get("successes", 0)), int(figures.get("failures", 0)))
+        curriculum.played(int(sums.get("decisions", 0)))
+        curriculum.hear(int(sums.get("successes", 0)), int(sums.get("failures", 0)))
         if curriculum.goal != before:
             self.tell_level(algorithm)
 
@@ -159,14 +159,14 @@ def means_of(sums: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def measured_of(spec: GameSpec, figures: Mapping[str, Any]) -> Measured:
+def measured_of(spec: GameSpec, sums: Mapping[str, Any]) -> Measured:
     """What `BalatroCallbacks` reported, as the sums every learner makes its metrics of."""
     arrays = {
         name: np.array([
-            float(figures.get(name, {}).get(key, -np.inf if name == "best_stats" else 0.0))
+            float(sums.get(name, {}).get(key, -np.inf if name == "best_stats" else 0.0))
             for key in names_of(spec, name)
         ])
         for name in NAMED
     }  # fmt: skip
-    sums = {name: float(figures.get(name, 0.0)) for name in SUMS}
-    return Measured(reward=arrays["reward_terms"].sum(), **arrays, **sums)
+    plain = {name: float(sums.get(name, 0.0)) for name in SUMS}
+    return Measured(reward=arrays["reward_terms"].sum(), **arrays, **plain)

@@ -16,7 +16,7 @@ import psutil
 
 from jimbot.errors import SettingsError, TrainingError
 from jimbot.logs import log_level
-from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
+from jimbot.training.memory import GIGABYTE, MemoryBudget
 from jimbot.training.ray import ray
 from jimbot.training.settings.record import TrainSettings
 
@@ -103,7 +103,7 @@ def listen_on_loopback() -> None:
 
 
 def keep_token_private() -> None:
-    """Ray writes the token of a new cluster as the umask has it, mostly readable by everybody; whoever has it runs code
+    """Ray writes the token of a new cluster as the umask has it, mostly readable by all; who has it runs code
     as this user. So the file is made before Ray makes it, and one that is open to others is closed."""
     if {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys():
         return  # the user's own

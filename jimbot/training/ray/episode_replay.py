@@ -17,9 +17,62 @@ from ray.rllib.utils.replay_buffers import PrioritizedEpisodeReplayBuffer
 from jimbot.errors import CheckpointError
 from jimbot.games.spec import GameSpec
 from jimbot.training.ray import ray  # noqa: F401 - asks for the library in one sentence
-from jimbot.training.replay.episodes import EpisodeWriter
 from jimbot.training.replay.rare_events import RareEventWatch
-from jimbot.training.replay.store import ReplayStore, annealed
+from jimbot.training.replay.store import SEGMENT_STEPS, TERMINATED, TRUNCATED, ReplayStore, Segments, annealed
+
+
+class EpisodeWriter:
+    """A piece continues where the last one with the same name ended; its first observation is that one's last."""
+
+    def __init__(self, store: ReplayStore) -> None:
+        self.store = store
+        self.running: dict[str, int] = {}  # name of an episode that goes on → serial of its last segment
+
+    def add(
+        self,
+        name: str,
+        observation: np.ndarray,
+        legal_mask: np.ndarray,
+        action: np.ndarray,
+        reward: np.ndarray,
+        terminated: bool,
+        truncated: bool,
+        boost: np.ndarray | float = 1.0,
+    ) -> None:
+        """T steps: observations (T, D) they were taken at and masks (T, A), actions, rewards, how the piece ended."""
+        steps = len(action)
+        if steps == 0:
+            return
+        many = -(-steps // SEGMENT_STEPS)
+        flags = np.zeros(steps, np.uint8)
+        flags[-1] = TERMINATED * terminated | TRUNCATED * (truncated and not terminated)
+        count = np.full(many, SEGMENT_STEPS)
+        count[-1] = steps - (many - 1) * SEGMENT_STEPS
+        previous = self.store.newest + np.arange(many) - 1
+        previous[0] = self.running.pop(name, -1)
+        serials = self.store.put(
+            Segments(
+                rows=_folded(self.store.pack(observation, legal_mask), many),
+                count=count,
+                action=_folded(np.asarray(action, np.int32), many),
+                reward=_folded(np.asarray(reward, np.float32), many),
+                flags=_folded(flags, many),
+                boost=_folded(np.broadcast_to(np.asarray(boost, np.float32), steps), many),
+                previous=previous,
+            )
+        )
+        if not (terminated or truncated):
+            self.running[name] = int(serials[-1])
+        if len(self.running) > self.store.num_segments:  # episodes nobody ever finished
+            self.running = {name: serial for name, serial in self.running.items() if serial >= self.store.oldest}
+
+
+def _folded(values: np.ndarray, many: int) -> np.ndarray:
+    """(T, …) as (segments, steps per segment, …), zeros behind the last."""
+    padded = np.zeros((many * SEGMENT_STEPS, *values.shape[1:]), values.dtype)
+    padded[: len(values)] = values
+    return padded.reshape(many, SEGMENT_STEPS, *values.shape[1:])
+
 
 OBSERVATION, MASK = "observations", "action_mask"
 
@@ -46,7 +99,7 @@ class CompressedEpisodeReplay(PrioritizedEpisodeReplayBuffer):
         self.store = ReplayStore(spec.observation.size, spec.actions.size, max_bytes, capacity, alpha)
         self.writer = EpisodeWriter(self.store)
         self.watch = RareEventWatch(spec, boosts) if alpha > 0 else None
-        self.luck = np.random.default_rng(seed)
+        self.rng = np.random.default_rng(seed)
         self._drawn: np.ndarray | None = None
 
     def add(self, episodes: Any, weight: float | None = None) -> None:
@@ -81,9 +134,9 @@ class CompressedEpisodeReplay(PrioritizedEpisodeReplayBuffer):
     ) -> list[SingleAgentEpisode]:
         """One episode of one step per window; `n_step` (first, last) draws a length for the whole batch."""
         count = num_items or batch_size_B or self.batch_size_B
-        length = int(self.luck.integers(n_step[0], n_step[1] + 1)) if isinstance(n_step, tuple) else n_step or 1
+        length = int(self.rng.integers(n_step[0], n_step[1] + 1)) if isinstance(n_step, tuple) else n_step or 1
         correction = annealed(beta or 0.0, self.store.steps_put, self.beta_steps)
-        drawn = self.store.draw(count, self.luck, length, gamma, correction)
+        drawn = self.store.draw(count, self.rng, length, gamma, correction)
         self._drawn = drawn.index
         self.sampled_timesteps += count
         return [
@@ -124,7 +177,7 @@ class CompressedEpisodeReplay(PrioritizedEpisodeReplayBuffer):
             "store": self.store.arrays(),
             "running": dict(self.writer.running),
             "rare": self.watch.arrays() if self.watch is not None else {},
-            "luck": self.luck.bit_generator.state,
+            "luck": self.rng.bit_generator.state,
             "sampled": self.sampled_timesteps,
         }
 
@@ -134,7 +187,7 @@ class CompressedEpisodeReplay(PrioritizedEpisodeReplayBuffer):
             self.writer.running = {name: int(serial) for name, serial in state["running"].items()}
             if self.watch is not None:
                 self.watch.load_arrays(state["rare"])
-            self.luck.bit_generator.state = state["luck"]
+            self.rng.bit_generator.state = state["luck"]
             self.sampled_timesteps = state["sampled"]
         except KeyError as problem:
             raise CheckpointError(f"The stored replay lacks {problem}; it is of another version.") from problem

@@ -2,7 +2,7 @@
 
 RLlib wants games that restart in the step after their end (`NEXT_STEP`), a BatchGame restarts at once: so a game that
 ended shows its last position and is held for one step, which RLlib does not count. Nobody moves in a last position,
-so all actions are legal there: a mask without any legal action would break whoever takes a softmax over it.
+so all actions are legal there: a mask without any legal action would break a softmax over it.
 
 What happened in the games is measured here, under our names, and handed over by `jimbot.training.ray.callbacks`.
 """
@@ -26,7 +26,7 @@ from jimbot.games.seeds import train_seeds
 from jimbot.games.spec import GameSpec
 from jimbot.logs import setup_logging
 from jimbot.policies.reward_transform import transform_reward
-from jimbot.training.curriculum.rule import Level
+from jimbot.training.curriculum import Level
 from jimbot.training.ray import torch
 from jimbot.training.session.compile_cache import use_compile_cache
 from jimbot.training.session.log_rows import GameTally, Measured
@@ -119,7 +119,7 @@ def make_games(config: Mapping[str, Any]) -> RunnerGames:
         use_compile_cache()
     level = None
     if config.get("curriculum"):
-        from jimbot.training.curriculum.game import CurriculumGame, milestones_of
+        from jimbot.training.curriculum import CurriculumGame, milestones_of
 
         level = Level(final_goal=milestones_of(game).last)  # where to begin is told by the callbacks
         game = CurriculumGame(game, level)

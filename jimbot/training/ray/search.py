@@ -8,11 +8,10 @@ from typing import Any
 
 from jimbot.errors import MissingExtraError
 from jimbot.training.ray.tune_trials import SCRATCH, STOP, Finish, Watch, fit, tune
-from jimbot.training.search.record import TURNS, Tuning, counts
+from jimbot.training.search import TURNS, Tuning, counts
 from jimbot.training.session.session import Session
 from jimbot.training.settings.record import TrainSettings
-from jimbot.training.trials.hyperparameters import Range
-from jimbot.training.trials.order import proposal, run_config
+from jimbot.training.trials import Range, proposal, run_config
 
 try:
     import optuna

@@ -4,42 +4,153 @@ The loop is the session's, as in every learner: RLlib collects and learns, the s
 writes is what every learner writes: parameters under the shared names, `policy.onnx` with the mask inside, and RLlib's
 own state as plain arrays. A continued run has the parameters, optimiser, target networks, counters and curriculum it
 had, DQN its replay, too; RLlib stores no running games, so those begin anew.
+
+RLlib's own state (`Algorithm.get_state()`, a tree of dictionaries and lists) is stored as plain arrays named by their
+place in it, the tree itself with everything small as one JSON text: a checkpoint holds no pickle. A call of
+RLlib's `train()` that returns is no success, since a learner may have died in another process while everything else
+goes on: success is a loss that exists and is a number.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from ray.rllib.core import DEFAULT_MODULE_ID
 
-from jimbot.errors import SettingsError, TrainingError, UsageError
+from jimbot.errors import CheckpointError, SettingsError, TrainingError, UnreadableError, UsageError
 from jimbot.games.contract import BatchGame, game_entry
 from jimbot.policies.networks import describe_network
-from jimbot.policies.onnx_form import onnx_from_params
-from jimbot.policies.portable import with_metadata
-from jimbot.runs.checkpoint import Manifest
-from jimbot.training.curriculum.rule import Curriculum, curriculum_of
-from jimbot.training.environments.given import has_curriculum
-from jimbot.training.framework import Callback, RLTrainer, plain_callback
-from jimbot.training.memory.budget import GIGABYTE
-from jimbot.training.memory.relief import MOST_PIECES, SMALLEST_REPLAY
-from jimbot.training.ray import torch
+from jimbot.reading.plain import json_value
+from jimbot.runs.arrays import put_under, under
+from jimbot.training.curriculum import Curriculum, curriculum_of
+from jimbot.training.environments import has_curriculum
+from jimbot.training.framework import Callback, Learned, RLTrainer
+from jimbot.training.memory import GIGABYTE, SMALLEST_REPLAY
 from jimbot.training.ray.algorithms import BUILDERS, algorithm_config
 from jimbot.training.ray.callbacks import JIMBOT_SUMS, measured_of
 from jimbot.training.ray.cluster import Cluster
-from jimbot.training.ray.results import losses_of, seconds_of, steps_of
-from jimbot.training.ray.state import from_arrays, to_arrays
-from jimbot.training.session.log_rows import Measures
 from jimbot.training.session.session import Session, TrainResult
 from jimbot.training.settings.record import TrainSettings, network_choice
 
-LEARNER = "ray"
+# RLlib's names of what its learners report → ours.
+LOSSES = {
+    "total_loss": "train/loss",
+    "policy_loss": "train/pg_loss",
+    "mean_pi_loss": "train/pg_loss",
+    "vf_loss": "train/value_loss",
+    "mean_vf_loss": "train/value_loss",  # IMPALA's vf_loss is a sum
+    "entropy": "train/entropy",
+    "mean_kl_loss": "train/approx_kl",
+    "clip_frac": "train/clip_frac",
+    "vf_explained_var": "train/explained_variance",
+    "vf_explained_variance": "train/explained_variance",
+    "qf_mean": "train/q_value",
+    "td_error_mean": "train/td_error",
+    "gradients_default_optimizer_global_norm": "train/grad_norm",
+}
+TIMERS = {"env_runner_sampling_timer": "simulate", "learner_update_timer": "learn"}
+
+
+def losses_of(result: Mapping[str, Any]) -> dict[str, float]:
+    """The losses of one iteration; empty where nothing was learned in it."""
+    reported = result.get("learners", {}).get(DEFAULT_MODULE_ID, {})
+    found = {ours: _number(reported[theirs]) for theirs, ours in LOSSES.items() if reported.get(theirs) is not None}
+    return found if "train/loss" in found else {}
+
+
+def steps_of(result: Mapping[str, Any], is_online: bool) -> int:
+    """Environment steps (BC and MARWIL: recorded decisions) since the algorithm was made, as RLlib counts them."""
+    place = result.get("env_runners", {}) if is_online else result
+    return int(place.get("num_env_steps_sampled_lifetime", 0))
+
+
+def seconds_of(result: Mapping[str, Any]) -> dict[str, float]:
+    """Seconds of the iteration in playing (with acting) and in learning."""
+    timers = result.get("timers", {})
+    return {ours: _number(timers[theirs]) for theirs, ours in TIMERS.items() if timers.get(theirs) is not None}
+
+
+def _number(value: Any) -> float:
+    return float(np.mean(value)) if np.size(value) else float("nan")
+
+
+TREE = "tree"
+# Kinds of nodes in the JSON tree: [kind, content]; numbers and text stand for themselves.
+DICTIONARY, LIST, TUPLE, ARRAY, TENSOR, SPECIAL = "dict", "list", "tuple", "array", "tensor", "float"
+
+
+def to_arrays(state: Any) -> dict[str, np.ndarray]:
+    """The tree as arrays; `from_arrays` gives it back."""
+    arrays: dict[str, np.ndarray] = {}
+    tree = _encode(state, arrays, "state")
+    return {**arrays, TREE: np.array(json.dumps(tree))}
+
+
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> Any:
+    """The inverse of `to_arrays`."""
+    if TREE not in arrays:
+        raise CheckpointError("The checkpoint holds no state of RLlib; it was not made by learner ray.")
+    try:
+        return _decode(json_value(str(arrays[TREE])), arrays)
+    except (UnreadableError, KeyError, TypeError, ValueError) as problem:
+        raise CheckpointError(f"The checkpoint's state of RLlib is damaged: {problem}.") from problem
+
+
+def _encode(node: Any, arrays: dict[str, np.ndarray], place: str) -> Any:
+    if node is None or isinstance(node, str | bool | int):
+        return node
+    if isinstance(node, float):
+        return node if np.isfinite(node) else [SPECIAL, repr(node)]
+    if isinstance(node, np.generic):
+        return _encode(node.item(), arrays, place)
+    if isinstance(node, Mapping):
+        # Pairs: RLlib has keys that are numbers and tuples, which JSON has not.
+        pairs = [
+            [_encode(key, arrays, f"{place}.key"), _encode(value, arrays, f"{place}/{key}")]
+            for key, value in node.items()
+        ]
+        return [DICTIONARY, pairs]
+    if isinstance(node, list | tuple | set | frozenset) or type(node).__name__ == "deque":
+        parts = [_encode(value, arrays, f"{place}/{number}") for number, value in enumerate(node)]
+        return [TUPLE if isinstance(node, tuple) else LIST, parts]
+    if isinstance(node, torch.Tensor):
+        return [TENSOR, _store(node.detach().cpu().numpy(), arrays, place)]
+    if isinstance(node, np.ndarray) and node.dtype.kind in "biufcU":
+        return [ARRAY, _store(node, arrays, place)]
+    raise CheckpointError(
+        f"RLlib's state holds a {type(node).__name__} at '{place}', which a checkpoint cannot hold. This is a bug in "
+        "jimbot/training/ray/trainer.py; please report it with the version of Ray."
+    )
+
+
+def _store(array: np.ndarray, arrays: dict[str, np.ndarray], place: str) -> str:
+    name = place if place not in arrays else f"{place}#{len(arrays)}"
+    arrays[name] = array
+    return name
+
+
+def _decode(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    if not isinstance(node, list):
+        return node
+    kind, content = node
+    if kind == DICTIONARY:
+        return {_decode(key, arrays): _decode(value, arrays) for key, value in content}
+    if kind in (LIST, TUPLE):
+        parts = [_decode(part, arrays) for part in content]
+        return tuple(parts) if kind == TUPLE else parts
+    if kind == SPECIAL:
+        return float(content)
+    array = np.array(arrays[content])
+    return torch.as_tensor(array) if kind == TENSOR else array
+
+
 _log = logging.getLogger("jimbot.training.ray")
 SPILL = "spill"
 """In the run directory: where Ray's shared memory overflows to."""
@@ -50,7 +161,7 @@ STATE, REPLAY, CURRICULUM = "rllib/", "replay/", "curriculum/"
 
 
 class RayTrainer(RLTrainer):
-    """One run of one of RLlib's algorithms. `algorithm` is the RLlib object, for whoever wants more of it."""
+    """One run of one of RLlib's algorithms. `algorithm` is the RLlib object, for callers that want more of it."""
 
     algorithms = tuple(BUILDERS)
 
@@ -70,14 +181,13 @@ class RayTrainer(RLTrainer):
         )
         self.cluster = Cluster(settings, session.run.path / SPILL, self._tell)
         self.algorithm: Any = None
-        self.updates = 0
         self.runner_restarts = 0  # runners lost so far: Ray starts each anew
         self._healthy: set[int] = set()
         self._away = 0  # lost and not yet back
         self._begun = 0  # steps of the run before this algorithm was made
         self._steps = 0  # steps since
         self._learned_at = time.monotonic()
-        self._seconds = {"simulate": 0.0, "learn": 0.0}
+        self.seconds = {"simulate": 0.0, "learn": 0.0}
 
     @classmethod
     def check(cls, settings: TrainSettings) -> None:
@@ -128,39 +238,27 @@ class RayTrainer(RLTrainer):
     def train(self, total_timesteps: int | None = None, callback: Callback | None = None) -> TrainResult:
         if self.algorithm is None:
             self.create_model()
-        callback = plain_callback(callback)
-        session, total = self.session, total_timesteps or self.settings.total_timesteps
-        measures = Measures(self.spec)
-        with session.running(self.step, total):
-            self._learned_at = time.monotonic()
-            while not (reason := session.stop_reason(self.step, total)):
-                self._update(measures, callback)
-            if rest := measures.take():
-                session.log(self.step, rest)
-            path = self.save_model()
-        return session.finished(self.step, reason, path)
+        self._learned_at = time.monotonic()
+        return super().train(total_timesteps, callback)
 
-    def _update(self, measures: Measures, callback: Callback | None) -> None:
-        """One iteration of RLlib's, and what is to be done after it."""
+    def update(self, total: int) -> Learned | None:
+        """One iteration of RLlib's."""
         before = self._steps
-        with self.session.turn():
+        with self.session.device_lock():
             result = self._live().train()
         self._steps = max(before, steps_of(result, self.settings.algorithm not in OFFLINE))
         losses = losses_of(result)
         _log.debug("iteration of RLlib up to step %d: %s", self.step, losses)
         self._check_alive(losses)
         self._count_losses()
-        self.session.check_finite(losses, self.updates, self.step)
         for phase, seconds in seconds_of(result).items():
-            self._seconds[phase] += seconds
+            self.seconds[phase] += seconds
         measured = measured_of(self.spec, result.get("env_runners", {}).get(JIMBOT_SUMS, {}))
         if not losses and not measured.decisions:
-            return
+            return None
         self.updates += bool(losses)
-        losses["health/runner_restarts"] = self.runner_restarts
-        losses["health/lost_steps"] = self.lost_steps
-        measures.add(losses, measured, max(1, int(measured.decisions)))
-        self.after_update(max(1, self.updates), measures, self._phase_seconds, callback)
+        losses |= {"health/runner_restarts": self.runner_restarts, "health/lost_steps": self.lost_steps}
+        return Learned(losses, measured, max(1, int(measured.decisions)))
 
     @property
     def lost_steps(self) -> int:
@@ -168,37 +266,27 @@ class RayTrainer(RLTrainer):
         settings = self.settings
         return self.runner_restarts * settings.num_steps * (settings.num_envs // settings.ray.num_env_runners)
 
-    def policy_onnx(self) -> bytes:
-        sizes = (self.spec.observation.size, self.spec.actions.size)
-        return with_metadata(onnx_from_params(self.description, self._params(), *sizes), self._manifest())
+    def portable_network(self) -> tuple[Mapping[str, Any], Mapping[str, np.ndarray]]:
+        return self.description, self._params()
 
-    def save_model(self) -> Path:
-        state = {f"{STATE}{name}": value for name, value in to_arrays(self._live().get_state()).items()}
+    def learning_state(self) -> dict[str, np.ndarray]:
+        state = put_under(STATE, to_arrays(self._live().get_state()))
         state["counters"] = np.array([self.step, self.updates, self.runner_restarts])
         if self.settings.algorithm == "DQN":
-            replay = to_arrays(self._live().local_replay_buffer.get_state())
-            state |= {f"{REPLAY}{name}": value for name, value in replay.items()}
-        if self.curriculum is not None:
-            state |= {f"{CURRICULUM}{name}": value for name, value in self.curriculum.snapshot().items()}
-        path = self.session.store.save(self._manifest(), self.policy_onnx(), self._params(), state)
-        self.session.saved(self.step, path)
-        return path
+            state |= put_under(REPLAY, to_arrays(self._live().local_replay_buffer.get_state()))
+        return state | ({} if self.curriculum is None else put_under(CURRICULUM, self.curriculum.snapshot()))
 
-    def load_model(self, path: str | Path) -> None:
-        checkpoint = self.checked_checkpoint(path, self.description)
-        manifest = checkpoint.manifest
-        state = checkpoint.state()
-        self.create_model(start=manifest.step)
-        self._live().set_state(from_arrays(_part(state, STATE)))
-        _, self.updates, self.runner_restarts = (int(value) for value in state["counters"])
+    def restore(self, params: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]) -> None:
+        step, self.updates, self.runner_restarts = (int(value) for value in state["counters"])
+        self.create_model(start=step)
+        self._live().set_state(from_arrays(under(STATE, state)))
         if self.settings.algorithm == "DQN":
-            self._live().local_replay_buffer.set_state(from_arrays(_part(state, REPLAY)))
+            self._live().local_replay_buffer.set_state(from_arrays(under(REPLAY, state)))
         # RLlib counts on from where it was; so the steps before it are in its own figure.
-        self._begun, self._steps = 0, manifest.step
+        self._begun, self._steps = 0, step
         if self.curriculum is not None:
-            self.curriculum.restore(_part(state, CURRICULUM))
+            self.curriculum.restore(under(CURRICULUM, state))
             self.callbacks.tell_level(self._live())
-        self.session.latest_metrics = dict(manifest.metrics)
 
     def relieve(self, name: str) -> str | None:
         settings = self.settings
@@ -210,15 +298,15 @@ class RayTrainer(RLTrainer):
             store.resize(before // 2)
             self.session.memory.remember(buffer_gb=store.max_bytes / GIGABYTE)
             return f"the replay has {store.max_bytes / 1e6:,.0f} MB instead of {before / 1e6:,.0f} MB"
-        if name == "smaller_batches" and settings.algorithm != "DQN" and settings.memory.gradient_pieces < MOST_PIECES:
-            pieces = 2 * settings.memory.gradient_pieces
-            self.settings = settings.model_copy(update={"gradient_pieces": pieces})
-            self._live().learner_group.foreach_learner(partial(_learn_in, pieces))
-            self.session.memory.remember(gradient_pieces=pieces)
-            return f"minibatches are learned in {pieces} pieces, with the same steps as before"
         if name == "fewer_games" and (settings.num_envs // 2) % settings.ray.num_env_runners:
             return None  # they could not be shared out to the runners
         return super().relieve(name)
+
+    def accumulate(self, pieces: int) -> bool:
+        if self.settings.algorithm == "DQN":
+            return False
+        self._live().learner_group.foreach_learner(partial(_learn_in, pieces))
+        return True
 
     def close_algorithm(self) -> None:
         if self.algorithm is not None:
@@ -281,22 +369,11 @@ class RayTrainer(RLTrainer):
         self.session.view.note(sentence)
         self.session.recorder.event(getattr(self, "_steps", 0) and self.step, sentence)
 
-    def _phase_seconds(self, elapsed: float) -> dict[str, float]:
-        spent, self._seconds = self._seconds, dict.fromkeys(self._seconds, 0.0)
-        return spent
-
     def _live(self) -> Any:
         if self.algorithm is None:
             raise SettingsError("The trainer has no model yet. Call create_model() or load_model() first.")
         return self.algorithm
 
-    def _manifest(self) -> Manifest:
-        return self.manifest_of(LEARNER, self.description, self.updates)
-
 
 def _learn_in(pieces: int, learner: Any, **_: Any) -> None:
     learner.module[DEFAULT_MODULE_ID].unwrapped().pieces = pieces
-
-
-def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {name[len(prefix) :]: value for name, value in arrays.items() if name.startswith(prefix)}

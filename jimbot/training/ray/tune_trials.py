@@ -23,8 +23,7 @@ from jimbot.runs.sinks.jsonl import last_row
 from jimbot.training.learners import learner_name
 from jimbot.training.session.session import Session
 from jimbot.training.settings.record import TrainSettings
-from jimbot.training.trials.order import order_of
-from jimbot.training.trials.turn import take_turn
+from jimbot.training.trials import order_of, take_turn
 
 # Read by Ray when it is imported or starts: no usage reports, our own Ctrl+C, no files and no folder of its own.
 SETTINGS = {

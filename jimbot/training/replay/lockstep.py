@@ -5,11 +5,23 @@ Rows wait uncompressed until a segment of every game is full; a learner sees the
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from jimbot.errors import CheckpointError
-from jimbot.training.replay.steps import Steps
 from jimbot.training.replay.store import SEGMENT_STEPS, TERMINATED, TRUNCATED, ReplayStore, Segments
+
+
+class Steps(NamedTuple):
+    """What was seen and legal, what was done, what came of it; a row is a game."""
+
+    observation: np.ndarray
+    legal_mask: np.ndarray
+    action: np.ndarray
+    reward: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
 
 
 class LockstepWriter:

@@ -20,7 +20,7 @@ from jimbot.games.spec import GameSpec
 
 def events_of(game: str, boosts: Mapping[str, float] | None = None) -> tuple[RareEvent, ...]:
     """A game's events; `boosts` changes factors by name (1 turns an event off)."""
-    hook = game_entry(game).rare_events if game in available_games() else None  # somebody's environment has no entry
+    hook = game_entry(game).rare_events if game in available_games() else None  # a user's environment has no entry
     known = {event.name: event for event in (hook() if hook else ())}
     for name, boost in (boosts or {}).items():
         if name not in known:

@@ -13,6 +13,10 @@ link never points to one that is gone.
 A draw returns n-step windows. One ends early where the game ended; where it was truncated, or where the stream has not
 come further, it ends at the last row known, with the discount that belongs to its real length. A truncated step itself
 is never learned from: what was legal in the position it was cut off at is not known.
+
+Draws by priority go through a sum tree, in NumPy and for whole batches. Every inner node is recomputed from its two
+children, never adjusted by a difference: the tree is a function of its leaves alone, so no rounding error gathers and a
+restored tree is bit for bit the one that was saved.
 """
 
 from __future__ import annotations
@@ -23,7 +27,68 @@ import numpy as np
 import zstandard
 
 from jimbot.errors import CheckpointError, SettingsError, TrainingError
-from jimbot.training.replay.sum_tree import SumTree
+
+
+class SumTree:
+    """`capacity` leaves, all 0 at first.
+
+    >>> tree = SumTree(4)
+    >>> tree.set(np.array([0, 2, 3]), np.array([1.0, 2.0, 5.0]))
+    >>> tree.total, tree.find(np.array([0.0, 0.99, 1.0, 7.9])).tolist()
+    (8.0, [0, 0, 2, 3])
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self._levels = max(1, int(capacity - 1).bit_length())
+        self._first = 1 << self._levels  # place of leaf 0; node i has the children 2 i and 2 i + 1
+        self._nodes = np.zeros(2 * self._first)
+
+    @staticmethod
+    def bytes_needed(capacity: int) -> int:
+        return 16 << max(1, int(capacity - 1).bit_length())
+
+    @property
+    def total(self) -> float:
+        return float(self._nodes[1])
+
+    @property
+    def leaves(self) -> np.ndarray:
+        """(capacity,) float64; read only."""
+        view = self._nodes[self._first : self._first + self.capacity]
+        view.flags.writeable = False
+        return view
+
+    def set(self, index: np.ndarray, value: np.ndarray | float) -> None:
+        """Gives leaves new values (≥ 0). Of a leaf named twice the last value counts."""
+        place = self._first + np.asarray(index, np.int64)
+        self._nodes[place] = value
+        for _ in range(self._levels):
+            place = place >> 1
+            if len(place) > 64:  # siblings meet on the way up; for few leaves looking for them costs more than it saves
+                place = np.unique(place)
+            self._nodes[place] = self._nodes[2 * place] + self._nodes[2 * place + 1]
+
+    def set_all(self, leaves: np.ndarray) -> None:
+        """Every leaf anew."""
+        self._nodes[self._first : self._first + self.capacity] = leaves
+        for level in range(self._levels - 1, -1, -1):
+            start = 1 << level
+            children = self._nodes[2 * start : 4 * start]
+            self._nodes[start : 2 * start] = children[0::2] + children[1::2]
+
+    def find(self, mass: np.ndarray) -> np.ndarray:
+        """(B,) int64: the leaves in which the running sum passes `mass` (B,), each in [0, total)."""
+        place, rest = np.ones(len(mass), np.int64), np.array(mass, np.float64)
+        for _ in range(self._levels):
+            place = 2 * place
+            left = self._nodes[place]
+            # An empty right branch is never taken, whatever rounding left in `rest`.
+            goes_right = (rest >= left) & (self._nodes[place + 1] > 0)
+            rest = np.where(goes_right, rest - left, rest)
+            place = place + goes_right
+        return place - self._first
+
 
 SEGMENT_STEPS = 8
 LEVEL = 1
@@ -36,7 +101,7 @@ _DTYPES = {"action": np.int32, "reward": np.float32, "flags": np.uint8, "boost":
 _SEGMENT_DTYPES = {"offset": np.int64, "size": np.int32, "count": np.int32, "following": np.int64}
 
 
-class Luck(Protocol):
+class Randomness(Protocol):
     """A source of uniform draws: a NumPy generator, or the module `numpy.random`."""
 
     def random(self, size: int) -> np.ndarray: ...
@@ -125,7 +190,7 @@ class ReplayStore:
 
     # Drawing
 
-    def draw(self, count: int, luck: Luck, n_step: int = 1, gamma: float = 0.99, beta: float = 0.4) -> Drawn:
+    def draw(self, count: int, rng: Randomness, n_step: int = 1, gamma: float = 0.99, beta: float = 0.4) -> Drawn:
         """Windows of up to `n_step` steps, by priority: one draw from each of `count` equal shares of the whole."""
         total = self.tree.total
         if total <= 0:
@@ -133,7 +198,7 @@ class ReplayStore:
                 f"The replay has nothing to learn from yet ({self.steps:,} steps are stored); "
                 "raise learning_starts or play longer before learning."
             )
-        mass = (np.arange(count) + luck.random(count)) * (total / count)
+        mass = (np.arange(count) + rng.random(count)) * (total / count)
         leaf = self.tree.find(np.minimum(mass, np.nextafter(total, 0)))
         index = self._number(leaf)
         reward, discount, steps, terminated, end = self._windows(index, n_step, gamma)
@@ -272,7 +337,7 @@ class ReplayStore:
         """Writes the frame of segment `newest` behind the last one, over the oldest if it must."""
         size = len(frame)
         if self.head + size > len(self.arena):
-            # The rest of the ring stays empty for this round; whoever lies there is the oldest.
+            # The rest of the ring stays empty for this round; what lies there is the oldest.
             while self.oldest < self.newest and self._segment["offset"][self.oldest % self.num_segments] >= self.head:
                 self._evict()
             self.head = 0

@@ -7,7 +7,7 @@ plain policy gradient with RMSprop, as SB3's own does. DQN is SB3's with a repla
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,14 +15,49 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
 
 from jimbot.policies import torch_masking as masking
-from jimbot.training.replay.steps import Steps
+from jimbot.policies.torch_networks import TorchNetwork
+from jimbot.training.init_policy import anchor_weight, frozen_updates
+from jimbot.training.replay.lockstep import Steps
 from jimbot.training.running_statistics import LIMIT
-from jimbot.training.sb3.compressed_replay import CompressedReplay
-from jimbot.training.sb3.guidance import Guide
 from jimbot.training.sb3.policies import MaskedQPolicy
-from jimbot.training.sb3.replay import Replay
+from jimbot.training.sb3.replay import CompressedReplay, Replay
 from jimbot.training.settings.record import TrainSettings
 from jimbot.training.torch_losses import Samples, Weights, a2c_loss, dqn_loss, normalised, ppo_loss
+
+
+class Guide(NamedTuple):
+    """What guides one update; by default nothing."""
+
+    anchor: float = 0.0  # weight of the KL anchor in this update
+    reference: TorchNetwork | None = None  # the policy of the KL anchor; None: there is none in this run
+    frozen: tuple[str, ...] = ()  # parameters that stay as they are
+
+    def of(self, batch: Samples) -> Samples:
+        """The batch with what the policy of the KL anchor would do; not asked once its weight has decayed to 0."""
+        if self.reference is None:
+            return batch
+        if self.anchor == 0:
+            return batch._replace(reference=torch.zeros_like(batch.legal_mask, dtype=torch.float32))
+        with torch.no_grad():
+            logits = self.reference(batch.observation)[0]
+            return batch._replace(reference=masking.log_probabilities(logits, batch.legal_mask))
+
+    def step(self, optimiser: Any, network: TorchNetwork) -> None:
+        """One step of the optimiser. It measures the gradients of frozen parameters, too, so that their step size is
+        a settled one once they may move; until then they stay bit for bit."""
+        places = network.named()
+        kept = {name: places[name].detach().clone() for name in self.frozen}
+        optimiser.step()
+        with torch.no_grad():
+            for name, value in kept.items():
+                places[name].copy_(value)
+
+
+def guide_of(settings: TrainSettings, network: TorchNetwork, reference: TorchNetwork | None, update: int) -> Guide:
+    """The guidance of an update by its number."""
+    frozen = (name for name, _ in network.named_parameters() if update < frozen_updates(settings, name))
+    anchor = float(anchor_weight(settings, update)) if reference is not None else 0.0
+    return Guide(anchor, reference, tuple(name.replace("__", ".") for name in frozen))
 
 
 def sb3_names(settings: TrainSettings) -> dict[str, Any]:
@@ -44,7 +79,7 @@ class MaskedPPO(MaskablePPO):
 
     loss = staticmethod(ppo_loss)
     normalises = True
-    gradient_pieces = 1
+    gradient_accumulation = 1
     losses: dict[str, float]
     guide = Guide()  # of the next update
 
@@ -53,7 +88,7 @@ class MaskedPPO(MaskablePPO):
         self._update_learning_rate(self.policy.optimizer)
         clip: Any = self.clip_range
         # SB3's vf_coef weighs the whole squared error, ours half of it.
-        weights = Weights(clip(self._current_progress_remaining), 2 * self.vf_coef, self.ent_coef, self.guide.pull)
+        weights = Weights(clip(self._current_progress_remaining), 2 * self.vf_coef, self.ent_coef, self.guide.anchor)
         network: Any = self.policy.network
         steps: list[dict[str, float]] = []
         for _ in range(self.n_epochs):
@@ -82,7 +117,7 @@ class MaskedPPO(MaskablePPO):
         if self.normalises:
             batch = batch._replace(advantage=normalised(batch.advantage))
         found: dict[str, float] = {}
-        for piece, share in pieces(batch, self.gradient_pieces):
+        for piece, share in pieces(batch, self.gradient_accumulation):
             loss, parts = self.loss(network, weights, piece, normalise=False)
             (share * loss).backward()
             for name, value in parts.items():
@@ -126,7 +161,7 @@ class MaskedDQN(DQN):
     """DQN whose exploration, greedy choice and targets stay inside the mask. `double_q`: see `dqn_loss`."""
 
     double_q = False
-    gradient_pieces = 1
+    gradient_accumulation = 1
 
     policy: MaskedQPolicy  # ty: ignore[incompatible-attribute-override]
     replay_buffer: Replay | CompressedReplay  # ty: ignore[incompatible-attribute-override]
@@ -170,7 +205,7 @@ class MaskedDQN(DQN):
             self.policy.optimizer.zero_grad()
             found: dict[str, float] = {}
             errors = []
-            for piece, share in pieces(batch, self.gradient_pieces):
+            for piece, share in pieces(batch, self.gradient_accumulation):
                 loss, parts, error = dqn_loss(self.policy.q_net, self.policy.q_net_target, piece, self.double_q)
                 (share * loss).backward()
                 errors.append(error.cpu().numpy())

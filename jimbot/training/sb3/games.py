@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from jimbot.envs.sb3_vec_env import BatchVecEnv
 from jimbot.games.contract import BatchGame
 from jimbot.policies.networks import continuous_entries
 from jimbot.policies.reward_transform import transform_reward
+from jimbot.runs.arrays import put_under, under
 from jimbot.training.running_statistics import LIMIT, Moments, no_moments, normalisation, scale, with_values
 from jimbot.training.session.log_rows import GameTally
 
@@ -25,7 +27,7 @@ class TrainingGames(BatchVecEnv):
         super().__init__(game)
         self.tally = GameTally(game.spec, game.num_rows)
         self.seconds = 0.0
-        """Spent in the games since somebody set it to 0."""
+        """Spent in the games since it was set to 0."""
         self.reward_transform, self.remember = reward_transform, remember
         self.gamma = gamma
         self.entries = continuous_entries(game.spec) if observe else None
@@ -68,23 +70,18 @@ class TrainingGames(BatchVecEnv):
 
     def arrays(self, rows: int | None = None) -> dict[str, np.ndarray]:
         """Games and statistics, for exact resume; `rows`: only the first so many games."""
-        found = {f"env/{name}": value for name, value in self.snapshot(rows).items()}
+        found = put_under("env/", self.snapshot(rows))
         found |= {f"observed/{name}": np.asarray(value) for name, value in self.observed._asdict().items()}
         found |= {f"rewarded/{name}": np.asarray(value) for name, value in self.rewarded._asdict().items()}
         found |= {"tally/return": self.tally.episode_return[:rows], "tally/length": self.tally.episode_length[:rows]}
         return {**found, "discounted": self.discounted[:rows]}
 
-    def load_arrays(self, arrays: dict[str, np.ndarray]) -> np.ndarray:
+    def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
         """The inverse of `arrays`; returns the observation to act on."""
-        observation = self.restore(part(arrays, "env/"))
-        self.observed = Moments(**part(arrays, "observed/"))
-        self.rewarded = Moments(**part(arrays, "rewarded/"))
+        observation = self.restore(under("env/", arrays))
+        self.observed = Moments(**under("observed/", arrays))
+        self.rewarded = Moments(**under("rewarded/", arrays))
         self.tally.episode_return[:] = arrays["tally/return"]
         self.tally.episode_length[:] = arrays["tally/length"]
         self.discounted = np.array(arrays["discounted"])
         return observation
-
-
-def part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    """The arrays under a prefix, without it."""
-    return {name[len(prefix) :]: value for name, value in arrays.items() if name.startswith(prefix)}

@@ -1,12 +1,13 @@
-"""What DQN remembers: a ring of steps of all games, with the masks.
+"""What DQN remembers: a plain ring of steps of all games, with the masks, or the compressed store behind the same face.
 
-Each observation is stored once: what followed a step is the next step of the same game, and so is its mask. Three
-kinds of steps have no successor in the ring. After a terminated one nothing counts. A truncated one is never learned
-from: the mask of the position it was cut off at is not known. The newest waits for the step after it.
+In the ring each observation is stored once: what followed a step is the next step of the same game, and so is its mask.
+Three kinds of steps have no successor in the ring. After a terminated one nothing counts. A truncated one is never
+learned from: the mask of the position it was cut off at is not known. The newest waits for the step after it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,16 @@ import torch
 
 from jimbot.errors import SettingsError, TrainingError
 from jimbot.games.spec import GameSpec
-from jimbot.training.replay.steps import Steps
+from jimbot.runs.arrays import put_under, under
+from jimbot.training.memory import GIGABYTE
+from jimbot.training.replay.lockstep import LockstepWriter, Steps
+from jimbot.training.replay.rare_events import RareEventWatch
+from jimbot.training.replay.store import ReplayStore, annealed
 from jimbot.training.torch_losses import Remembered
 
 SCALARS = 8 + 4 + 1 + 1  # bytes of action, reward, terminated, truncated
 REDRAWS = 1000
 ARRAYS = ("observation", "legal_mask", "action", "reward", "terminated", "truncated")
-GIGABYTE = 1e9
 
 
 def bytes_needed(spec: GameSpec, steps: int) -> int:
@@ -79,7 +83,7 @@ class Replay:
         return min(self.added, self.capacity) * self.rows
 
     def sample(self, batch_size: int) -> Remembered:
-        """Uniformly among all steps that can be learned from (NumPy's global luck, which SB3 seeds)."""
+        """Uniformly among all steps that can be learned from (NumPy's global generator, which SB3 seeds)."""
         if self.added < 2:
             raise TrainingError(
                 "DQN has nothing to learn from yet; raise learning_starts to at least 2 steps per game."
@@ -155,3 +159,114 @@ class Replay:
                     f"{place.shape[:2]}. Give the same buffer_size and num_envs."
                 )
             place[:held] = arrays[name]
+
+
+def check_bytes(max_bytes: int) -> None:
+    """Refuses a store that does not fit into memory, saying how much there is."""
+    free = psutil.virtual_memory().available
+    if max_bytes > free:
+        raise SettingsError(
+            f"A replay of {max_bytes / GIGABYTE:.1f} GB (buffer_gb) does not fit: {free / GIGABYTE:.1f} GB are free. "
+            f"Use for instance --buffer-gb {0.5 * free / GIGABYTE:.1f}."
+        )
+
+
+class CompressedReplay:
+    """Prioritised, n-step, with a boost for rare events, bounded in bytes. SB3 makes it with its usual arguments and
+    those of `replay_buffer_kwargs`."""
+
+    def __init__(
+        self,
+        buffer_size: int,
+        observation_space: Any,
+        action_space: Any,
+        device: Any,
+        n_envs: int,
+        *,
+        spec: GameSpec,
+        max_bytes: int,
+        gamma: float,
+        n_step: int = 1,
+        alpha: float = 0.0,
+        beta: float = 0.4,
+        beta_steps: int | None = None,
+        boosts: Mapping[str, float] | None = None,
+        **_: Any,
+    ) -> None:
+        """`alpha` 0: every step is as likely, rare or not. `beta` rises to 1 over `beta_steps`."""
+        check_bytes(max_bytes)
+        self.device, self.gamma, self.n_step = device, gamma, n_step
+        self.first_beta, self.beta_steps = beta, beta_steps
+        self.store = ReplayStore(spec.observation.size, spec.actions.size, max_bytes, buffer_size, alpha)
+        self.writer = LockstepWriter(self.store, n_envs)
+        self.watch = RareEventWatch(spec, boosts) if alpha > 0 else None
+
+    def add(self, steps: Steps, after: np.ndarray) -> None:
+        """`after`: the observation that came of it, also where a game ended."""
+        boost = self.watch.boost(steps.observation, after) if self.watch is not None else 1.0
+        self.writer.add(steps, boost)
+
+    def size(self) -> int:
+        """Steps held, of all games together."""
+        return self.store.steps + self.writer.waiting * self.writer.games
+
+    @property
+    def beta(self) -> float:
+        return annealed(self.first_beta, self.store.steps_put, self.beta_steps)
+
+    def sample(self, batch_size: int) -> Remembered:
+        """By priority (NumPy's global generator, which SB3 seeds)."""
+        drawn = self.store.draw(batch_size, np.random, self.n_step, self.gamma, self.beta)
+
+        def tensor(array: np.ndarray) -> torch.Tensor:
+            return torch.as_tensor(array, device=self.device)
+
+        return Remembered(
+            observation=tensor(drawn.observation),
+            legal_mask=tensor(drawn.legal_mask),
+            action=tensor(drawn.action).long(),
+            reward=tensor(drawn.reward),
+            discount=tensor(drawn.discount),
+            next_observation=tensor(drawn.next_observation),
+            next_legal_mask=tensor(drawn.next_legal_mask),
+            weight=tensor(drawn.weight),
+            index=drawn.index,
+        )
+
+    def update_priorities(self, index: np.ndarray | None, error: np.ndarray) -> None:
+        if self.store.alpha > 0 and index is not None:
+            self.store.update_priorities(index, error)
+
+    @property
+    def nbytes(self) -> int:
+        return self.store.nbytes + self.writer.nbytes
+
+    def metrics(self) -> dict[str, float]:
+        """For the log: how much is held, how well it compresses, how many rare events there were."""
+        seen = self.watch.counts() if self.watch is not None else {}
+        return {
+            "replay/steps": float(self.size()),
+            "replay/megabytes": self.nbytes / 1e6,
+            "replay/ratio": self.store.ratio,
+            **({"replay/beta": self.beta} if self.store.alpha > 0 else {}),
+            **{f"replay/{name}_seen": float(count) for name, count in seen.items()},
+        }
+
+    def shrink(self, share: float) -> None:
+        """Gives back memory: the limit becomes `share` of what it was, the oldest steps go."""
+        self.store.resize(int(share * self.store.max_bytes))
+
+    def arrays(self, rows: int | None = None) -> dict[str, np.ndarray]:
+        """All that is remembered, for a checkpoint; `rows`: only so many games go on."""
+        found = put_under("store/", self.store.arrays()) | put_under("writer/", self.writer.arrays(rows))
+        return found | ({} if self.watch is None else put_under("rare/", self.watch.arrays()))
+
+    def load_arrays(self, arrays: dict[str, np.ndarray]) -> None:
+        if not (stored := under("store/", arrays)):
+            raise SettingsError(
+                "The checkpoint's replay is a plain one; this run's is compressed. Give the same --replay."
+            )
+        self.store.load_arrays(stored)
+        self.writer.load_arrays(under("writer/", arrays))
+        if self.watch is not None:
+            self.watch.load_arrays(under("rare/", arrays))

@@ -17,52 +17,88 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from jimbot.errors import CheckpointError, SettingsError
 from jimbot.games.contract import BatchGame
 from jimbot.policies.networks import describe_network
-from jimbot.policies.onnx_form import onnx_from_params
-from jimbot.policies.portable import with_metadata
 from jimbot.policies.torch_networks import TorchNetwork
-from jimbot.runs.checkpoint import Manifest
-from jimbot.training.environments.given import training_game
-from jimbot.training.framework import Callback, RLTrainer
+from jimbot.runs.arrays import put_under, under
+from jimbot.training.framework import Callback, Learned, RLTrainer
 from jimbot.training.init_policy import fixed_statistics_updates, start_of
-from jimbot.training.memory.budget import GIGABYTE, MemoryBudget
-from jimbot.training.memory.relief import MOST_PIECES, SMALLEST_REPLAY
+from jimbot.training.memory import GIGABYTE, SMALLEST_REPLAY, MemoryBudget
 from jimbot.training.replay.rare_events import events_of
 from jimbot.training.running_statistics import moments_of
-from jimbot.training.sb3 import Logger, torch
-from jimbot.training.sb3.algorithms import MaskedA2C, MaskedDQN, MaskedPPO, sb3_names
-from jimbot.training.sb3.compressed_replay import CompressedReplay
-from jimbot.training.sb3.games import TrainingGames, part
-from jimbot.training.sb3.guidance import guide_of
+from jimbot.training.sb3 import Logger
+from jimbot.training.sb3.algorithms import MaskedA2C, MaskedDQN, MaskedPPO, guide_of, sb3_names
+from jimbot.training.sb3.games import TrainingGames
 from jimbot.training.sb3.policies import MaskedPolicy, MaskedQPolicy
-from jimbot.training.sb3.replay import Replay, check_memory
-from jimbot.training.sb3.state import load_luck, load_optimiser, luck_arrays, optimiser_arrays
-from jimbot.training.session.log_rows import Measures
+from jimbot.training.sb3.replay import CompressedReplay, Replay, check_memory
 from jimbot.training.session.session import Session, TrainResult
 from jimbot.training.settings.record import TrainSettings, network_choice
 
-LEARNER = "sb3"
+Arrays = dict[str, np.ndarray]
+
+
+def optimiser_arrays(optimiser: Any) -> Arrays:
+    """Every moment of every parameter, as `<parameter number>/<name>`."""
+    state = optimiser.state_dict()["state"]
+    return {
+        f"{number}/{name}": torch.as_tensor(value).detach().cpu().numpy().copy()
+        for number, entries in state.items()
+        for name, value in entries.items()
+        if value is not None
+    }
+
+
+def load_optimiser(optimiser: Any, arrays: Arrays) -> None:
+    state: dict[int, dict[str, Any]] = {}
+    for path, value in arrays.items():
+        number, _, name = path.partition("/")
+        state.setdefault(int(number), {})[name] = torch.as_tensor(np.array(value))
+    groups = optimiser.state_dict()["param_groups"]
+    expected = {number for group in groups for number in group["params"]}
+    if not set(state) <= expected:
+        raise CheckpointError(
+            "The checkpoint's optimiser is of another network. Give the settings it was trained with."
+        )
+    optimiser.load_state_dict({"state": state, "param_groups": groups})
+
+
+def rng_arrays() -> Arrays:
+    """The global generators SB3 draws from: NumPy's and torch's (CPU)."""
+    _, keys, position, has_gauss, gauss = np.random.get_state()
+    return {
+        "numpy_keys": np.asarray(keys),
+        "numpy_rest": np.array([position, has_gauss, gauss], np.float64),
+        "torch": torch.get_rng_state().numpy().copy(),
+    }
+
+
+def load_rng(arrays: Arrays) -> None:
+    position, has_gauss, gauss = arrays["numpy_rest"].tolist()
+    np.random.set_state(("MT19937", np.array(arrays["numpy_keys"]), int(position), int(has_gauss), gauss))
+    torch.set_rng_state(torch.as_tensor(np.array(arrays["torch"])))
+
+
 _log = logging.getLogger("jimbot.training.sb3")
 RMSPROP = {"alpha": 0.99, "eps": 1e-5, "weight_decay": 0}  # as SB3's own A2C
 
 
 class SB3Trainer(RLTrainer):
-    """One run of one of SB3's algorithms. `model` is the SB3 object, for whoever wants more of it."""
+    """One run of one of SB3's algorithms. `model` is the SB3 object, for callers that want more of it."""
 
     algorithms = ("PPO", "A2C", "DQN")
 
     def __init__(self, settings: TrainSettings, session: Session, game: BatchGame | None = None) -> None:
         super().__init__(settings, session, game)
         torch.set_num_threads(1)  # small nets on shared cores: more threads were up to ten times slower
-        if game is None:
-            game = training_game(settings)
-        self.curriculum = getattr(game, "curriculum", None)
+        self.curriculum = getattr(self.batch, "curriculum", None)
         observe = settings.normalize_obs
         action_values = settings.algorithm == "DQN"
-        self.games = TrainingGames(game, settings.reward_transform, settings.gamma, observe, remember=action_values)
+        self.games = TrainingGames(
+            self.batch, settings.reward_transform, settings.gamma, observe, remember=action_values
+        )
         self.description = describe_network(
             self.spec,
             **network_choice(settings),
@@ -71,9 +107,9 @@ class SB3Trainer(RLTrainer):
             normalize=observe,
         )
         self.model: MaskedPPO | MaskedDQN | None = None
-        self.updates = 0
-        self._reference: TorchNetwork | None = None  # the policy that init_kl pulls to
-        self._seconds = {"simulate": 0.0, "act": 0.0, "learn": 0.0}
+        self._callback: Any = None  # of SB3
+        self._reference: TorchNetwork | None = None  # the policy of the KL anchor
+        self.seconds = {"simulate": 0.0, "act": 0.0, "learn": 0.0}
 
     @classmethod
     def check(cls, settings: TrainSettings) -> None:
@@ -87,7 +123,7 @@ class SB3Trainer(RLTrainer):
         for name in ("init_kl", "value_warmup_updates") if settings.algorithm == "DQN" else ():
             if value := settings[name]:
                 raise SettingsError(
-                    f"{name} is {value}, but DQN learns values of actions: it has no policy that could be pulled "
+                    f"{name} is {value}, but DQN learns values of actions: it has no policy that could be anchored "
                     "or kept still. Leave it out, or use PPO or A2C."
                 )
 
@@ -102,7 +138,7 @@ class SB3Trainer(RLTrainer):
 
     def create_model(self) -> None:
         self.model = self._dqn() if self.settings.algorithm == "DQN" else self._on_policy()
-        self.model.gradient_pieces = self.settings.memory.gradient_pieces
+        self.model.gradient_accumulation = self.settings.memory.gradient_accumulation
         self.model.set_logger(Logger(folder=None, output_formats=[]))  # SB3's own would leave a folder per model
         if self.settings.start.init_kl:
             self._reference = TorchNetwork(self.description).to(self.model.device)  # until a start is given
@@ -128,46 +164,22 @@ class SB3Trainer(RLTrainer):
         """`callback`: ours (step, metrics), or SB3's own callbacks."""
         if self.model is None:
             self.create_model()
-        model, session = self._live(), self.session
-        total = total_timesteps or self.settings.total_timesteps
         ours = callback if callback is None or _is_ours(callback) else None
-        measures = Measures(self.spec)
-        with session.running(self.step, total):
-            _, theirs = model._setup_learn(max(0, total - self.step), None if ours else callback, False)
-            theirs.on_training_start({}, {})
-            while not (reason := session.stop_reason(self.step, total)):
-                before = self.step
-                with session.turn():
-                    losses = self._update(theirs, total)
-                if losses is None:
-                    session.end("a callback of SB3 asked to stop")
-                    continue
-                session.check_finite(losses, self.updates, self.step)
-                measures.add(losses, self.games.tally.take(), self.step - before)
-                self.after_update(self.updates, measures, self._phase_seconds, ours)
-            theirs.on_training_end()
-            if rest := measures.take():
-                session.log(self.step, rest)
-            path = self.save_model()
-        return session.finished(self.step, reason, path)
+        total = total_timesteps or self.settings.total_timesteps
+        theirs = None if ours else callback
+        _, self._callback = self._live()._setup_learn(max(0, total - self.step), theirs, False)
+        self._callback.on_training_start({}, {})
+        result = super().train(total, ours)
+        self._callback.on_training_end()
+        return result
 
-    def policy_onnx(self) -> bytes:
-        model = onnx_from_params(
-            self.description, self.network.arrays(), self.spec.observation.size, self.spec.actions.size
-        )
-        return with_metadata(model, self._manifest())
-
-    def save_model(self) -> Path:
-        path = self.session.store.save(self._manifest(), self.policy_onnx(), self.network.arrays(), self._state())
-        self.session.saved(self.step, path)
-        return path
+    def portable_network(self) -> tuple[Mapping[str, Any], Mapping[str, np.ndarray]]:
+        return self.description, self.network.arrays()
 
     def load_model(self, path: str | Path) -> None:
-        checkpoint = self.checked_checkpoint(path, self.description)
         if self.model is None:
             self.create_model()
-        self._load_state(checkpoint.params(), checkpoint.state(), f"checkpoint {path}")
-        self.session.latest_metrics = dict(checkpoint.manifest.metrics)
+        super().load_model(path)
 
     def relieve(self, name: str) -> str | None:
         memory, model = self.session.memory, self._live()
@@ -182,20 +194,16 @@ class SB3Trainer(RLTrainer):
             else:
                 memory.remember(buffer_size=replay.capacity * replay.rows)
             return f"the replay has {replay.nbytes / 1e6:,.0f} MB instead of {before / 1e6:,.0f} MB"
-        if name == "smaller_batches" and model.gradient_pieces < MOST_PIECES:
-            model.gradient_pieces *= 2
-            memory.remember(gradient_pieces=model.gradient_pieces)
-            return f"minibatches are learned in {model.gradient_pieces} pieces, with the same steps as before"
         return super().relieve(name)
+
+    def accumulate(self, pieces: int) -> bool:
+        self._live().gradient_accumulation = pieces
+        return True
 
     def games_restarted(self) -> None:
         model = self._live()
         model._last_obs = self.games.game.observation.copy()
         model._last_episode_starts = np.ones(self.games.num_envs, bool)
-
-    def close(self) -> None:
-        self.games.close()
-        self.session.close()
 
     def _on_policy(self) -> MaskedPPO:
         settings, is_a2c = self.settings, self.settings.algorithm == "A2C"
@@ -262,8 +270,17 @@ class SB3Trainer(RLTrainer):
             "boosts": settings.replay.rare_event_boosts,
         }
 
-    def _update(self, callback: Any, total: int) -> dict[str, float] | None:
-        """Collects and learns once; None if a callback of SB3 ended it."""
+    def update(self, total: int) -> Learned | None:
+        before = self.step
+        with self.session.device_lock():
+            losses = self._learned(total)
+        if losses is None:
+            self.session.end("a callback of SB3 asked to stop")
+            return None
+        return Learned(losses, self.games.tally.take(), self.step - before)
+
+    def _learned(self, total: int) -> dict[str, float] | None:
+        """The losses of one update; None if a callback of SB3 ended it."""
         model, games = self._live(), self.games
         games.seconds = 0.0
         began = time.perf_counter()
@@ -271,13 +288,13 @@ class SB3Trainer(RLTrainer):
             model.losses = {}
             collected = model.collect_rollouts(
                 games,
-                callback,
+                self._callback,
                 train_freq=model.train_freq,  # ty: ignore[invalid-argument-type]
                 replay_buffer=model.replay_buffer,  # ty: ignore[invalid-argument-type]
                 learning_starts=model.learning_starts,
             ).continue_training
         else:
-            collected = model.collect_rollouts(games, callback, model.rollout_buffer, model.n_steps)
+            collected = model.collect_rollouts(games, self._callback, model.rollout_buffer, model.n_steps)
         if not collected:
             return None
         played = time.perf_counter()
@@ -292,9 +309,9 @@ class SB3Trainer(RLTrainer):
             model.train(model.gradient_steps, model.batch_size)
         self._normalise()
         self.updates += 1
-        self._seconds["simulate"] += games.seconds
-        self._seconds["act"] += played - began - games.seconds
-        self._seconds["learn"] += time.perf_counter() - played
+        self.seconds["simulate"] += games.seconds
+        self.seconds["act"] += played - began - games.seconds
+        self.seconds["learn"] += time.perf_counter() - played
         return model.losses
 
     def _normalise(self) -> None:
@@ -311,55 +328,45 @@ class SB3Trainer(RLTrainer):
         policy: Any = self._live().policy
         return [policy.q_net, policy.q_net_target] if isinstance(policy, MaskedQPolicy) else [policy.network]
 
-    def _phase_seconds(self, elapsed: float) -> dict[str, float]:
-        spent, self._seconds = self._seconds, dict.fromkeys(self._seconds, 0.0)
-        return spent
-
     def _schedule(self) -> float | Callable[[float], float]:
         lr = self.settings.ppo.lr
         return (lambda left: lr * left) if self.settings.ppo.anneal_lr else lr
 
-    def _state(self) -> dict[str, np.ndarray]:
+    def learning_state(self) -> dict[str, np.ndarray]:
         model, kept = self._live(), self.games_kept
         state = self.games.arrays(kept) | {"counters": np.array([model.num_timesteps, self.updates, model._n_updates])}
-        state |= {f"optimiser/{name}": value for name, value in optimiser_arrays(model.policy.optimizer).items()}
-        state |= {f"luck/{name}": value for name, value in luck_arrays().items()}
+        state |= put_under("optimiser/", optimiser_arrays(model.policy.optimizer))
+        state |= put_under("luck/", rng_arrays())
         if model._last_episode_starts is not None:
             state["episode_starts"] = np.asarray(model._last_episode_starts)[:kept]
         if self._reference is not None:
-            state |= {f"reference/{name}": value for name, value in self._reference.arrays().items()}
+            state |= put_under("reference/", self._reference.arrays())
         if isinstance(model, MaskedDQN):
-            state |= {f"replay/{name}": value for name, value in model.replay_buffer.arrays(kept).items()}
-            state |= {f"target/{name}": value for name, value in model.policy.q_net_target.arrays().items()}
+            state |= put_under("replay/", model.replay_buffer.arrays(kept))
+            state |= put_under("target/", model.policy.q_net_target.arrays())
             state["dqn"] = np.array([model._n_calls, model.exploration_rate])
         return state
 
-    def _load_state(self, params: dict[str, np.ndarray], state: dict[str, np.ndarray], what: str) -> None:
+    def restore(self, params: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]) -> None:
         model = self._live()
-        try:
-            self.network.load_arrays(params)
-            load_optimiser(model.policy.optimizer, part(state, "optimiser/"))
-            if self._reference is not None:
-                self._reference.load_arrays(part(state, "reference/"))
-            if isinstance(model, MaskedDQN):
-                model.replay_buffer.load_arrays(part(state, "replay/"))
-                model.policy.q_net_target.load_arrays(part(state, "target/"))
-                model._n_calls, model.exploration_rate = int(state["dqn"][0]), float(state["dqn"][1])
-            if "episode_starts" in state:
-                model._last_obs = self.games.load_arrays(state)
-                model._last_episode_starts = np.array(state["episode_starts"])
-            model.num_timesteps, self.updates, model._n_updates = (int(value) for value in state["counters"])
-            load_luck(part(state, "luck/"))
-        except KeyError as problem:
-            raise CheckpointError(f"The {what} lacks {problem}; it is damaged or of another version.") from problem
+        self.network.load_arrays(params)
+        load_optimiser(model.policy.optimizer, under("optimiser/", state))
+        if self._reference is not None:
+            self._reference.load_arrays(under("reference/", state))
+        if isinstance(model, MaskedDQN):
+            model.replay_buffer.load_arrays(under("replay/", state))
+            model.policy.q_net_target.load_arrays(under("target/", state))
+            model._n_calls, model.exploration_rate = int(state["dqn"][0]), float(state["dqn"][1])
+        if "episode_starts" in state:
+            model._last_obs = self.games.load_arrays(state)
+            model._last_episode_starts = np.array(state["episode_starts"])
+        model.num_timesteps, self.updates, model._n_updates = (int(value) for value in state["counters"])
+        load_rng(under("luck/", state))
 
     def _live(self) -> MaskedPPO | MaskedDQN:
         if self.model is None:
             raise SettingsError("The trainer has no model yet. Call create_model() or load_model() first.")
         return self.model
-
-    def _manifest(self) -> Manifest:
-        return self.manifest_of(LEARNER, self.description, self.updates)
 
 
 def _seed(seed: int) -> int:

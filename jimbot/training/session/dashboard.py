@@ -1,23 +1,33 @@
-"""How a run that learns looks on a terminal: figures with their curves, where the time goes, how long is left.
+"""How a run that learns looks on a terminal: metrics with their curves, where the time goes, how long is left.
 
-Pure drawing: `Standing` is all there is to know, `picture` makes it fit the console, whatever its size. Wide terminals
+Pure drawing: `RunProgress` is all there is to know, `picture` makes it fit the console, of any size. Wide terminals
 have panels side by side, narrow ones below each other; what does not fit in height is left out from the bottom of a
 panel, never cut in the middle of a word.
+
+The picture has a beat of its own, by the clock: metrics come with the first update and then every few seconds, however
+far apart log rows are. Elsewhere than on a terminal it is plain lines at a steady beat.
 """
 
 from __future__ import annotations
 
+import time
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.console import Console, Group, RenderableType
+from rich.live import Live
 from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
+
+from jimbot.foreign_text import Terminal
 
 MAIN = ("train/mean_episode_return", "population/best_score", "clone/validation_accuracy")
 """The curve a run is about: the first of these that it has."""
@@ -27,7 +37,7 @@ _BORDER, _LEAST_FIGURES = 2, 3  # rows of a panel: its border, and what makes it
 _LEAST_SHARE = 0.005  # of the time; less is not worth a line
 
 
-class Figure(NamedTuple):
+class Shown(NamedTuple):
     """One figure of a panel."""
 
     label: str
@@ -37,41 +47,41 @@ class Figure(NamedTuple):
 
 
 PLAYING = (
-    Figure("return", "train/mean_episode_return", "{:,.2f}", True),
-    Figure("best score", "population/best_score", "{:,.2f}", True),
-    Figure("mean score", "population/mean_score", "{:,.2f}", True),
-    Figure("validation", "eval/mean_return", "{:,.2f}", True),
-    Figure("length", "train/mean_episode_length", "{:,.0f}", True),
-    Figure("games ended", "train/num_episodes", "{:,.0f}"),
+    Shown("return", "train/mean_episode_return", "{:,.2f}", True),
+    Shown("best score", "population/best_score", "{:,.2f}", True),
+    Shown("mean score", "population/mean_score", "{:,.2f}", True),
+    Shown("validation", "eval/mean_return", "{:,.2f}", True),
+    Shown("length", "train/mean_episode_length", "{:,.0f}", True),
+    Shown("games ended", "train/num_episodes", "{:,.0f}"),
 )
 LEARNING = (
-    Figure("member", "population/member", "{:.0f}"),
-    Figure("generation", "population/generation", "{:.0f}"),
-    Figure("epoch", "clone/epoch", "{:.0f}"),
-    Figure("loss", "clone/loss", "{:.4f}", True),
-    Figure("accuracy", "clone/accuracy", "{:.1%}", True),
-    Figure("val. loss", "clone/validation_loss", "{:.4f}", True),
-    Figure("val. accuracy", "clone/validation_accuracy", "{:.1%}", True),
-    Figure("entropy", "train/entropy", "{:.3f}", True),
-    Figure("explained", "train/explained_variance", "{:.2f}", True),
-    Figure("approx. kl", "train/approx_kl", "{:.4f}", True),
-    Figure("clipped", "train/clip_frac", "{:.1%}"),
-    Figure("value loss", "train/value_loss", "{:.4f}", True),
-    Figure("policy loss", "train/pg_loss", "{:.4f}"),
+    Shown("member", "population/member", "{:.0f}"),
+    Shown("generation", "population/generation", "{:.0f}"),
+    Shown("epoch", "clone/epoch", "{:.0f}"),
+    Shown("loss", "clone/loss", "{:.4f}", True),
+    Shown("accuracy", "clone/accuracy", "{:.1%}", True),
+    Shown("val. loss", "clone/validation_loss", "{:.4f}", True),
+    Shown("val. accuracy", "clone/validation_accuracy", "{:.1%}", True),
+    Shown("entropy", "train/entropy", "{:.3f}", True),
+    Shown("explained", "train/explained_variance", "{:.2f}", True),
+    Shown("approx. kl", "train/approx_kl", "{:.4f}", True),
+    Shown("clipped", "train/clip_frac", "{:.1%}"),
+    Shown("value loss", "train/value_loss", "{:.4f}", True),
+    Shown("policy loss", "train/pg_loss", "{:.4f}"),
 )
 MACHINE = (
-    Figure("steps/s", "speed/steps_per_second", "{:,.0f}", True),
-    Figure("decisions/s", "speed/decisions_per_second", "{:,.0f}"),
-    Figure("memory MB", "health/memory_mb", "{:,.0f}"),
-    Figure("of its limit", "health/memory_share", "{:.0%}"),
-    Figure("illegal", "health/illegal_actions", "{:.0f}"),
+    Shown("steps/s", "speed/steps_per_second", "{:,.0f}", True),
+    Shown("decisions/s", "speed/decisions_per_second", "{:,.0f}"),
+    Shown("memory MB", "health/memory_mb", "{:,.0f}"),
+    Shown("of its limit", "health/memory_share", "{:.0%}"),
+    Shown("illegal", "health/illegal_actions", "{:.0f}"),
 )
 _STATS, _FRACTIONS = "stats/", ("won", "tied")
 _DRAWN = frozenset(one.metric for one in (*PLAYING, *LEARNING, *MACHINE) if one.curve)
 
 
 @dataclass
-class Standing:
+class RunProgress:
     """Where a run stands."""
 
     title: str = ""
@@ -111,11 +121,11 @@ class Standing:
         return min(1.0, max(by_steps, self.seconds / self.limit))
 
     @property
-    def main(self) -> Figure | None:
+    def main(self) -> Shown | None:
         return next((one for one in (*PLAYING, *LEARNING) if one.metric in MAIN and one.metric in self.metrics), None)
 
     def add_row(self, step: int, metrics: dict[str, float]) -> None:
-        """A log row: figures, a point of every curve, the best so far."""
+        """A log row: metrics, a point of every curve, the best so far."""
         self.metrics = {**self.metrics, **metrics}
         for name, value in metrics.items():
             if name in _DRAWN or name.startswith(_STATS):
@@ -126,7 +136,7 @@ class Standing:
                 self.best = (value, step)
 
 
-def picture(now: Standing, console: Console) -> RenderableType:
+def picture(now: RunProgress, console: Console) -> RenderableType:
     """Everything, as large as the console is."""
     head, foot = _head(now, console.width), _foot(now)
     taken = len(console.render_lines(Group(head, *foot), pad=False))
@@ -140,10 +150,10 @@ def picture(now: Standing, console: Console) -> RenderableType:
     return Group(head, *body, *foot)
 
 
-def line(now: Standing) -> str:
+def line(now: RunProgress) -> str:
     """The same in one line, for files and pipes."""
-    figures = [*PLAYING, *_stats(now.metrics), *LEARNING, *MACHINE]
-    shown = [f"{one.label} {one.form.format(now.metrics[one.metric])}" for one in figures if one.metric in now.metrics]
+    metrics = [*PLAYING, *_stats(now.metrics), *LEARNING, *MACHINE]
+    shown = [f"{one.label} {one.form.format(now.metrics[one.metric])}" for one in metrics if one.metric in now.metrics]
     left = f", {duration(now.left)} left" if now.left is not None else ""
     return f"step {now.step:,}: {', '.join(shown)} ({duration(now.seconds)} so far{left})"
 
@@ -190,7 +200,7 @@ def count(number: float) -> str:
 # --- parts ---
 
 
-def _head(now: Standing, width: int) -> Panel:
+def _head(now: RunProgress, width: int) -> Panel:
     bar = Table.grid(padding=(0, 2), expand=True)
     bar.add_column(no_wrap=True)
     bar.add_column(ratio=1)
@@ -208,11 +218,11 @@ def _head(now: Standing, width: int) -> Panel:
     return Panel(Group(bar, Text(" · ".join(facts))), title=title, title_align="left", padding=(0, 1))
 
 
-def _waiting(now: Standing) -> str:
-    return f"The first figures come with the first update ({now.phase} since {duration(now.seconds)})."
+def _waiting(now: RunProgress) -> str:
+    return f"The first metrics come with the first update ({now.phase} since {duration(now.seconds)})."
 
 
-def _side_by_side(now: Standing, width: int, rows: int) -> list[RenderableType]:
+def _side_by_side(now: RunProgress, width: int, rows: int) -> list[RenderableType]:
     half = width // 2
     lower_rows = max(1, len(shares(now.metrics)), _present(MACHINE, now)) + _BORDER
     both = rows - lower_rows >= _BORDER + _LEAST_FIGURES
@@ -230,7 +240,7 @@ def _side_by_side(now: Standing, width: int, rows: int) -> list[RenderableType]:
     return [upper, _pair(*lower, lower_rows - _BORDER)]
 
 
-def _stacked(now: Standing, console: Console, rows: int) -> list[RenderableType]:
+def _stacked(now: RunProgress, console: Console, rows: int) -> list[RenderableType]:
     split = ", ".join(f"{name} {share:.0%}" for name, share in shares(now.metrics))
     time = Text(f"Time: {split}", style="dim")
     rows -= len(console.render_lines(time, pad=False))
@@ -243,8 +253,8 @@ def _stacked(now: Standing, console: Console, rows: int) -> list[RenderableType]
     return [*parts, time]
 
 
-def _present(figures: Iterable[Figure], now: Standing) -> int:
-    return sum(one.metric in now.metrics for one in figures)
+def _present(metrics: Iterable[Shown], now: RunProgress) -> int:
+    return sum(one.metric in now.metrics for one in metrics)
 
 
 def _pair(left: Panel, right: Panel, rows: int) -> Table:
@@ -257,9 +267,9 @@ def _pair(left: Panel, right: Panel, rows: int) -> Table:
     return table
 
 
-def _panel(title: str, figures: Iterable[Figure], now: Standing, width: int, rows: int) -> Panel:
+def _panel(title: str, metrics: Iterable[Shown], now: RunProgress, width: int, rows: int) -> Panel:
     """Figures one below the other, with curves where they have one and there is room."""
-    present = [one for one in figures if one.metric in now.metrics][:rows]
+    present = [one for one in metrics if one.metric in now.metrics][:rows]
     values = [one.form.format(now.metrics[one.metric]) for one in present]
     label = max((len(one.label) for one in present), default=0)
     number = max(map(len, values), default=0)
@@ -275,7 +285,7 @@ def _panel(title: str, figures: Iterable[Figure], now: Standing, width: int, row
     return Panel(table, title=title, title_align="left", border_style="dim", padding=(0, 1))
 
 
-def _clock_panel(now: Standing, width: int) -> Panel:
+def _clock_panel(now: RunProgress, width: int) -> Panel:
     found = shares(now.metrics)
     label = max((len(name) for name, _ in found), default=0)
     table = Table.grid(padding=(0, 1))
@@ -297,12 +307,12 @@ def shares(metrics: dict[str, float]) -> list[tuple[str, float]]:
     return sorted(found, key=lambda one: -one[1])
 
 
-def _stats(metrics: dict[str, float]) -> list[Figure]:
+def _stats(metrics: dict[str, float]) -> list[Shown]:
     """The game's own statistics; won games first, maxima last."""
     names = [name for name in metrics if name.startswith(_STATS)]
     names.sort(key=lambda name: (name != "stats/won", name.startswith("stats/highest_")))
     return [
-        Figure(
+        Shown(
             name.removeprefix(_STATS).replace("_", " "),
             name,
             "{:.1%}" if name.removeprefix(_STATS) in _FRACTIONS else "{:,.2f}",
@@ -312,7 +322,7 @@ def _stats(metrics: dict[str, float]) -> list[Figure]:
     ]
 
 
-def _foot(now: Standing) -> list[RenderableType]:
+def _foot(now: RunProgress) -> list[RenderableType]:
     parts: list[RenderableType] = []
     if now.rate and now.left is not None and now.expect is not None:
         end = now.step + now.rate * now.left
@@ -321,4 +331,139 @@ def _foot(now: Standing) -> list[RenderableType]:
     return parts
 
 
-__all__ = ["Figure", "Standing", "count", "duration", "line", "picture", "shares", "spark"]
+__all__ = ["RunProgress", "Shown", "count", "duration", "line", "picture", "shares", "spark"]
+
+
+LIVE_BEAT, PLAIN_BEAT = 2.0, 30.0  # seconds between two looks at the metrics
+RATE_WINDOW = 60.0  # seconds over which the speed is taken
+LEARNS = "learning"
+
+
+class TrainingView:
+    """Progress, metrics with their curves, the split of time, and how long is left."""
+
+    def __init__(self, console: Terminal | None = None, quiet: bool = False, title: str = "", about: str = "") -> None:
+        self.console = console or Terminal(stderr=True)
+        self.quiet = quiet
+        self.standing = RunProgress(title=title, about=about)
+        self._live: Live | None = None
+        self._began = self._shown = time.monotonic()
+        self._pace: deque[tuple[float, int]] = deque()
+        self._printed = -1  # the step of the last plain line
+        self._figures_seen = False
+
+    def start(
+        self,
+        step: int,
+        total_steps: int,
+        limit: float | None,
+        seconds_before: float = 0.0,
+        phase: str = "starting",
+        history: Iterable[Mapping[str, Any]] = (),
+        expect: Callable[[int], str] | None = None,
+    ) -> None:
+        """`total_steps` is where the run ends; `limit` after how many seconds this call does, of which some may be over
+        (`seconds_before`). `history`: earlier log rows of the run, for the curves."""
+        now = self.standing
+        now.step, now.total, now.limit, now.phase, now.expect = step, total_steps, limit, phase, expect
+        for row in history:
+            now.add_row(row["step"], {name: value for name, value in row.items() if isinstance(value, float)})
+        self._began = time.monotonic() - seconds_before
+        self._pace.clear()
+        self._figures_seen = False
+        if not self.quiet and self.console.is_terminal:
+            self._live = Live(console=self.console, get_renderable=self._picture, refresh_per_second=2)
+            self._live.start()
+
+    def tick(self, step: int) -> None:
+        """After every update."""
+        self.standing.step, self.standing.phase = step, LEARNS
+        moment = time.monotonic()
+        # The first tick only starts the clock: the first update also compiles.
+        self._pace.append((moment, step))
+        while moment - self._pace[0][0] > RATE_WINDOW and len(self._pace) > 2:
+            self._pace.popleft()
+        first, at = self._pace[0]
+        self.standing.rate = (step - at) / (moment - first) if moment > first else 0.0
+
+    @property
+    def due(self) -> bool:
+        """Whether metrics are wanted: after the first update, and then at every beat."""
+        beat = LIVE_BEAT if self._live else PLAIN_BEAT
+        return not self.quiet and (not self._figures_seen or time.monotonic() - self._shown >= beat)
+
+    def metrics(self, metrics: Mapping[str, float]) -> None:
+        """Figures between two log rows."""
+        self.standing.metrics = {**self.standing.metrics, **metrics}
+        self._show()
+
+    def row(self, step: int, metrics: dict[str, float]) -> None:
+        """At every log row."""
+        self.standing.step = step
+        self.standing.add_row(step, metrics)
+        if self.due:
+            self._show()
+
+    @contextmanager
+    def during(self, phase: str) -> Generator[None]:
+        """Says what is done instead of learning while the body runs."""
+        before, self.standing.phase = self.standing.phase, phase
+        try:
+            yield
+        finally:
+            self.standing.phase = before
+
+    @contextmanager
+    def counting(self, what: str) -> Generator[Callable[[int, int], None]]:
+        """A bar of its own, "judging 120/200"; gives the function to call with (done, of)."""
+        if self.quiet:
+            yield lambda done, of: None
+        elif self.console.is_terminal:
+            columns = TextColumn("[bold cyan]{task.description}"), BarColumn(None), MofNCompleteColumn()
+            with Progress(*columns, TimeElapsedColumn(), console=self.console, transient=True, expand=True) as bar:
+                task = bar.add_task(what, total=None)
+                yield lambda done, of: bar.update(task, completed=done, total=of)
+        else:
+            yield self._plain_count(what)
+
+    def waiting(self, sentence: str) -> Any:
+        """A context in which a terminal shows that something takes its time."""
+        return nullcontext() if self.quiet or not self.console.is_terminal else self.console.status(sentence)
+
+    def note(self, sentence: str, style: str = "yellow") -> None:
+        """A sentence that stays on the screen."""
+        if not self.quiet:
+            self.console.print(Text(sentence, style=style), soft_wrap=True)
+
+    def close(self) -> None:
+        """Leaves the last picture, or line, behind."""
+        if self._live:
+            self._live.stop()
+            self._live = None
+        elif self._figures_seen and self._printed != self.standing.step:
+            self._print()
+
+    def _show(self) -> None:
+        self._figures_seen, self._shown = True, time.monotonic()
+        if not self._live and not self.quiet:
+            self._print()
+
+    def _print(self) -> None:
+        self._printed = self.standing.step
+        self.standing.seconds = time.monotonic() - self._began
+        self.console.print(line(self.standing), soft_wrap=True)
+
+    def _picture(self) -> RenderableType:
+        self.standing.seconds = time.monotonic() - self._began
+        return picture(self.standing, self.console)
+
+    def _plain_count(self, what: str) -> Callable[[int, int], None]:
+        said = 0.0
+
+        def tell(done: int, of: int) -> None:
+            nonlocal said
+            if time.monotonic() - said >= PLAIN_BEAT:
+                said = time.monotonic()
+                self.console.print(f"{what} {done:,}/{of:,}")
+
+        return tell

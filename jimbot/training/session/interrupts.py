@@ -18,7 +18,7 @@ REASONS = {
 
 
 class StopRequest:
-    """Whether somebody asked to stop, and how."""
+    """Whether a stop was asked for, and how."""
 
     reason: str | None = None
     at_once: bool = False

@@ -11,34 +11,32 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import psutil
 
+from jimbot import plugins
 from jimbot.errors import SettingsError, TrainingError
-from jimbot.runs.alerts import Alert, AlertThread
+from jimbot.runs.alerts import ROW_TIME, Alert, AlertThread
 from jimbot.runs.checkpoint import CheckpointStore, find_checkpoint, load_checkpoint
 from jimbot.runs.directory import RunDirectory, default_name
 from jimbot.runs.recorder import Recorder, standard_sinks
 from jimbot.runs.resources import GPU, TRAINING, Grant, default_coordinator
-from jimbot.runs.sinks import PrometheusSink, QuestDBSink, Sink, WandbSink
+from jimbot.runs.sinks import Sink, http
 from jimbot.runs.sinks.jsonl import read_rows
-from jimbot.runs.sinks.prometheus import ROW_TIME
-from jimbot.runs.sinks.publishing import BusSink, open_publisher
-from jimbot.runs.sinks.wandb import choose_mode
-from jimbot.runs.sinks.webhook import open_webhook
 from jimbot.training.learners import learner_name
-from jimbot.training.memory.budget import MemoryBudget
-from jimbot.training.memory.relief import MemoryKeeper
-from jimbot.training.memory.restart import is_continuation, seconds_before
+from jimbot.training.memory import MemoryBudget, MemoryKeeper, is_continuation, seconds_before
 from jimbot.training.presets import expected
+from jimbot.training.session.dashboard import TrainingView
 from jimbot.training.session.health import HEALTH_METRICS, HealthWatch
 from jimbot.training.session.interrupts import StopRequest, stop_requests
-from jimbot.training.session.screen import TrainingView
 from jimbot.training.settings.record import RunSettings, TrainSettings
 
+if TYPE_CHECKING:
+    from jimbot.evaluation import Evaluation
+
 TRAINED_RETURN, JUDGED_RETURN = "train/mean_episode_return", "eval/mean_return"
-TURN_SECONDS = 600.0  # an update that compiles takes minutes
+LOCK_SECONDS = 600.0  # an update that compiles takes minutes
 
 
 class TrainResult(NamedTuple):
@@ -52,6 +50,17 @@ class TrainResult(NamedTuple):
     checkpoint: Path
     metrics: dict[str, float]
     """The last log row."""
+
+
+class Outcome(NamedTuple):
+    """What a call of `run_training` leaves behind."""
+
+    run: str
+    step: int
+    checkpoint: Path | None
+    """None: its learner has no policy that could be written down."""
+    metrics: dict[str, float]
+    evaluation: Evaluation | None
 
 
 class Session:
@@ -73,7 +82,7 @@ class Session:
         self._began = self._saved_at = self._row_at = time.monotonic()
         self._row_step = self._saved_step = self._evaluated_step = 0
         self._evaluated: dict[str, float] = {}  # waits for the next log row
-        self._aside: dict[str, float] = {}  # seconds since the last log row that were not spent learning, by phase
+        self._phases: dict[str, float] = {}  # seconds since the last log row that were not spent learning, by phase
         self._first_phase = ""  # what the first update also does, until it is over
         self._unrated: tuple[int, Path] | None = None  # the newest checkpoint, until it is compared with the best
         self._rated_later = 0
@@ -119,7 +128,7 @@ class Session:
         self._saved_at = self._row_at = time.monotonic()
         self._began = self._saved_at - seconds_before()
         self._row_step = self._saved_step = step
-        self._aside, self._first_phase = {}, first_phase
+        self._phases, self._first_phase = {}, first_phase
         minutes = self.settings.minutes
         self.view.start(
             step,
@@ -137,9 +146,9 @@ class Session:
             finally:
                 self.view.close()
 
-    def turn(self) -> Grant:
-        """The learner's turn on the device, for one update: others in this process (a decision service) come first."""
-        return default_coordinator().request(GPU, self.run.name, priority=TRAINING, seconds=TURN_SECONDS)
+    def device_lock(self) -> Grant:
+        """The lock of the device, for one update: others in this process (a decision service) come first."""
+        return default_coordinator().request(GPU, self.run.name, priority=TRAINING, seconds=LOCK_SECONDS)
 
     def stop_reason(self, step: int, total_timesteps: int) -> str | None:
         """Why to end now, or None."""
@@ -165,45 +174,45 @@ class Session:
     @property
     def learning_seconds(self) -> float:
         """Time since the last log row that was spent on nothing but updates."""
-        return max(0.0, self.row_seconds - sum(self._aside.values()))
+        return max(0.0, self.row_seconds - sum(self._phases.values()))
 
     @contextmanager
-    def aside(self, phase: str) -> Generator[None]:
+    def timed_phase(self, phase: str) -> Generator[None]:
         """Counts and shows what the body takes as a phase of its own: saving, judging."""
         began = time.monotonic()
         with self.view.during(phase):
             yield
-        self._aside[phase] = self._aside.get(phase, 0.0) + time.monotonic() - began
+        self._phases[phase] = self._phases.get(phase, 0.0) + time.monotonic() - began
 
     @contextmanager
     def judging(self) -> Generator[None]:
-        """Games that only judge: they are given up when somebody asks to stop, so that saving never waits for them."""
+        """Games that only evaluate: given up when the user asks to stop, so that saving never waits for them."""
         try:
-            with self.aside("judge"):
+            with self.timed_phase("judge"):
                 self._request.at_once = True
                 try:
                     yield
                 finally:
                     self._request.at_once = False
         except KeyboardInterrupt:
-            if self._request.reason is None:  # nobody asked us: outside of `running`
+            if self._request.reason is None:  # not asked of us: outside of `running`
                 raise
             self.view.note("The games that judge were given up.")
 
     @property
     def asked_to_stop(self) -> bool:
-        """Whether somebody asked for the end (Ctrl+C, SIGTERM)."""
+        """Whether the user asked for the end (Ctrl+C, SIGTERM)."""
         return self._request.reason is not None
 
-    def updated(self, step: int, figures: Callable[[], dict[str, float]]) -> None:
-        """After every update. `figures` tells what was measured since the last log row, when the screen asks."""
+    def updated(self, step: int, measured: Callable[[], dict[str, float]]) -> None:
+        """After every update. `measured` gives the metrics since the last log row, when the screen asks."""
         if self._first_phase:
-            self._aside[self._first_phase] = self.row_seconds
+            self._phases[self._first_phase] = self.row_seconds
             self._first_phase = ""
         self.view.tick(step)
         if self.view.due:
             speed = {"speed/steps_per_second": self.view.standing.rate} if self.view.standing.rate else {}
-            self.view.figures(figures() | speed | (self.memory.metrics() if self.memory.used else {}))
+            self.view.metrics(measured() | speed | (self.memory.metrics() if self.memory.used else {}))
 
     def log(self, step: int, metrics: dict[str, float], seconds: dict[str, float] | None = None) -> dict[str, float]:
         """Completes a row with speed and health, and records it. `seconds`: time per phase since the last row."""
@@ -214,7 +223,7 @@ class Session:
         metrics["speed/steps_per_second"] = (step - self._row_step) / elapsed
         if "train/num_decisions" in metrics:
             metrics["speed/decisions_per_second"] = metrics["train/num_decisions"] / elapsed
-        for phase, spent in {**(seconds or {}), **(self._aside if seconds else {})}.items():
+        for phase, spent in {**(seconds or {}), **(self._phases if seconds else {})}.items():
             metrics[f"speed/{phase}_share"] = min(1.0, spent / elapsed)
         metrics["health/rss_mb"] = self._process.memory_info().rss / 2**20
         metrics["health/disk_share"] = self.run.disk_share()
@@ -230,7 +239,7 @@ class Session:
         self.recorder.record(step, metrics)
         self.view.row(step, metrics)
         self.latest_metrics = metrics
-        self._row_at, self._row_step, self._aside = now, step, {}
+        self._row_at, self._row_step, self._phases = now, step, {}
         self._alerts.look({**metrics, ROW_TIME: time.time()})
         return metrics
 
@@ -247,7 +256,7 @@ class Session:
         self._stop = sentence
 
     def finished(self, step: int, reason: str, checkpoint: Path) -> TrainResult:
-        """The end of a call, told and summed up."""
+        """The end of a call, noted and summed up."""
         self.view.note(f"Training stopped: {reason}. Checkpoint: {checkpoint}", style="green")
         return TrainResult(self.run.name, step, reason, checkpoint, self.latest_metrics)
 
@@ -260,6 +269,14 @@ class Session:
         self._evaluated_step = step
         self._evaluated = {JUDGED_RETURN: mean, "eval/std_return": spread}
         self.latest_metrics = self.latest_metrics | self._evaluated
+
+    def evaluated_checkpoint(self, checkpoint: Path) -> Evaluation:
+        """The finished policy on held-out seeds, from its checkpoint, as any user would evaluate it."""
+        from jimbot.evaluation import evaluate
+
+        games, options = self.settings.judging.eval_games, self.settings.game_options
+        with self.view.counting("judging") as progress:
+            return evaluate(str(checkpoint), games=games, options=options, progress=progress)
 
     def judge_by(self, metric: str) -> None:
         """From now on the best checkpoint is the one with the highest of this metric."""
@@ -367,23 +384,30 @@ def _sinks(run: RunDirectory, settings: RunSettings) -> list[Sink]:
     """The files every run has, what the user named, and W&B where it is set up or a project is named."""
     sinks, operators = standard_sinks(run), settings.operators
     if settings.tracking.bus is not None:
-        sinks.append(BusSink(open_publisher(settings.tracking.bus), run.name, settings.game))
+        sinks.append(plugins.provided("jimbot.sinks", "bus")(settings.tracking.bus, run.name, settings.game))
     if operators.questdb is not None:
-        sinks.append(QuestDBSink(operators.questdb, run.name, settings.game))
-    if (webhook := open_webhook(operators.alert_webhook, run.name, settings.game)) is not None:
+        sinks.append(http.QuestDBSink(operators.questdb, run.name, settings.game))
+    if (webhook := http.open_webhook(operators.alert_webhook, run.name, settings.game)) is not None:
         sinks.append(webhook)
-    set_up = importlib.util.find_spec("wandb") is not None and choose_mode() == "online"
-    if not settings.tracking.no_wandb and (settings.tracking.project or set_up):
-        sinks.append(_wandb(run, settings))
+    if not settings.tracking.no_wandb:
+        sinks += _wandb(run, settings)
     if operators.metrics_port is not None:  # the last one: a port that was opened for nothing would stay open
+        from jimbot.runs.sinks.prometheus import PrometheusSink
+
         shown = operators.metrics_port, run.name, settings.game, operators.metrics_host
         tokens = operators.metrics_token_file
         sinks.append(PrometheusSink(*shown, Path(tokens) if tokens is not None else None))
     return sinks
 
 
-def _wandb(run: RunDirectory, settings: RunSettings) -> WandbSink:
-    return WandbSink(
+def _wandb(run: RunDirectory, settings: RunSettings) -> list[Sink]:
+    if not settings.tracking.project and importlib.util.find_spec("wandb") is None:
+        return []
+    from jimbot.runs.sinks import wandb
+
+    if not settings.tracking.project and wandb.choose_mode() != "online":
+        return []
+    sink = wandb.WandbSink(
         run.path,
         project=settings.tracking.project or settings.game,
         entity=settings.tracking.entity,
@@ -392,6 +416,7 @@ def _wandb(run: RunDirectory, settings: RunSettings) -> WandbSink:
         upload_checkpoints=not settings.tracking.no_artifact,
         rewind=settings.tracking.rewind,
     )
+    return [sink]
 
 
 def _check_same_run(run: RunDirectory, settings: RunSettings) -> None:

@@ -50,20 +50,19 @@ class PPOSettings(Group):
     gae_lambda: float = Field(0.95, ge=0, le=1, description="Lambda of generalised advantage estimation.")
     clip_eps: float = Field(0.2, gt=0, description="PPO clip range of the probability ratio.")
     num_minibatches: int = Field(4, ge=1, description="Minibatches per epoch; must divide num-envs × num-steps.")
-    update_epochs: int = Field(4, ge=1, le=10_000, description="Passes over each batch.")
+    update_epochs: int = Field(4, ge=1, le=10_000, description="Epochs over each batch.")
     max_grad_norm: float = Field(0.5, gt=0, description="Gradients are clipped to this global norm.")
     target_kl: float = Field(
-        0.0, ge=0, description="End an update after a pass whose mean approx_kl is above 1.5 times this; 0: never."
+        0.0, ge=0, description="End an update after an epoch whose mean approx_kl is above 1.5 times this; 0: never."
     )
-    clip_value: float = Field(0.0, ge=0, description="Clip range of the value's step, as of the ratio's; 0: none.")
     forced_every: int = Field(
-        1, ge=1, description="Learn from every so manieth of the positions with one legal action only; 1: from all."
+        1, ge=1, description="Learn from one in so many of the positions with a single legal action; 1: from all."
     )
     grow_batch: int = Field(
         1,
         ge=1,
         le=1024,
-        description="Let the batch grow (doubling num-steps) up to so many times as gradients get noisy.",
+        description="Batch growth: double num-steps as gradients get noisy, up to so many times the batch; 1: never.",
     )
     extensions: Annotated[dict[str, Any], AS_TYPED] = Field(
         default_factory=dict, description="{name: its settings} of parts that plug-ins add to the learner."
@@ -114,15 +113,15 @@ class StartSettings(Group):
     init_from: str | None = Field(
         None, description="Start a new run from the parameters of this checkpoint (directory, run, or run name)."
     )
-    init_kl: float = Field(0.0, ge=0, description="Weight of a pull towards the policy of init-from; 0: none.")
-    init_kl_updates: int = Field(200, ge=1, description="Updates over which that pull decays linearly to 0.")
+    init_kl: float = Field(0.0, ge=0, description="Weight of a KL anchor to the policy of init-from; 0: none.")
+    init_kl_updates: int = Field(200, ge=1, description="Updates over which that weight decays linearly to 0.")
     value_warmup_updates: int = Field(
         0, ge=0, description="First updates in which only the value head learns and the policy stays as it is."
     )
     freeze_trunk_updates: int = Field(0, ge=0, description="First updates in which only the heads learn.")
     bc_model: str | None = Field(
         None,
-        description="Start a new run from a clone: what fits is copied and told, the value head stays fresh; in a "
+        description="Start a new run from a clone: what fits is copied and listed, the value head stays fresh; in a "
         "league it also is the opponent `clone`.",
     )
 
@@ -132,7 +131,7 @@ class TeacherSettings(Group):
 
     policy: str | None = Field(
         None,
-        description="Player whose answers to the run's own positions are learned, too: scripted, a run, a checkpoint; "
+        description="Player whose answers to the run's own positions are learned, too: a heuristic, run or checkpoint; "
         "none: nobody.",
     )
     coef: float = Field(1.0, ge=0, description="Weight of its answers in the first update.")
@@ -170,9 +169,9 @@ class AdviceSettings(Group):
 class PlanningSettings(Group):
     """Looking ahead while learning (ExIt: jimbot improve)"""
 
-    tries: int = Field(24, ge=2, le=100_000, description="Tries per planned decision.")
+    simulations: int = Field(24, ge=2, le=100_000, description="Simulations per planned decision.")
     player: str | None = Field(
-        None, description="Who plays the tries out, and whose moves are improved; without one the policy itself."
+        None, description="Who plays the simulations out, and whose moves are improved; without one the policy itself."
     )
     settings: Annotated[dict[str, Any], AS_TYPED] = Field(
         default_factory=dict, description="{setting of a plan: value} in place of the game's own: {depth: 30}."
@@ -189,13 +188,6 @@ class ExplorationSettings(Group):
     )
     strategy_bonus: float = Field(
         0.0, ge=0, description="The same for coming to a strategy of the knowledge graph; 0: none."
-    )
-    rare_weight: float = Field(
-        0.0,
-        ge=0,
-        le=1,
-        description="How far steps in which something rare happens weigh more: the power of the game's own factors; "
-        "0: none.",
     )
 
 
@@ -218,9 +210,9 @@ class SavingSettings(Group):
 
 
 class JudgingSettings(Group):
-    """Judging"""
+    """Evaluation"""
 
-    eval_interval: int | None = Field(None, ge=1, description="Steps between two looks at validation games.")
+    eval_interval: int | None = Field(None, ge=1, description="Steps between two evaluations on validation games.")
     eval_games: int = Field(200, ge=0, le=10_000_000, description="Held-out games played when training ends; 0: none.")
     stop_on_collapse: bool = Field(False, description="End the run when the health watch sees entropy collapse.")
 
@@ -239,8 +231,8 @@ class TrackingSettings(Group):
 class OperatorSettings(Group):
     """Operators: databases, Prometheus, alerts"""
 
-    questdb: str | None = Field(None, description="Send figures and events to QuestDB at http://HOST:9000.")
-    metrics_port: int | None = Field(None, ge=0, le=65_535, description="Show Prometheus figures on this port.")
+    questdb: str | None = Field(None, description="Send metrics and events to QuestDB at http://HOST:9000.")
+    metrics_port: int | None = Field(None, ge=0, le=65_535, description="Show Prometheus metrics on this port.")
     metrics_host: str = Field("127.0.0.1", description="Address that port is opened on.")
     metrics_token_file: str | None = Field(
         None, description="Good tokens for that port, one per line; other machines need one."
@@ -256,11 +248,11 @@ class MemorySettings(Group):
     limit_gb: float = Field(
         8.0, gt=0, description="Memory of all processes of the run; near it: docs/operations/memory.md."
     )
-    gradient_pieces: int = Field(
+    gradient_accumulation: int = Field(
         1,
         ge=1,
         le=10_000,
-        description="Pieces a minibatch is learned in, in turn: less memory, the same step.",
+        description="Parts over which the gradients of a minibatch are accumulated: less memory, the same step.",
     )
     share: Literal["memory", "file_system"] = Field(
         "memory", description="Where collected experience lies: in memory, or in mapped files of the run directory."
@@ -275,7 +267,7 @@ class LeagueSettings(Group):
         description="Games of two: {self, past, clone, exploiter: share of the games}; empty: the game's own opponent.",
     )
     members: list[str] = Field(
-        default_factory=list, description="Exploiters (scripted players, runs, checkpoints): heuristic,my-run."
+        default_factory=list, description="Exploiters (heuristic players, runs, checkpoints): heuristic,my-run."
     )
     past_interval: int = Field(20, ge=1, description="Updates between two past selves that are taken in.")
 
@@ -293,9 +285,6 @@ class CurriculumSettings(Group):
     difficulty_schedule: dict[int, str] = Field(
         default_factory=dict, description="{step: easy, medium or hard}: a curriculum by the clock."
     )
-    deep_starts: float = Field(
-        0.0, ge=0, lt=1, description="Share of games that begin where an earlier one came to an ante or stage."
-    )
 
 
 class PopulationSettings(Group):
@@ -310,7 +299,7 @@ class PopulationSettings(Group):
     interval: int | None = Field(
         None, ge=1, description="Steps each agent trains between two comparisons; default: 20 in a run."
     )
-    games: int = Field(100, ge=1, description="Validation games that judge each turn.")
+    games: int = Field(100, ge=1, description="Validation games that evaluate each turn.")
     quantile: float = Field(0.25, gt=0, le=0.5, description="Share that is replaced by as many of the best.")
     mutations: dict[str, Any] = Field(
         default_factory=dict, description="Population: {hyper-parameter: [low, high]} that mutate; default: a table."
@@ -327,7 +316,7 @@ class DQNSettings(Group):
     exploration_fraction: float = Field(0.1, gt=0, le=1, description="Share of the run in which epsilon falls.")
     exploration_final_eps: float = Field(0.05, ge=0, le=1, description="Epsilon from then on.")
     n_step: int = Field(1, ge=1, le=100, description="Rewards summed before the target network is asked.")
-    double_q: bool = Field(False, description="The net itself chooses the action its target net judges.")
+    double_q: bool = Field(False, description="The net itself chooses the action its target net evaluates.")
     duelling: bool = Field(False, description="The position's value and the actions' leads are learned apart.")
 
 

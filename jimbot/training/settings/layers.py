@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from jimbot.errors import CheckpointError, SettingsError
 from jimbot.games.contract import game_entry
 from jimbot.policies.networks import DEFAULT_WIDTH
-from jimbot.training.imitation.foreign import network_for_clone
+from jimbot.training.init_policy import network_for_clone
 from jimbot.training.learners import AUTO, algorithms_of, learner_of
 from jimbot.training.presets import guided, preset
 from jimbot.training.settings.batch import fit_batch, nearest_divisor, sentence
@@ -65,13 +65,13 @@ def resolve(*given: Mapping[str, Any], root: str | Path = "runs") -> Resolved:
     fitted = fit_batch(shared_out(checked_settings(values), chosen, learner), chosen, below)
     if teaching:
         fitted = fitted._replace(settings=in_updates(fitted.settings, teaching, chosen))
-    told = (
+    sentences = (
         sentence(fitted),
         gpu_note(fitted.settings, learner),
         guide_note(fitted.settings, teaching),
         start_note(meant, started),
     )
-    notes = [note for note in told if note]
+    notes = [note for note in sentences if note]
     used = {name: value for name, value in merged(game).items() if fitted.settings[name] == value != DEFAULTS[name]}
     return Resolved(fitted.settings, used, notes)
 
@@ -116,7 +116,7 @@ NETWORK = tuple(name for name, path in paths(TrainSettings).items() if path[0] =
 
 def network_of_start(meant: TrainSettings, given: Mapping[str, Any], root: str | Path) -> dict[str, Any]:
     """The network of the policy that a run begins with, unless one was given. A policy that is not there, or of another
-    game, is told of where it is loaded."""
+    game, is refused where it is loaded."""
     reference = meant.start.init_from or meant.start.bc_model
     if reference is None or any(name in given for name in NETWORK):
         return {}
@@ -200,8 +200,28 @@ def shared_out(settings: TrainSettings, chosen: Mapping[str, Any], learner: str)
 
 
 def gpu_note(settings: TrainSettings, learner: str) -> str:
-    """Only Ray is told how many GPUs to use."""
+    """Only Ray is given how many GPUs to use."""
     if learner == "ray" or not (settings.ray.num_gpus or settings.ray.num_gpus_per_env_runner):
         return ""
     library = {"jax": "JAX"}.get(learner, "torch")
     return f"num_gpus counts for learner ray only; learner {learner} learns on the one device that {library} finds."
+
+
+ONLY = {
+    "jax": (
+        "ent_blocks", "forced_every", "grow_batch", "extensions", "teacher", "adviser", "count_bonus",
+        "strategy_bonus", "keep_games",
+    ),
+    "improve": ("plan", "plan_with", "plan_settings"),
+}  # fmt: skip
+
+
+def check_only(settings: TrainSettings, learner: str) -> None:
+    """One sentence for a setting that another learner's alone is."""
+    for owner, names in ONLY.items():
+        for name in names if owner != learner else ():
+            if settings[name] != DEFAULTS[name]:
+                raise SettingsError(
+                    f"{name} is {settings[name]}, which only learner {owner} does; this run is on '{learner}'. "
+                    f"Leave it out, or use --learner {owner}."
+                )

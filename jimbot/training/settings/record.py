@@ -2,7 +2,7 @@
 
 `TrainSettings` is a typed record whose field descriptions are the command line's help, and the only thing learners
 read. Its groups are in `groups`, how a setting may be spelled is in `names`, what fills what nobody gave is in
-`layers`. RLlib-style names are accepted and mapped (`rllib_names`), and so is the Python record `TrainerConfig`
+`layers`. RLlib-style names are accepted and mapped (`names`), and so is the Python record `TrainerConfig`
 (`trainer_config`).
 """
 
@@ -22,37 +22,15 @@ from jimbot.errors import SettingsError, UnreadableError
 from jimbot.reading.plain import file_text
 from jimbot.reading.yaml_values import yaml_value
 from jimbot.training.learners import AUTO, spelled
+from jimbot.training.settings import groups
 from jimbot.training.settings.batch import LARGE_BATCH_GAMES, fit_batch
-from jimbot.training.settings.groups import (
-    AdviceSettings,
-    CurriculumSettings,
-    DQNSettings,
-    ExplorationSettings,
-    Group,
-    JudgingSettings,
-    LeagueSettings,
-    MemorySettings,
-    NetworkSettings,
-    OfflineSettings,
-    OperatorSettings,
-    PlanningSettings,
-    PopulationSettings,
-    PPOSettings,
-    RaySettings,
-    ReplaySettings,
-    SavingSettings,
-    StartSettings,
-    TeacherSettings,
-    TrackingSettings,
-)
-from jimbot.training.settings.names import flat_name, flat_values, grouped, paths
-from jimbot.training.settings.rllib_names import from_rllib
+from jimbot.training.settings.names import flat_name, flat_values, from_rllib, grouped, paths
 
 # What may change between two calls of the same run; everything else fixes what is being learned.
 CHANGEABLE = frozenset(
     {
         *("total_timesteps", "minutes", "log_interval", "eval_interval", "eval_games", "stop_on_collapse"),
-        *("auto_tune", "autoscale", "memory_limit_gb", "buffer_gb", "gradient_pieces", "grow_batch"),
+        *("auto_tune", "autoscale", "memory_limit_gb", "buffer_gb", "gradient_accumulation", "grow_batch"),
         *("population_games", "population_quantile", "adviser_settings", "adviser_coef"),
         *("address", "num_env_runners", "num_gpus", "num_gpus_per_env_runner", "spill_gb"),
         *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
@@ -84,12 +62,12 @@ class RunSettings(BaseModel):
         False, description="Shift and scale the numbers of an observation (never ids) by their running statistics."
     )
 
-    network: NetworkSettings = Field(default_factory=NetworkSettings)
-    saving: SavingSettings = Field(default_factory=SavingSettings)
-    judging: JudgingSettings = Field(default_factory=JudgingSettings)
-    tracking: TrackingSettings = Field(default_factory=TrackingSettings)
-    operators: OperatorSettings = Field(default_factory=OperatorSettings)
-    memory: MemorySettings = Field(default_factory=MemorySettings)
+    network: groups.NetworkSettings = Field(default_factory=groups.NetworkSettings)
+    saving: groups.SavingSettings = Field(default_factory=groups.SavingSettings)
+    judging: groups.JudgingSettings = Field(default_factory=groups.JudgingSettings)
+    tracking: groups.TrackingSettings = Field(default_factory=groups.TrackingSettings)
+    operators: groups.OperatorSettings = Field(default_factory=groups.OperatorSettings)
+    memory: groups.MemorySettings = Field(default_factory=groups.MemorySettings)
 
     @model_validator(mode="before")
     @classmethod
@@ -119,9 +97,13 @@ class RunSettings(BaseModel):
         """A copy with other values, given by any name; they are taken as they are, without a check."""
         changes = grouped(type(self), update or {})
         for name, inside in changes.items():
-            if isinstance(group := getattr(self, name), Group):
+            if isinstance(group := getattr(self, name), groups.Group):
                 changes[name] = group.model_copy(update=inside)
         return super().model_copy(update=changes, deep=deep)
+
+
+OPPONENT, SELF = "opponent", "self"
+"""The option by which a game of two players says who plays the other side; `self` makes both sides rows."""
 
 
 class TrainSettings(RunSettings):
@@ -141,19 +123,24 @@ class TrainSettings(RunSettings):
         "auto", description="fused: game and learner in one compiled program (JAX games); host: step from Python."
     )
 
-    ppo: PPOSettings = Field(default_factory=PPOSettings)
-    start: StartSettings = Field(default_factory=StartSettings)
-    teacher: TeacherSettings = Field(default_factory=TeacherSettings)
-    exploration: ExplorationSettings = Field(default_factory=ExplorationSettings)
-    advice: AdviceSettings = Field(default_factory=AdviceSettings)
-    planning: PlanningSettings = Field(default_factory=PlanningSettings)
-    curriculum: CurriculumSettings = Field(default_factory=CurriculumSettings)
-    league: LeagueSettings = Field(default_factory=LeagueSettings)
-    population: PopulationSettings = Field(default_factory=PopulationSettings)
-    dqn: DQNSettings = Field(default_factory=DQNSettings)
-    replay: ReplaySettings = Field(default_factory=ReplaySettings)
-    offline: OfflineSettings = Field(default_factory=OfflineSettings)
-    ray: RaySettings = Field(default_factory=RaySettings)
+    ppo: groups.PPOSettings = Field(default_factory=groups.PPOSettings)
+    start: groups.StartSettings = Field(default_factory=groups.StartSettings)
+    teacher: groups.TeacherSettings = Field(default_factory=groups.TeacherSettings)
+    exploration: groups.ExplorationSettings = Field(default_factory=groups.ExplorationSettings)
+    advice: groups.AdviceSettings = Field(default_factory=groups.AdviceSettings)
+    planning: groups.PlanningSettings = Field(default_factory=groups.PlanningSettings)
+    curriculum: groups.CurriculumSettings = Field(default_factory=groups.CurriculumSettings)
+    league: groups.LeagueSettings = Field(default_factory=groups.LeagueSettings)
+    population: groups.PopulationSettings = Field(default_factory=groups.PopulationSettings)
+    dqn: groups.DQNSettings = Field(default_factory=groups.DQNSettings)
+    replay: groups.ReplaySettings = Field(default_factory=groups.ReplaySettings)
+    offline: groups.OfflineSettings = Field(default_factory=groups.OfflineSettings)
+    ray: groups.RaySettings = Field(default_factory=groups.RaySettings)
+
+    @property
+    def plays_league(self) -> bool:
+        """Whether opponents come from a league: not where the game's own `opponent` was chosen."""
+        return bool(self.league.shares) and self.game_options.get(OPPONENT, SELF) == SELF
 
     @property
     def batch_size(self) -> int:
@@ -219,7 +206,6 @@ def checked_settings(values: Mapping[str, Any]) -> TrainSettings:
             values["learner"] = learner
     settings = checked_record(TrainSettings, values)
     check_start(settings)
-    check_depth(settings)
     return settings
 
 
@@ -245,23 +231,13 @@ def check_start(settings: TrainSettings) -> None:
     start = settings.start
     if start.init_kl and start.init_from is None and start.bc_model is None:
         raise SettingsError(
-            f"init_kl is {start.init_kl} but there is no policy to be pulled to. Give one with --init-from or "
+            f"init_kl is {start.init_kl} but there is no policy to anchor it to. Give one with --init-from or "
             "--bc-model."
         )
     if start.init_from is not None and start.bc_model is not None:
         raise SettingsError(
             f"init_from is {start.init_from} and bc_model is {start.bc_model}; a run begins with one. "
             "Give init_from to take over everything, or bc_model for what fits with a fresh value head."
-        )
-
-
-def check_depth(settings: TrainSettings) -> None:
-    """Raises where games are to begin deep and to be cut off early."""
-    curriculum = settings.curriculum
-    if curriculum.deep_starts and (curriculum.use or curriculum.difficulty_schedule):
-        raise SettingsError(
-            f"deep_starts is {curriculum.deep_starts} and there is a curriculum; games begin deep or end early. Leave "
-            "out one of the two."
         )
 
 

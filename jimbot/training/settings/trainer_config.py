@@ -17,6 +17,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from jimbot.errors import SettingsError, UnknownNameError
 from jimbot.training.learners import AUTO, check_known, learner_of, spelled
 from jimbot.training.settings.batch import nearest_divisor
+from jimbot.training.settings.names import RENAMED
 
 Positive = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -163,28 +164,15 @@ RAY: dict[str, dict[str, Any]] = {
     "MARWIL": {**FIXED["MARWIL"], "num_steps": 2048, "lr": 1e-3},
 }
 
-# Field of TrainerConfig → setting, where the value stays what it is.
-PLAIN = {
-    "learner": "learner",
-    "total_timesteps": "total_timesteps",
-    "seed": "seed",
-    "n_envs": "num_envs",
-    "normalize_obs": "normalize_obs",
-    "use_curriculum": "use_curriculum",
-    "save_dir": "checkpoint_dir",
-    "checkpoint_freq": "save_interval",
-    "eval_freq": "eval_interval",
-}
-PLAIN_HYPERPARAMETERS = {
-    "learning_rate": "lr",
-    "gamma": "gamma",
-    "gae_lambda": "gae_lambda",
-    "entropy_coefficient": "ent_coef",
-    "max_grad_norm": "max_grad_norm",
-    "policy_net_arch": "policy_layers",
-    "value_net_arch": "value_layers",
-    "features_dim": "features_dim",
-}
+# Fields whose values stay what they are, under the names of settings (`names.RENAMED`).
+PLAIN = (
+    *("learner", "total_timesteps", "seed", "n_envs", "normalize_obs", "use_curriculum"),
+    *("save_dir", "checkpoint_freq", "eval_freq"),
+)
+PLAIN_HYPERPARAMETERS = (
+    *("learning_rate", "gamma", "gae_lambda", "entropy_coefficient", "max_grad_norm"),
+    *("policy_net_arch", "value_net_arch", "features_dim"),
+)
 # feature_extractor_type → network; without a feature extractor the layers see the plain observation.
 EXTRACTORS = {
     "balatro": "fields",
@@ -247,8 +235,8 @@ def to_settings(config: TrainerConfig) -> dict[str, Any]:
     learner = learner if config.learner == AUTO else config.learner
     actual = (learner_of(algorithm) or "") if learner == AUTO else learner
     hyper = _with_general(config.hyperparams)
-    values: dict[str, Any] = {ours: getattr(config, name) for name, ours in PLAIN.items()}
-    values |= {ours: getattr(hyper, name) for name, ours in PLAIN_HYPERPARAMETERS.items()}
+    values: dict[str, Any] = {RENAMED.get(name, name): getattr(config, name) for name in PLAIN}
+    values |= {RENAMED.get(name, name): getattr(hyper, name) for name in PLAIN_HYPERPARAMETERS}
     values |= {"algorithm": algorithm, "learner": learner, "autoscale": False, **FIXED.get(algorithm, {})}
     values |= {"anneal_lr": False, "target_kl": 0.0}  # what is given is what is used, from the first step to the last
     # SB3 weighs the whole squared error of the value, TrainSettings half of it.

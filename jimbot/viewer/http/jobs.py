@@ -2,26 +2,144 @@
 
 from __future__ import annotations
 
+import logging
+import secrets
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from jimbot.errors import UsageError
-from jimbot.games.contract import game_entry, game_title, games_with
+from jimbot.errors import JimbotError, UnknownNameError, UsageError
+from jimbot.evaluation.compare import common_game, compare
+from jimbot.evaluation.duels import cross_play
+from jimbot.games.contract import available_games, game_entry, game_title, games_with
 from jimbot.games.hooks import SeedPages
 from jimbot.reading.plain import is_count
-from jimbot.viewer.comparing import check_wish, compared, stored_evaluation
-from jimbot.viewer.jobs import Job
+from jimbot.runs.catalogue import EVALUATION
+from jimbot.runs.directory import RunDirectory
+from jimbot.runs.files import read_json
+from jimbot.viewer.tables import policy_reference
 
 if TYPE_CHECKING:
     from jimbot.viewer.http.server import Page
+
+# --- work in the background, with progress, which the user may end at any time ---
+
+
+AT_ONCE = 2
+MOST_KEPT = 50
+MOST_WAITING = 8
+WAITING, RUNNING, DONE, CANCELLED, FAILED = "waiting", "running", "done", "cancelled", "failed"
+
+_log = logging.getLogger("jimbot.viewer")
+
+
+class CancelledError(Exception):
+    """The user ended a job; it is over wherever this is raised."""
+
+
+@dataclass
+class Job:
+    """One piece of work."""
+
+    about: dict[str, Any]
+    state: str = WAITING
+    done: int = 0
+    of: int | None = None
+    found: list[Any] = field(default_factory=list)
+    """What is there already."""
+    result: Any = None
+    complaint: str = ""
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    def report(self, done: int, of: int | None = None) -> None:
+        """Tells how far the work is; ends it where that was asked for."""
+        self.done, self.of = int(done), of
+        if self._stop.is_set():
+            raise CancelledError
+
+    def cancel(self) -> None:
+        self._stop.set()
+
+    def run(self, work: Callable[[Job], Any]) -> None:
+        try:
+            self.report(0)
+            self.state = RUNNING
+            self.result = work(self)
+            self.state = DONE
+        except CancelledError:
+            self.state = CANCELLED
+        except JimbotError as problem:
+            self.complaint, self.state = str(problem), FAILED
+        except Exception as problem:  # the page outlives it, and says what happened
+            _log.exception("A job of the page failed.")
+            self.complaint, self.state = f"It failed: {type(problem).__name__}: {problem}", FAILED
+
+    def document(self) -> dict[str, Any]:
+        over = self.state not in (WAITING, RUNNING)
+        return {
+            "about": self.about,
+            "state": self.state,
+            "over": over,
+            "done": self.done,
+            "of": self.of,
+            "found": list(self.found),
+            "result": self.result if over else None,
+            "complaint": self.complaint,
+        }
+
+
+class Jobs:
+    """All of them: a few at once, the others wait."""
+
+    def __init__(self) -> None:
+        self._workers = ThreadPoolExecutor(AT_ONCE, "job")
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def start(self, about: dict[str, Any], work: Callable[[Job], Any]) -> str:
+        job, name = Job(about), secrets.token_hex(6)
+        with self._lock:
+            if sum(one.state in (WAITING, RUNNING) for one in self._jobs.values()) >= AT_ONCE + MOST_WAITING:
+                raise UsageError(f"{AT_ONCE + MOST_WAITING} jobs are waiting already; cancel one or try again later.")
+            self._jobs[name] = job
+            while len(self._jobs) > MOST_KEPT:
+                self._jobs.popitem(last=False)
+        self._workers.submit(job.run, work)
+        return name
+
+    def get(self, name: str) -> Job:
+        with self._lock:
+            if name not in self._jobs:
+                raise UsageError("This job is not known (any more); start it again.")
+            return self._jobs[name]
+
+    def close(self) -> None:
+        with self._lock:
+            jobs = list(self._jobs.values())
+        for job in jobs:
+            job.cancel()
+        self._workers.shutdown(wait=False, cancel_futures=True)
+
+
+# --- what the page asks for ---
+
 
 MOST_FOUND = 500
 
 
 class Search(BaseModel):
-    """Seeds somebody looks for."""
+    """Seeds the user looks for."""
 
     game: str
     question: str = Field(max_length=2_000)
@@ -30,7 +148,7 @@ class Search(BaseModel):
 
 
 class Comparison(BaseModel):
-    """Policies somebody wants beside each other."""
+    """Policies the user compares."""
 
     policies: list[str]
     game: str = ""
@@ -39,7 +157,7 @@ class Comparison(BaseModel):
 
 
 class TrainingWish(BaseModel):
-    """A training somebody wants to start: nothing but a game that exists and how long."""
+    """A training the user starts: nothing but a game that exists and how long."""
 
     game: str = Field(max_length=80)
     minutes: int
@@ -125,9 +243,135 @@ def _about(game: str) -> dict[str, Any]:
     example = entry.seed_form.example if entry.seed_form is not None else "42"
     choices = {name: list(values) for name, values in pages.choices().items()}
     things = {kind: list(names) for kind, names in pages.things().items()}
-    told = {"id": game, "title": game_title(game), "how": pages.how, "example": example}
-    return {**told, "choices": choices, "things": things}
+    about = {"id": game, "title": game_title(game), "how": pages.how, "example": example}
+    return {**about, "choices": choices, "things": things}
 
 
 def _value(text: str) -> Any:
     return int(text) if is_count(text) else text
+
+
+# Policies beside each other: what their runs were judged at, and games on the very same seeds.
+
+
+MOST_POLICIES = 12
+MOST_GAMES = 100_000
+
+
+def stored_evaluation(run: RunDirectory) -> dict[str, Any] | None:
+    """How a run's policy was judged when its training ended."""
+    found = read_json(run.path / EVALUATION)
+    return found if isinstance(found, dict) else None
+
+
+def check_wish(policies: Sequence[str], games: int) -> None:
+    """Refuses what nobody wants to wait for."""
+    if not 2 <= len(policies) <= MOST_POLICIES:
+        raise UsageError(f"Got {len(policies)} policies to compare; expected 2 to {MOST_POLICIES}.")
+    if not 1 <= games <= MOST_GAMES:
+        raise UsageError(f"games is {games}; expected 1 to {MOST_GAMES:,}.")
+
+
+def compared(
+    job: Job, policies: Sequence[str], game: str, games: int, options: dict[str, Any], roots: tuple[Path, ...]
+) -> dict[str, Any]:
+    """Plays and compares: pairs on equal seeds, or everybody against everybody in games of two sides."""
+    named = [_named(one, roots) for one in policies]
+    game = game or common_game(named, roots[0], "latest")
+    settings: dict[str, Any] = {"options": options or None, "progress": job.report, "runs_root": roots[0]}
+    if game_entry(game).two_sides is not None:
+        return {"kind": "cross", **cross_play(named, game, games, heuristics=False, **settings).to_dict()}
+    metric = "win_rate" if "won" in game_entry(game).spec.episode_stats else "return"
+    return {"kind": "pairs", **compare(named, game, games, metric=metric, **settings).to_dict()}
+
+
+def _named(policy: str, roots: tuple[Path, ...]) -> str:
+    reference, root = policy_reference(policy, "", roots)
+    return str(root / reference) if reference != policy else policy
+
+
+# Trainings that were started from the page: ordinary commands in processes of their own, which the page may stop.
+
+
+MOST_MINUTES = 24 * 60
+LAST_LINES = 12
+
+
+@dataclass
+class Training:
+    """One of them."""
+
+    game: str
+    minutes: int
+    words: list[str]
+    process: subprocess.Popen[bytes]
+    log: Path
+    stopped: bool = False
+
+    @property
+    def runs(self) -> bool:
+        return self.process.poll() is None
+
+    def document(self) -> dict[str, Any]:
+        code = self.process.poll()
+        if code is None:
+            state = "stopping" if self.stopped else "running"
+        else:
+            state = "stopped" if self.stopped else "ended" if code == 0 else "failed"
+        about = {"game": self.game, "minutes": self.minutes, "command": shlex.join(self.words), "state": state}
+        return {**about, "lines": _tail(self.log) if state == "failed" else []}
+
+
+class Trainings:
+    """Starts and stops them, in the first folder of runs."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._last: Training | None = None
+        self._lock = threading.Lock()
+
+    def document(self) -> dict[str, Any]:
+        """Which games there are, and what was started last."""
+        with self._lock:
+            return {"games": available_games(), "training": self._last.document() if self._last else None}
+
+    def start(self, game: str, minutes: int) -> dict[str, Any]:
+        if game not in available_games():
+            raise UnknownNameError("game", game, available_games())
+        if not 1 <= minutes <= MOST_MINUTES:
+            raise UsageError(f"minutes is {minutes}; expected 1 to {MOST_MINUTES:,}.")
+        with self._lock:
+            if self._last is not None and self._last.runs:
+                raise UsageError(f"A training of {self._last.game} runs already; stop it first.")
+            words = ["jimbot", "train", game, "--minutes", str(minutes), "--runs-dir", str(self._root)]
+            log = self._root / ".page-training.log"
+            self._root.mkdir(parents=True, exist_ok=True)
+            with log.open("wb") as out:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", *words], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )  # fmt: skip
+            self._last = Training(game, minutes, words, process, log)
+            return self._last.document()
+
+    def stop(self) -> dict[str, Any]:
+        """Asks it to save and end."""
+        with self._lock:
+            if self._last is None or not self._last.runs:
+                raise UsageError("No training that was started here runs.")
+            if not self._last.stopped:
+                self._last.process.send_signal(signal.SIGTERM)
+                self._last.stopped = True
+            return self._last.document()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._last is not None and self._last.runs:
+                self._last.process.send_signal(signal.SIGTERM)
+
+
+def _tail(log: Path) -> list[str]:
+    try:
+        return log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+    except OSError:
+        return []

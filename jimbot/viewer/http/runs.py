@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 from sse_starlette import EventSourceResponse
 
-from jimbot.errors import CheckpointError, UsageError
-from jimbot.runs.catalogue import delete_run, note_run, rename_run, tag_run
-from jimbot.runs.files import read_text
-from jimbot.viewer.curves import check_curve
-from jimbot.viewer.guard import REPORT_POLICY
-from jimbot.viewer.run_index import Key
-from jimbot.viewer.run_page import event_lines, run_document
+from jimbot.errors import CheckpointError, JimbotError, UsageError
+from jimbot.runs.catalogue import EVALUATION, delete_run, note_of, note_run, rename_run, tag_run
+from jimbot.runs.checkpoint import BEST
+from jimbot.runs.directory import RunDirectory
+from jimbot.runs.files import read_json, read_text
+from jimbot.viewer.curves import MetricLog, check_curve
+from jimbot.viewer.run_index import Key, Row
 
 if TYPE_CHECKING:
     from jimbot.viewer.http.server import Page
@@ -26,6 +28,8 @@ BEAT = 0.4  # seconds between two looks for news
 PING = 10  # seconds; a page that hears nothing for longer says so
 MOST_ROWS = 500
 MOST_CURVES = 200
+REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+"""For a file that a run holds: it is shown, and nothing in it runs."""
 
 
 class NewName(BaseModel):
@@ -40,7 +44,7 @@ class Words(BaseModel):
 
 class Sure(BaseModel):
     name: str
-    """The name of the run once more: whoever deletes says what."""
+    """The name of the run once more: the user says what is deleted."""
 
 
 def routes(page: Page) -> APIRouter:
@@ -66,7 +70,7 @@ def routes(page: Page) -> APIRouter:
 
     @router.get("/events")
     async def events(request: Request, since: int = -1) -> EventSourceResponse:
-        async def told() -> AsyncGenerator[dict[str, str]]:
+        async def news() -> AsyncGenerator[dict[str, str]]:
             seen = since
             while not page.stopping():
                 version, changed = index.news(seen)
@@ -75,7 +79,7 @@ def routes(page: Page) -> APIRouter:
                     yield {"event": "news", "data": json.dumps({"version": version, "changed": changed})}
                 await asyncio.sleep(BEAT)
 
-        return EventSourceResponse(told(), ping=PING, send_timeout=5, shutdown_grace_period=2)
+        return EventSourceResponse(news(), ping=PING, send_timeout=5, shutdown_grace_period=2)
 
     @router.get("/runs/{root}/{name}")
     def run(root: int, name: str) -> dict[str, Any]:
@@ -115,7 +119,7 @@ def routes(page: Page) -> APIRouter:
     def rename(root: int, name: str, new: NewName) -> dict[str, Any]:
         index.run(root, name)
         rename_run(index.roots[root], name, new.name)
-        index.look()
+        index.refresh()
         return {"name": new.name}
 
     @router.post("/runs/{root}/{name}/delete")
@@ -124,7 +128,7 @@ def routes(page: Page) -> APIRouter:
             raise UsageError(f"To delete run '{name}' its name must be given once more; '{sure.name}' is another.")
         index.run(root, name)
         delete_run(index.roots[root], name)
-        index.look()
+        index.refresh()
         return {"deleted": name}
 
     @router.post("/runs/{root}/{name}/words")
@@ -133,7 +137,118 @@ def routes(page: Page) -> APIRouter:
         tags = tag_run(index.roots[root], name, tuple(given.add), tuple(given.remove))
         if given.note is not None:
             note_run(index.roots[root], name, given.note)
-        index.look()
+        index.refresh()
         return {"tags": tags}
 
     return router
+
+
+# Everything a page about one run shows beside its curves.
+
+
+MOST_LINES = 2_000  # of the event log that are sent at once
+LONGEST_TAIL = 2**20  # bytes of it that are looked at
+
+GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("progress", "Progress", ("train/mean_episode_", "eval/", "stats/")),
+    ("reward", "Reward terms, per step", ("reward/",)),
+    ("actions", "What it does: shares of actions", ("actions/",)),
+    ("learning", "Learning", ("train/", "losses/")),
+    ("health", "Health and memory", ("health/", "memory/")),
+    ("speed", "Speed and where the time goes", ("speed/",)),
+)
+"""Charts by subject: (id, title, beginnings of names). What belongs to none comes last, under its own first word."""
+TOGETHER = {"reward": "lines", "actions": "stack"}
+"""Groups that are one picture, and how it is drawn."""
+
+
+def run_document(run: RunDirectory, row: Row | None, log: MetricLog) -> dict[str, Any]:
+    """The page."""
+    try:
+        config, complaint = run.read_config() or {}, ""
+    except JimbotError as problem:
+        config, complaint = {}, str(problem)
+    return {
+        "row": None if row is None else row.to_dict(),
+        "path": str(run.path),
+        "config": _plain(config),
+        "complaint": complaint,
+        "note": note_of(run),
+        "evaluation": _plain(read_json(run.path / EVALUATION)),
+        "checkpoints": checkpoints(run),
+        "report": run.report_path.is_file(),
+        "rows": log.count,
+        "groups": groups(log.names),
+        "latest": log.latest(),
+    }
+
+
+def groups(names: list[str]) -> list[dict[str, Any]]:
+    """Metrics by subject, in the order of the page.
+
+    >>> [group["title"] for group in groups(["train/loss", "stats/ante", "mine/depth"])]
+    ['Progress', 'Learning', 'Mine']
+    """
+    left, found = list(names), []
+    for group, title, beginnings in GROUPS:
+        inside = [name for name in left if name.startswith(beginnings)]
+        left = [name for name in left if name not in inside]
+        if inside:
+            found.append({"id": group, "title": title, "names": inside, "together": TOGETHER.get(group, "")})
+    for word in dict.fromkeys(name.partition("/")[0] for name in left):
+        inside = [name for name in left if name.partition("/")[0] == word]
+        found.append({"id": f"other-{word}", "title": word.capitalize(), "names": inside, "together": ""})
+    return found
+
+
+def checkpoints(run: RunDirectory) -> list[dict[str, Any]]:
+    """Newest first, each with what its manifest says of how well it did."""
+    best = (read_text(run.checkpoints_path / BEST) or "").strip()
+    found = []
+    for path in reversed(run.checkpoints().paths()):
+        manifest = read_json(path / "manifest.json")
+        manifest = manifest if isinstance(manifest, dict) else {}
+        found.append(
+            {
+                "name": path.name,
+                "step": manifest.get("step"),
+                "best": path.name == best,
+                "size": _size(path),
+                "time": _date(path),
+                "metrics": _plain(manifest.get("metrics")),
+            }
+        )
+    return found
+
+
+def event_lines(run: RunDirectory, most: int = MOST_LINES) -> list[str]:
+    """The newest lines of the event log."""
+    try:
+        with open(run.events_path, "rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(0, end - LONGEST_TAIL))
+            return file.read().decode(errors="replace").splitlines()[-most:]
+    except OSError:
+        return []
+
+
+def _size(path: Path) -> int:
+    return sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
+
+
+def _date(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """Values that JSON has; anything else as text, and nothing deeper than anybody reads."""
+    if isinstance(value, dict) and depth < 8:
+        return {str(name): _plain(inside, depth + 1) for name, inside in value.items()}
+    if isinstance(value, list | tuple) and depth < 8:
+        return [_plain(inside, depth + 1) for inside in value]
+    if isinstance(value, float) and value not in (float("inf"), float("-inf")) and value == value:
+        return value
+    return value if value is None or isinstance(value, str | int | bool) else str(value)

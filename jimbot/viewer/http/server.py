@@ -1,10 +1,18 @@
-"""The page's server, put together: `page_app` is everything that is answered, `page_server` listens."""
+"""The page's server, put together: `page_app` is everything that is answered, `page_server` listens.
+
+A browser shows a token once and gets a cookie for it (`Sessions`). No answer lets a browser run anything but the page's
+own script (`POLICY`).
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Sequence
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +22,72 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 import jimbot
-from jimbot.doors.access import LOOK, Tokens
+from jimbot.doors.access import LOOK, Bearers, Tokens
 from jimbot.doors.guard import Door, Limits
 from jimbot.doors.listening import guarded_server
 from jimbot.errors import CheckpointError, JimbotError, NotWritableError
 from jimbot.viewer.curves import MetricLogs
-from jimbot.viewer.guard import COOKIE, HEADERS, LOGIN, Sessions, is_open
 from jimbot.viewer.http import around, games, jobs, runs
-from jimbot.viewer.jobs import Jobs
-from jimbot.viewer.known import Known
-from jimbot.viewer.recordings import LARGEST, Recordings
 from jimbot.viewer.run_index import RunIndex
-from jimbot.viewer.services_state import Services
-from jimbot.viewer.tables import Tables
-from jimbot.viewer.trainings import Trainings
+from jimbot.viewer.tables import PageGames
+
+COOKIE = "jimbot_page"
+LOGIN = "/api/login"
+OPEN = (LOGIN, "/api/hello")
+MOST_SESSIONS = 1_000
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "cross-origin-opener-policy": "same-origin",
+}
+
+
+class Sessions(Bearers):
+    """Browsers that showed a token; when the token goes, so does its session."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        super().__init__(tokens)
+        self._known: OrderedDict[str, str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def open(self, token: str) -> str | None:
+        """A session for a good token."""
+        if not self.tokens.allows(token, LOOK):
+            return None
+        name = secrets.token_urlsafe(24)
+        with self._lock:
+            self._known[name] = token
+            while len(self._known) > MOST_SESSIONS:
+                self._known.popitem(last=False)
+        return name
+
+    def token(self, headers: Mapping[str, str]) -> str:
+        shown = super().token(headers)
+        if shown:
+            return shown
+        with self._lock:
+            return self._known.get(_cookie(headers.get("cookie", "")), "")
+
+
+def is_open(path: str) -> bool:
+    """Whether an address tells nothing: the page itself, and showing a token."""
+    return not path.startswith("/api/") or path in OPEN
+
+
+def _cookie(text: str) -> str:
+    try:
+        found = SimpleCookie(text).get(COOKIE)
+    except CookieError:
+        return ""
+    return found.value if found is not None else ""
+
 
 STATIC = Path(__file__).resolve().parents[1] / "static"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-LARGEST_BODY = 2 * LARGEST + 2**16
+LARGEST_BODY = 2 * games.LARGEST + 2**16
 """A recording as JSON writes it, and a little beside it."""
 PAGES = ("", "run", "watch", "seeds", "compare", "services", "knowledge")
 """First words of the addresses at which the page itself is served; its script shows the right part."""
@@ -47,12 +103,12 @@ class Page:
         self.stopping: Callable[[], bool] = lambda: False
         """Whether the server is about to end; streams end by themselves then."""
         self.logs = MetricLogs()
-        self.tables = Tables()
-        self.jobs = Jobs()
-        self.trainings = Trainings(roots[0])
-        self.services = Services(serve, bus, roots[0], live)
-        self.recordings = Recordings(roots)
-        self.known = Known()
+        self.tables = PageGames()
+        self.jobs = jobs.Jobs()
+        self.trainings = jobs.Trainings(roots[0])
+        self.services = around.Services(serve, bus, roots[0], live)
+        self.recordings = games.Recordings(roots)
+        self.known = around.Known()
 
     def start(self) -> None:
         self.index.start()
@@ -150,5 +206,5 @@ def _sentence(request: Request, problem: Exception) -> Response:
 
 def _wrong_request(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, RequestValidationError)
-    told = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in problem.errors()[:5])
-    return JSONResponse({"error": f"The request cannot be understood ({told})."}, 400)
+    wrong = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in problem.errors()[:5])
+    return JSONResponse({"error": f"The request cannot be understood ({wrong})."}, 400)

@@ -11,14 +11,14 @@ import numpy as np
 from jimbot.games.balatro.encoding import action_table
 from jimbot.games.balatro.encoding.fields import COLUMNS, OBSERVATION
 from jimbot.games.balatro.game import BalatroGame
-from jimbot.games.balatro.live.dialects import find_dialect
 from jimbot.games.balatro.live.follower import Follower
-from jimbot.games.balatro.live.rebuild import rebuild
-from jimbot.games.balatro.live.shown import read_shown
-from jimbot.games.balatro.live.unknown import open_actions, positions
+from jimbot.games.balatro.live.memory import open_actions, positions
+from jimbot.games.balatro.live.reading import read_shown
 from jimbot.games.balatro.live.writer import Writer
 from jimbot.games.balatro.options import DECK_NAMES, Options
 from jimbot.games.balatro.rules.state import NOTHING
+from jimbot.games.balatro.states.dialects import find_dialect
+from jimbot.games.balatro.states.rebuild import rebuild
 from jimbot.games.balatro.view.move_text import Move
 
 DECKS = tuple(DECK_NAMES)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from jimbot.games.balatro.live.dialects import find_dialect
 from jimbot.games.balatro.live.refusals import RefusedError
-from jimbot.games.balatro.live.table import Table
+from jimbot.games.balatro.live.table import LiveTable
+from jimbot.games.balatro.states.dialects import find_dialect
 
 Step = tuple[str, dict[str, Any]]
 _ROUND: list[Step] = [("start", {}), ("select", {})]
@@ -44,9 +44,9 @@ STATES: dict[str, list[Step]] = {
 }
 
 
-def table_in(state: str, dialect: str = "1.x", seed: str = "TEST123", **keywords: Any) -> Table:
+def table_in(state: str, dialect: str = "1.x", seed: str = "TEST123", **keywords: Any) -> LiveTable:
     """A table brought into a state by calls."""
-    table, names = Table(dialect, **keywords), find_dialect(dialect)
+    table, names = LiveTable(dialect, **keywords), find_dialect(dialect)
     for method, params in STATES[state]:
         if method == "start":
             params = {"deck": names.decks[0], "stake": names.stakes[1], "seed": seed}
@@ -54,11 +54,11 @@ def table_in(state: str, dialect: str = "1.x", seed: str = "TEST123", **keywords
     return table
 
 
-def call(table: Table, method: str, **params: Any) -> dict[str, Any]:
+def call(table: LiveTable, method: str, **params: Any) -> dict[str, Any]:
     return json.loads(table.call(method, params))
 
 
-def refusal(table: Table, method: Any, params: Any) -> tuple[str, str]:
+def refusal(table: LiveTable, method: Any, params: Any) -> tuple[str, str]:
     """(name, sentence) of the refusal a call gets; nothing of the game may have changed."""
     before = table.g.tobytes(), table.in_run
     try:

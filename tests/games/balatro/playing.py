@@ -10,31 +10,17 @@ import numpy as np
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.encoding import batch_kernel
 from jimbot.games.balatro.game import BalatroGame
-from jimbot.games.balatro.rules import decisions
+from jimbot.games.balatro.rules import content, decisions
 from jimbot.games.balatro.rules.bosses.blind import disable_blind
 from jimbot.games.balatro.rules.chance.create import start_counter
 from jimbot.games.balatro.rules.chance.streams import seed_bytes
-from jimbot.games.balatro.rules.content import (
-    BLINDS,
-    CHALLENGES,
-    CONSUMABLES,
-    DECKS,
-    EDITIONS,
-    ENHANCEMENTS,
-    JOKERS,
-    SEALS,
-    TAGS,
-    VOUCHERS,
-    card_code,
-    parse_card,
-)
 from jimbot.games.balatro.rules.inventory import add_consumable, add_joker
 from jimbot.games.balatro.rules.playing_cards.cards import add_card, new_serial
 from jimbot.games.balatro.rules.playing_cards.piles import put_in_hand, put_under_pile
 from jimbot.games.balatro.rules.scratch import new_scratch
 from jimbot.games.balatro.rules.shop.vouchers import own_voucher
 from jimbot.games.balatro.rules.state import IN_DECK, NOWHERE, PHASE_NAMES, new_games
-from jimbot.games.balatro.rules.tags.held import gain_tag
+from jimbot.games.balatro.rules.tags import gain_tag
 
 NONE = np.uint64(0)
 
@@ -84,8 +70,8 @@ class Run:
         self._scratch = new_scratch()
         self.s: Any = self._scratch[0]
         self.g.seed, self.g.seed_length = seed_bytes(seed)
-        self.g.deck, self.g.stake, self.g.endless = DECKS.id(deck), stake, endless
-        self.g.challenge = CHALLENGES.id(challenge) if challenge else 0
+        self.g.deck, self.g.stake, self.g.endless = content.DECKS.id(deck), stake, endless
+        self.g.challenge = content.CHALLENGES.id(challenge) if challenge else 0
         decisions.apply(self.g, self.s, decisions.START, 0, NONE)
 
     # --- acting ---
@@ -127,16 +113,16 @@ class Run:
     # --- setting up ---
 
     def joker(self, key: str, edition: str = "base", flags: int = 0) -> int:
-        return int(arrange(self.g, 0, JOKERS.id(key), EDITIONS.id(f"e_{edition}"), flags, 0, 0))
+        return int(arrange(self.g, 0, content.JOKERS.id(key), content.EDITIONS.id(f"e_{edition}"), flags, 0, 0))
 
     def consumable(self, key: str, edition: str = "base") -> int:
-        return int(arrange(self.g, 1, CONSUMABLES.id(key), EDITIONS.id(f"e_{edition}"), 0, 0, 0))
+        return int(arrange(self.g, 1, content.CONSUMABLES.id(key), content.EDITIONS.id(f"e_{edition}"), 0, 0, 0))
 
     def voucher(self, key: str) -> None:
-        arrange(self.g, 2, VOUCHERS.id(key), 0, 0, 0, 0)
+        arrange(self.g, 2, content.VOUCHERS.id(key), 0, 0, 0, 0)
 
     def tag(self, key: str, hand: int = -1) -> None:
-        arrange(self.g, 3, TAGS.id(key), 0, 0, 0, hand)
+        arrange(self.g, 3, content.TAGS.id(key), 0, 0, 0, hand)
 
     def disable(self) -> None:
         arrange(self.g, 6, 0, 0, 0, 0, 0)
@@ -144,10 +130,10 @@ class Run:
     def card(self, text: str, what: int) -> int:
         """`H_T`, `H_T+m_glass`, `H_T+Gold`, `H_T+foil`: enhancement, seal, edition."""
         code, *extras = text.split("+")
-        rank, suit = parse_card(code)
-        enhancement = next((ENHANCEMENTS.id(extra) for extra in extras if extra in ENHANCEMENTS), 0)
-        seal = next((SEALS.id(extra) for extra in extras if extra in SEALS), 0)
-        edition = next((EDITIONS.id(f"e_{extra}") for extra in extras if f"e_{extra}" in EDITIONS), 0)
+        rank, suit = content.parse_card(code)
+        enhancement = next((content.ENHANCEMENTS.id(extra) for extra in extras if extra in content.ENHANCEMENTS), 0)
+        seal = next((content.SEALS.id(extra) for extra in extras if extra in content.SEALS), 0)
+        edition = next((content.EDITIONS.id(f"e_{extra}") for extra in extras if f"e_{extra}" in content.EDITIONS), 0)
         return int(arrange(self.g, what, rank, edition, enhancement, seal, suit))
 
     def clear_cards(self) -> None:
@@ -166,7 +152,7 @@ class Run:
 
     def boss(self, key: str) -> Self:
         """Makes a boss the blind that is up."""
-        self.g.boss, self.g.on_deck = BLINDS.id(key), 2
+        self.g.boss, self.g.on_deck = content.BLINDS.id(key), 2
         return self
 
     def win_round(self) -> Self:
@@ -190,15 +176,15 @@ class Run:
 
     @property
     def jokers(self) -> list[str]:
-        return [JOKERS.key(int(joker)) for joker in self.g.joker_id[: self.g.joker_count]]
+        return [content.JOKERS.key(int(joker)) for joker in self.g.joker_id[: self.g.joker_count]]
 
     @property
     def consumables(self) -> list[str]:
-        return [CONSUMABLES.key(int(item)) for item in self.g.consumable_id[: self.g.consumable_count]]
+        return [content.CONSUMABLES.key(int(item)) for item in self.g.consumable_id[: self.g.consumable_count]]
 
     @property
     def tags(self) -> list[str]:
-        return [TAGS.key(int(tag)) for tag in self.g.tag_id[: self.g.tag_count]]
+        return [content.TAGS.key(int(tag)) for tag in self.g.tag_id[: self.g.tag_count]]
 
     @property
     def slots(self) -> list[int]:
@@ -207,13 +193,13 @@ class Run:
     def describe(self, slot: int) -> str:
         """The card in the notation of `card`."""
         g = self.g
-        text = card_code(int(g.card_rank[slot]), int(g.card_suit[slot]))
+        text = content.card_code(int(g.card_rank[slot]), int(g.card_suit[slot]))
         if g.card_enhancement[slot]:
-            text += "+" + ENHANCEMENTS.key(int(g.card_enhancement[slot]))
+            text += "+" + content.ENHANCEMENTS.key(int(g.card_enhancement[slot]))
         if g.card_edition[slot]:
-            text += "+" + EDITIONS.key(int(g.card_edition[slot])).removeprefix("e_")
+            text += "+" + content.EDITIONS.key(int(g.card_edition[slot])).removeprefix("e_")
         if g.card_seal[slot]:
-            text += "+" + SEALS.key(int(g.card_seal[slot]))
+            text += "+" + content.SEALS.key(int(g.card_seal[slot]))
         return text
 
     @property

@@ -94,8 +94,8 @@ def before(hand: Hand, times: dict[str, int]) -> None:
             rule.value = 0 if any(is_face(hand, card) for card in hand.scoring) else rule.value + 1
         elif name == "obelisk":
             visible = [other for other in HANDS if other not in SECRET or times[other] > 0]
-            rivals = [other for other in visible if other != hand.name and times[other] >= times[hand.name]]
-            rule.value = rule.value + 0.2 if rivals else 1
+            opponents = [other for other in visible if other != hand.name and times[other] >= times[hand.name]]
+            rule.value = rule.value + 0.2 if opponents else 1
         elif name == "midas_mask":
             for card in hand.scoring:
                 if is_face(hand, card):

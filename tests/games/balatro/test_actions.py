@@ -11,19 +11,9 @@ import pytest
 from jimbot.games.balatro.encoding import action_table
 from jimbot.games.balatro.encoding.action_table import ACTIONS, FIRST, INDEX, KIND, TARGETS, actions_for
 from jimbot.games.balatro.game import BalatroGame
-from jimbot.games.balatro.rules import decisions
+from jimbot.games.balatro.rules import decisions, state
 from jimbot.games.balatro.rules.content import CONSUMABLE_MAX_TARGETS, CONSUMABLES
 from jimbot.games.balatro.rules.scratch import new_scratch
-from jimbot.games.balatro.rules.state import (
-    CARD_FORCED,
-    FIRST_PACK_OFFER,
-    GAME_OVER,
-    OFFER_CONSUMABLE,
-    PACK,
-    SELECTING_HAND,
-    WON,
-    new_games,
-)
 from tests.games.balatro.roaming import EVERY_START, diverse, help_along, new_game, roam
 
 BOOKKEEPING = ("steps", "selected", "grabbed", "grabbed_index", "reorderings")
@@ -48,7 +38,7 @@ class Engine:
     """The rules without the table: asks and plays on a copy."""
 
     def __init__(self) -> None:
-        self.games = new_games(1)
+        self.games = state.new_games(1)
         self.scratch = new_scratch()
 
     def after(self, record: Any, move: Move) -> np.ndarray | None:
@@ -159,8 +149,8 @@ def engine_move(g: Any, action: int) -> Move | None:
     if name == "use":
         item = int(g.consumable_id[index])
     elif name in ("buy_and_use", "pick"):
-        place = index + (FIRST_PACK_OFFER if name == "pick" else 0)
-        item = int(g.offer_id[place]) if g.offer_kind[place] == OFFER_CONSUMABLE else -1
+        place = index + (state.FIRST_PACK_OFFER if name == "pick" else 0)
+        item = int(g.offer_id[place]) if g.offer_kind[place] == state.OFFER_CONSUMABLE else -1
     return kind, index, chosen if item >= 0 and CONSUMABLE_MAX_TARGETS[item] else 0
 
 
@@ -183,7 +173,7 @@ def test_every_action_the_mask_allows_is_the_engines_own_move(options):
         for row, after in enumerate(expected):
             if after is None:
                 continue
-            if after[0].phase in (GAME_OVER, WON):
+            if after[0].phase in (state.GAME_OVER, state.WON):
                 assert game.terminated[row]
             elif not game.truncated[row]:
                 assert without_bookkeeping(game.games[row : row + 1]) == without_bookkeeping(after)
@@ -233,7 +223,7 @@ def test_a_card_can_be_chosen_exactly_if_a_legal_move_follows(options):
     looked = 0
     for record in records:
         hand = int(record["hand_count"])
-        if record["phase"] not in (SELECTING_HAND, PACK) or not 0 < hand <= 8:
+        if record["phase"] not in (state.SELECTING_HAND, state.PACK) or not 0 < hand <= 8:
             continue
         goals = all_targets(engine, record)
         fill(game, record)
@@ -290,7 +280,7 @@ def test_the_sixth_card_cannot_be_chosen():
 def test_a_forced_card_is_part_of_every_choice():
     game = new_game(1, seed=1)
     play(game, "select")
-    game.games["card_flags"][0, game.games["hand"][0, 4]] |= CARD_FORCED
+    game.games["card_flags"][0, game.games["hand"][0, 4]] |= state.CARD_FORCED
     game.look()
     assert legal(game, "play 5")
     assert legal(game, "play 1 5")
@@ -308,20 +298,23 @@ def test_in_a_pack_only_cards_that_something_can_be_used_on_are_chosen():
     game = new_game(1, seed=1)
     g = game.games[0]
     play(game, "select")
-    g.phase, g.pack_phase, g.pack_id, g.pack_count, g.pack_picks = PACK, SELECTING_HAND, 0, 1, 1
-    g.offer_kind[FIRST_PACK_OFFER], g.offer_id[FIRST_PACK_OFFER] = OFFER_CONSUMABLE, CONSUMABLES.id("c_death")
+    g.phase, g.pack_phase, g.pack_id, g.pack_count, g.pack_picks = state.PACK, state.SELECTING_HAND, 0, 1, 1
+    g.offer_kind[state.FIRST_PACK_OFFER], g.offer_id[state.FIRST_PACK_OFFER] = (
+        state.OFFER_CONSUMABLE,
+        CONSUMABLES.id("c_death"),
+    )
     game.look()
     assert legal(game, "choose 7")
     assert not legal(game, "choose 8")
     assert not legal(game, "pick 1")
     play(game, "choose 7", "choose 8")
     assert legal(game, "pick 1")
-    g.offer_id[FIRST_PACK_OFFER], g.selected = CONSUMABLES.id("c_aura"), 0
+    g.offer_id[state.FIRST_PACK_OFFER], g.selected = CONSUMABLES.id("c_aura"), 0
     g.card_edition[g.hand[2]] = 1
     game.look()
     assert legal(game, "choose 1")
     assert not legal(game, "choose 3")
-    g.offer_id[FIRST_PACK_OFFER] = CONSUMABLES.id("c_hermit")
+    g.offer_id[state.FIRST_PACK_OFFER] = CONSUMABLES.id("c_hermit")
     game.look()
     assert legal(game, "pick 1")
     assert not legal(game, "choose 1")
@@ -423,7 +416,7 @@ def reach_every_move(records: np.ndarray) -> None:
             game.step(np.array([plan[min(number, len(plan) - 1)] for plan in plans]), hold=~ready)
             for row in np.flatnonzero(ready & np.array([number == len(plan) - 1 for plan in plans])):
                 move, after = wanted[row]
-                if after[0].phase in (GAME_OVER, WON):
+                if after[0].phase in (state.GAME_OVER, state.WON):
                     assert game.terminated[row], move
                 else:
                     assert without_bookkeeping(game.games[row : row + 1]) == without_bookkeeping(after), move

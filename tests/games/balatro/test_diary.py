@@ -10,8 +10,8 @@ import pytest
 from jimbot.games.balatro.game import SPEC, BalatroGame
 from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.view.diary import BalatroDiary, cleared, narrate
-from jimbot.games.contract import Event
-from jimbot.policies.scripted import RandomPolicy
+from jimbot.games.narration import Event
+from jimbot.policies.heuristics import RandomPolicy
 
 STATS = {name: index for index, name in enumerate(SPEC.episode_stats)}
 

@@ -13,24 +13,7 @@ import numpy as np
 import pytest
 
 from jimbot.games.balatro.rules import challenges as ch
-from jimbot.games.balatro.rules.content import (
-    BLINDS,
-    CHALLENGES,
-    JOKER_CAN_BE_ETERNAL,
-    JOKERS,
-    PACK_KIND,
-    PACK_KINDS,
-    PACKS,
-    TAGS,
-)
-from jimbot.games.balatro.rules.state import (
-    ETERNAL,
-    FREE,
-    OFFER_CONSUMABLE,
-    OFFER_JOKER,
-    PINNED,
-    ROUND_EVAL,
-)
+from jimbot.games.balatro.rules import content, state
 from tests.games.balatro.playing import Run
 from tests.games.balatro.roaming import diverse, help_along, new_game
 from tests.games.balatro.worked import offer, open_pack, rerolled, sell_a_voucher
@@ -93,14 +76,14 @@ def cards_dealt(run: Run) -> list[int]:
 def sticker_of_shop_jokers(run: Run) -> bool:
     """Whether every joker that can be Eternal comes so, in shops and from Judgement."""
     run.to_shop().use("c_judgement")
-    eternal = [bool(run.g.joker_flags[0] & ETERNAL) == bool(JOKER_CAN_BE_ETERNAL[run.g.joker_id[0]])]
+    eternal = [bool(run.g.joker_flags[0] & state.ETERNAL) == bool(content.JOKER_CAN_BE_ETERNAL[run.g.joker_id[0]])]
     for _ in range(20):
         run.g.money = 1000
         run.act("reroll")
         for place in range(run.g.shop_count):
-            if run.g.offer_kind[place] == OFFER_JOKER:
-                can_be = bool(JOKER_CAN_BE_ETERNAL[run.g.offer_id[place]])
-                eternal.append(bool(run.g.offer_flags[place] & ETERNAL) == can_be)
+            if run.g.offer_kind[place] == state.OFFER_JOKER:
+                can_be = bool(content.JOKER_CAN_BE_ETERNAL[run.g.offer_id[place]])
+                eternal.append(bool(run.g.offer_flags[place] & state.ETERNAL) == can_be)
     return all(eternal)
 
 
@@ -116,7 +99,7 @@ def after_ante_4(run: Run) -> tuple[bool, int]:
     run.joker("j_joker")
     run.g.ante = 4
     run.boss("bl_club").act("select").win_round()
-    return bool(run.g.joker_flags[0] & ETERNAL), int(run.g.joker_slots)
+    return bool(run.g.joker_flags[0] & state.ETERNAL), int(run.g.joker_slots)
 
 
 def inflated_prices(run: Run) -> list[int]:
@@ -135,7 +118,7 @@ def inflated_prices(run: Run) -> list[int]:
     run.act("skip_pack")
     out.append(price_of_jolly(run))
     run.act("next")
-    run.g.skip_tag[1] = TAGS.id("tag_charm")
+    run.g.skip_tag[1] = content.TAGS.id("tag_charm")
     run.act("skip").act("skip_pack").to_shop()
     return [*out, price_of_jolly(run)]
 
@@ -175,7 +158,7 @@ def no_buffoon_packs(run: Run) -> bool:
     for _ in range(6):
         run.act("next").to_shop()
         packs |= {int(pack) for pack in run.g.booster_id[:2]}
-    return all(PACK_KINDS[PACK_KIND[pack]] != "Buffoon" for pack in packs)
+    return all(content.PACK_KINDS[content.PACK_KIND[pack]] != "Buffoon" for pack in packs)
 
 
 # challenge → what is looked at, and what is seen
@@ -204,7 +187,7 @@ ROWS: dict[str, tuple[Seen, Any]] = {
 
 
 def test_every_challenge_has_a_row():
-    assert sorted(ROWS) == sorted(CHALLENGES.keys)
+    assert sorted(ROWS) == sorted(content.CHALLENGES.keys)
 
 
 @pytest.mark.parametrize("challenge", ROWS)
@@ -235,46 +218,49 @@ def test_golden_needle_leaves_one_hand_and_a_jokerless_run_no_slot():
 
 def banned_things(g: Any, c: int) -> list[str]:
     """Everything banned that a game shows or holds."""
-    out = [JOKERS.key(int(i)) for i in g.joker_id[: g.joker_count] if ch.BANNED_JOKER[c, i]]
+    out = [content.JOKERS.key(int(i)) for i in g.joker_id[: g.joker_count] if ch.BANNED_JOKER[c, i]]
     out += ["consumable" for i in g.consumable_id[: g.consumable_count] if ch.BANNED_CONSUMABLE[c, i]]
     for place in range(len(g.offer_kind)):
-        if g.offer_kind[place] == OFFER_JOKER and ch.BANNED_JOKER[c, g.offer_id[place]]:
+        if g.offer_kind[place] == state.OFFER_JOKER and ch.BANNED_JOKER[c, g.offer_id[place]]:
             out.append("offered joker")
-        if g.offer_kind[place] == OFFER_CONSUMABLE and ch.BANNED_CONSUMABLE[c, g.offer_id[place]]:
+        if g.offer_kind[place] == state.OFFER_CONSUMABLE and ch.BANNED_CONSUMABLE[c, g.offer_id[place]]:
             out.append("offered consumable")
     out += ["voucher" for i in g.shop_voucher[: g.voucher_count] if ch.BANNED_VOUCHER[c, i]]
-    out += [PACKS.key(int(i)) for i in g.booster_id[: g.booster_count] if ch.BANNED_PACK[c, i]]
-    out += [TAGS.key(int(i)) for i in (*g.skip_tag, *g.tag_id[: g.tag_count]) if ch.BANNED_TAG[c, i]]
-    out += [BLINDS.key(int(g.boss))] if ch.BANNED_BLIND[c, g.boss] else []
+    out += [content.PACKS.key(int(i)) for i in g.booster_id[: g.booster_count] if ch.BANNED_PACK[c, i]]
+    out += [content.TAGS.key(int(i)) for i in (*g.skip_tag, *g.tag_id[: g.tag_count]) if ch.BANNED_TAG[c, i]]
+    out += [content.BLINDS.key(int(g.boss))] if ch.BANNED_BLIND[c, g.boss] else []
     return out
 
 
 def broken_rules(g: Any, c: int) -> list[str]:
     """Custom rules a game does not keep."""
     out = []
-    if g.phase == ROUND_EVAL:
+    if g.phase == state.ROUND_EVAL:
         no_reward = (ch.NO_REWARD_SMALL, ch.NO_REWARD_BIG, ch.NO_REWARD_BOSS)[g.on_deck]
         out += ["reward"] if no_reward[c] and g.payout_part[0] else []
         out += ["hand money"] if ch.NO_EXTRA_HAND_MONEY[c] and g.payout_part[1] else []
         out += ["interest"] if ch.NO_INTEREST[c] and g.payout_part[4] else []
     if ch.NO_SHOP_JOKERS[c]:
-        shown = [place for place in range(g.shop_count) if g.offer_kind[place] == OFFER_JOKER]
-        out += ["shop joker"] if any(not g.offer_flags[place] & FREE for place in shown) else []
+        shown = [place for place in range(g.shop_count) if g.offer_kind[place] == state.OFFER_JOKER]
+        out += ["shop joker"] if any(not g.offer_flags[place] & state.FREE for place in shown) else []
     if ch.ALL_ETERNAL[c]:
-        held = [g.joker_flags[i] & ETERNAL or not JOKER_CAN_BE_ETERNAL[g.joker_id[i]] for i in range(g.joker_count)]
+        held = [
+            g.joker_flags[i] & state.ETERNAL or not content.JOKER_CAN_BE_ETERNAL[g.joker_id[i]]
+            for i in range(g.joker_count)
+        ]
         out += ["eternal"] if not all(held) else []
-    for joker in CHALLENGES.rows[c - 1]["jokers"]:
-        if joker.get("eternal") and JOKERS.id(joker["id"]) not in g.joker_id[: g.joker_count]:
+    for joker in content.CHALLENGES.rows[c - 1]["jokers"]:
+        if joker.get("eternal") and content.JOKERS.id(joker["id"]) not in g.joker_id[: g.joker_count]:
             out.append(f"{joker['id']} is gone")
-        if joker.get("pinned") and not g.joker_flags[0] & PINNED:
+        if joker.get("pinned") and not g.joker_flags[0] & state.PINNED:
             out.append("pinned joker moved")
     out += ["prices"] if g.inflation and not ch.INFLATION[c] else []
     return out
 
 
-@pytest.mark.parametrize("challenge", CHALLENGES.keys)
+@pytest.mark.parametrize("challenge", content.CHALLENGES.keys)
 def test_random_play_over_several_antes_keeps_its_rules_and_bans(challenge):
-    c = CHALLENGES.id(challenge)
+    c = content.CHALLENGES.id(challenge)
     game = new_game(16, seed=c, challenge=challenge)
     rng = np.random.default_rng(c)
     highest = 0

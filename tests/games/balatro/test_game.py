@@ -18,16 +18,9 @@ from jimbot.games.balatro.encoding.action_table import ACTIONS
 from jimbot.games.balatro.encoding.fields import COLUMNS, OBSERVATION
 from jimbot.games.balatro.game import SPEC, BalatroGame
 from jimbot.games.balatro.options import Options
+from jimbot.games.balatro.rules import state
 from jimbot.games.balatro.rules.chance.streams import SEED_COUNT, seed_text
 from jimbot.games.balatro.rules.content import BLINDS, CHALLENGES, DECKS, HANDS, JOKERS
-from jimbot.games.balatro.rules.state import (
-    BYTES_PER_GAME,
-    CARD_FACE_DOWN,
-    GAME_DTYPE,
-    GRABBED_JOKER,
-    OFFER_JOKER,
-    WON,
-)
 from jimbot.games.checker import check_game, random_legal
 from jimbot.games.seeds import bank_of, bank_seeds, residue, split
 from jimbot.games.threads import thread_count
@@ -98,7 +91,7 @@ def test_the_same_seeds_and_actions_give_the_same_games_on_any_number_of_threads
 
 
 def test_a_game_needs_at_most_16_kilobytes():
-    assert BYTES_PER_GAME <= 16 * 1024
+    assert state.BYTES_PER_GAME <= 16 * 1024
 
 
 def test_a_snapshot_continues_exactly():
@@ -128,7 +121,7 @@ def test_a_snapshot_continues_exactly():
 def test_a_damaged_snapshot_is_refused_in_one_sentence(field, value):
     game = new_game(4, seed=1)
     saved = game.snapshot()
-    saved["records"].view(GAME_DTYPE)[2, 0][field] = value
+    saved["records"].view(state.GAME_DTYPE)[2, 0][field] = value
     before = game.games.tobytes()
     with pytest.raises(SnapshotError, match="The snapshot is damaged: game 2 ") as refused:
         game.restore(saved)
@@ -139,7 +132,7 @@ def test_a_damaged_snapshot_is_refused_in_one_sentence(field, value):
 @pytest.mark.parametrize("index", [-1, 2])
 def test_a_grabbed_card_that_is_not_there_is_refused(index):
     game = joker_game("j_joker", "j_todo_list")
-    game.games["grabbed"], game.games["grabbed_index"] = GRABBED_JOKER, 1
+    game.games["grabbed"], game.games["grabbed_index"] = state.GRABBED_JOKER, 1
     assert not game.faults()
     game.games["grabbed_index"] = index
     assert game.faults() == ["Game 0 has chosen or grabbed a card that is not there"]
@@ -151,7 +144,7 @@ def test_a_to_do_list_wants_a_hand_that_exists_also_on_sale(hand):
     game.games["joker_counter"][0, 0] = hand
     assert game.faults() == ["Game 0 holds a joker or consumable that does not exist"]
     game = joker_game()
-    game.games["shop_count"], game.games["offer_kind"][0, 0] = 1, OFFER_JOKER
+    game.games["shop_count"], game.games["offer_kind"][0, 0] = 1, state.OFFER_JOKER
     game.games["offer_id"][0, 0], game.games["offer_counter"][0, 0] = JOKERS.id("j_todo_list"), hand
     assert game.faults() == ["Game 0 offers something that does not exist"]
 
@@ -234,7 +227,7 @@ def test_noise_in_a_snapshot_never_gets_in():
     refused = 0
     for _ in range(300):
         noisy = dict(saved, records=saved["records"].copy())
-        places = rng.integers(0, BYTES_PER_GAME, 40)
+        places = rng.integers(0, state.BYTES_PER_GAME, 40)
         noisy["records"][3, places] = rng.integers(0, 256, 40)
         try:
             game.restore(noisy)
@@ -261,7 +254,7 @@ def test_redealing_the_hidden_changes_nothing_a_player_can_see(options):
         assert np.array_equal(game.observation, observation)
         assert np.array_equal(game.legal_mask, mask)
         assert game.faults() == []
-        assert not np.array_equal(game.games["pile"], saved["records"].view(GAME_DTYPE)[:, 0]["pile"])
+        assert not np.array_equal(game.games["pile"], saved["records"].view(state.GAME_DTYPE)[:, 0]["pile"])
         game.restore(saved)
 
 
@@ -285,7 +278,7 @@ def test_under_bosses_that_hide_cards_redealing_shows_nothing(boss):
     assert np.array_equal(game.observation, observation)
     assert np.array_equal(game.legal_mask, mask)
     if boss == "bl_house":
-        hidden = (np.take_along_axis(game.games["card_flags"], hands, axis=1) & CARD_FACE_DOWN).any()
+        hidden = (np.take_along_axis(game.games["card_flags"], hands, axis=1) & state.CARD_FACE_DOWN).any()
         assert hidden
         assert not np.array_equal(game.games["hand"], hands)
 
@@ -344,7 +337,7 @@ def test_a_win_ends_the_game_unless_it_is_endless():
         assert game.terminated[0] != endless
         assert bool(game.games["won"][0]) == endless
         assert game.final_stats[0, SPEC.episode_stats.index("won")] == (0 if endless else 1)
-    assert WON not in game.games["phase"]
+    assert state.WON not in game.games["phase"]
 
 
 def test_a_game_is_truncated_at_its_step_limit():

@@ -1,4 +1,4 @@
-"""The scripted player: always legal, always the same, honest, and good enough to teach."""
+"""The heuristic player: always legal, always the same, honest, and good enough to teach."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jimbot.games.balatro.rules.state import PHASE_NAMES, SHOP
 from jimbot.games.contract import game_entry
 from jimbot.games.seeds import VALIDATION, bank_seeds
 from jimbot.games.threads import THREADS_VARIABLE
-from jimbot.policies.scripted import scripted_policy, with_needed_options
+from jimbot.policies.heuristics import heuristic_policy, with_needed_options
 
 
 def random_actions(rng: np.random.Generator, legal: np.ndarray) -> np.ndarray:
@@ -154,7 +154,7 @@ def test_it_keeps_money_early_and_spends_it_in_the_last_shop(shop: tuple[np.ndar
 
 @pytest.mark.long
 def test_it_clears_ante_1_in_most_games_and_never_dawdles() -> None:
-    games = play_games(scripted_policy("heuristic", "balatro"), "balatro", bank_seeds(VALIDATION, 50), num_envs=50)
+    games = play_games(heuristic_policy("heuristic", "balatro"), "balatro", bank_seeds(VALIDATION, 50), num_envs=50)
     assert (games.stat("blinds_cleared") >= 3).mean() > 0.8
     assert games.stat("blinds_cleared").mean() > 10
     assert games.illegal_actions == 0
@@ -163,18 +163,18 @@ def test_it_clears_ante_1_in_most_games_and_never_dawdles() -> None:
 
 
 def test_games_switch_on_what_it_needs_and_refuse_to_switch_it_off() -> None:
-    policy = scripted_policy("heuristic", "balatro")
+    policy = heuristic_policy("heuristic", "balatro")
     assert with_needed_options(policy, {"deck": "blue"}) == {"helpers": True, "deck": "blue"}
     with pytest.raises(UsageError, match="'heuristic' plays with the game option helpers=True only"):
         play_games(policy, "balatro", np.arange(2), options={"helpers": False})
 
 
 def test_the_random_player_needs_nothing() -> None:
-    assert with_needed_options(scripted_policy("random", "balatro"), {"deck": "blue"}) == {"deck": "blue"}
+    assert with_needed_options(heuristic_policy("random", "balatro"), {"deck": "blue"}) == {"deck": "blue"}
 
 
 def test_every_preference_names_something_that_exists() -> None:
-    assert set(game_entry("balatro").scripted) == {"heuristic"}
+    assert set(game_entry("balatro").heuristics) == {"heuristic"}
     assert (preferences.VOUCHER_WORTH >= 0).all()
     assert np.isfinite(preferences.JOKER_EARLY).all()
     assert preferences.JOKER_EARLY.any()

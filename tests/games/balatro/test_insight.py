@@ -14,7 +14,7 @@ from jimbot.games.balatro.encoding.scaling import count_log
 from jimbot.games.balatro.game import SPEC, BalatroGame
 from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules.content import HANDS, parse_card
-from jimbot.policies.scripted import scripted_policy
+from jimbot.policies.heuristics import heuristic_policy
 
 ACTIONS = SPEC.actions
 HAND = "S_A C_A D_Q S_J S_9 S_7 C_4 C_2"
@@ -112,7 +112,7 @@ def test_nothing_hidden_comes_in_and_the_old_fields_stay_where_they_are() -> Non
     options = {"seed": 3, "checked": True}
     game = BalatroGame(16, options=Options(helpers=True, insight="all"), **options)
     plain = BalatroGame(16, options=Options(helpers=True), **options)
-    player = scripted_policy("heuristic", "balatro")
+    player = heuristic_policy("heuristic", "balatro")
     game.reset()
     plain.reset()
     for turn in range(60):

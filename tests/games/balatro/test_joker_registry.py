@@ -6,7 +6,7 @@ from jimbot.games.balatro.rules import inventory, run_start
 from jimbot.games.balatro.rules.chance import streams
 from jimbot.games.balatro.rules.content import JOKERS
 from jimbot.games.balatro.rules.jokers import dispatch, registry
-from jimbot.games.balatro.rules.jokers.copying import acts_as
+from jimbot.games.balatro.rules.jokers.evaluate import acts_as
 from jimbot.games.balatro.rules.state import new_games
 from tests.games.balatro import test_jokers_between_hands, test_jokers_in_play, test_jokers_scoring
 

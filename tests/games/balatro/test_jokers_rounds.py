@@ -7,7 +7,7 @@ from jimbot.games.balatro.rules import inventory, run_start
 from jimbot.games.balatro.rules.chance import streams
 from jimbot.games.balatro.rules.content import CONSUMABLES, ENHANCEMENTS, HANDS, JOKERS, NEGATIVE, STONE, parse_card
 from jimbot.games.balatro.rules.jokers import dispatch
-from jimbot.games.balatro.rules.jokers.copying import acts_as, resolve_copies
+from jimbot.games.balatro.rules.jokers.evaluate import acts_as, resolve_copies
 from jimbot.games.balatro.rules.jokers.round_jokers import clear_promises, keep_promises
 from jimbot.games.balatro.rules.playing_cards import cards
 from jimbot.games.balatro.rules.playing_cards.hands import read_jokers

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from jimbot.games.balatro.live import dialects as d
 from jimbot.games.balatro.live.methods import METHODS
-from jimbot.games.balatro.live.refusals import CODES, NeverAnsweredError, RefusedError
-from jimbot.games.balatro.live.table import Table
-from jimbot.games.balatro.live.traps import Traps
-from jimbot.games.balatro.rules.content import CONSUMABLES, JOKERS, NEGATIVE
+from jimbot.games.balatro.live.refusals import CODES, NeverAnsweredError, RefusedError, Traps
+from jimbot.games.balatro.live.table import LiveTable
+from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, JOKERS, NEGATIVE, TAGS
 from jimbot.games.balatro.seeds.finding import preview
+from jimbot.games.balatro.states import dialects as d
 from tests.games.balatro.live_tables import STATES, call, refusal, table_in
 
 BAD, STATE, RULES, INSIDE = "BAD_REQUEST", "INVALID_STATE", "NOT_ALLOWED", "INTERNAL_ERROR"
@@ -27,9 +26,8 @@ REFUSALS: list[tuple[str, str, Any, str, str]] = [
     ("menu", "start", {"deck": "x"}, BAD, "Missing required field 'stake'"),
     ("menu", "start", {"deck": 1, "stake": "x"}, BAD, "Field 'deck' must be of type string"),
     ("menu", "start", {"deck": "x", "stake": True}, BAD, "Field 'stake' must be of type string"),
-    ("menu", "start", {"deck": "nope", "stake": "nope"}, BAD, "Invalid stake enum. Must be one of:"),
     ("menu", "set", {"money": 1}, STATE, "Can only set during an active run"),
-    ("menu", "save", {"path": "x"}, STATE, "requires one of these states"),
+    ("menu", "save", {"path": "x"}, STATE, "requires one of these states: SELECTING_HAND, HAND_PLAYED, DRAW_TO_HAND"),
     ("menu", "save", {}, BAD, "Missing required field 'path'"),
     ("menu", "load", {"path": "nowhere"}, INSIDE, "Failed to read save file: 'nowhere'"),
     ("menu", "screenshot", {"path": 7}, BAD, "Field 'path' must be of type string"),
@@ -138,14 +136,16 @@ REFUSALS: list[tuple[str, str, Any, str, str]] = [
 ]
 ONLY: list[tuple[str, str, Any, Any, str, str]] = [
     ("1.x", "menu", "start", {"deck": "b_red", "stake": "WHITE"}, BAD, "Invalid deck enum"),
+    ("1.x", "menu", "start", {"deck": "nope", "stake": "nope"}, BAD, "Invalid stake enum. Must be one of:"),
     ("1.x", "menu", "start", {"deck": "RED", "stake": "WHITE", "seed": "no seed"}, BAD, "seed"),
     ("1.x", "hand", "sort", {"by": "rank"}, BAD, "Unknown method: sort"),
     ("1.x", "buffoon pack", "sell", {"joker": 0}, STATE, "requires one of these states: SELECTING_HAND, SHOP"),
     ("1.x", "blind", "rearrange", {"jokers": []}, STATE, "SELECTING_HAND, SHOP, SMODS_BOOSTER_OPENED"),
     ("1.x", "menu", None, {}, BAD, "Request missing 'method' field"),
     ("dev", "menu", "start", {"deck": "RED", "stake": "stake_white"}, BAD, "Expected a b_* deck key"),
-    ("dev", "menu", "start", {"challenge": "c_none"}, BAD, "Unknown challenge: c_none"),
-    ("dev", "menu", "start", {"challenge": "c_omelette_1", "deck": "b_red"}, BAD, "brings its own deck"),
+    ("dev", "menu", "start", {"deck": "b_red", "stake": "WHITE"}, BAD, "Expected a stake_* key from G.P_STAKES"),
+    ("dev", "menu", "start", {"challenge": "c_none"}, BAD, "Expected a c_* challenge id from G.CHALLENGES"),
+    ("dev", "menu", "start", {"challenge": "c_omelette_1", "deck": "b_red"}, BAD, "challenge' cannot be combined"),
     ("dev", "hand", "sort", {"by": "age"}, BAD, "must be \"rank\" or \"suit\""),
     ("dev", "shop", "buy_and_use", {}, BAD, "You must provide: card"),
     ("dev", "shop", "buy_and_use", {"card": 7}, BAD, "Card index out of range. Index: 7"),
@@ -224,14 +224,14 @@ def test_a_round_goes_through_its_states(dialect: str) -> None:
 
 
 def test_the_seeds_shops_and_packs_are_those_of_jimbot_seed() -> None:
-    table = Table()
+    table = LiveTable()
     for seed in ("TEST123", "4WAX5M4D", "7LB2WVPK"):
         call(table, "menu")
         state = call(table, "start", deck="RED", stake="WHITE", seed=seed)
         ante = preview(seed, antes=1).antes[0]
-        assert state["blinds"]["boss"]["name"] == d.BLINDS.row(ante.boss)["name"]
+        assert state["blinds"]["boss"]["name"] == BLINDS.row(ante.boss)["name"]
         assert [state["blinds"][place]["tag_name"] for place in ("small", "big")] == [
-            d.TAG_NAMES[d.TAGS.id(tag)] for tag in ante.tags
+            d.TAG_NAMES[TAGS.id(tag)] for tag in ante.tags
         ]
         call(table, "select")
         call(table, "set", chips=10**6)
@@ -245,7 +245,7 @@ def test_the_seeds_shops_and_packs_are_those_of_jimbot_seed() -> None:
 
 def test_the_menu_shows_what_the_game_shows_before_a_run() -> None:
     """As recorded: counters of no round, and blinds nobody has drawn yet."""
-    menu = json.loads(Table().call("menu"))
+    menu = json.loads(LiveTable().call("menu"))
     assert menu["round"] == {"hands_left": 0, "hands_played": 0, "discards_left": 0, "discards_used": 0,
                              "reroll_cost": 5, "chips": 0}  # fmt: skip
     shown = {place: (blind["name"], blind["status"], blind["score"], blind["tag_name"])
@@ -259,7 +259,7 @@ def test_the_menu_shows_what_the_game_shows_before_a_run() -> None:
 
 def test_cashing_out_sets_the_counters_for_the_next_round() -> None:
     """As recorded: hands, discards and score are those of the next round, what was played that of the last."""
-    table = Table()
+    table = LiveTable()
     table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "7LB2WVPK"})
     table.call("select")
     table.call("discard", {"cards": [0]})
@@ -296,7 +296,7 @@ def test_a_pack_is_opened_from_the_shop_and_leads_back() -> None:
 
 def test_cards_of_a_pack_show_what_they_usually_cost() -> None:
     """As recorded: nobody pays for them, and they have a price all the same."""
-    table = Table()
+    table = LiveTable()
     table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "TEST123"})
     table.call("select")
     table.call("set", {"chips": 1000, "money": 100})
@@ -350,12 +350,12 @@ def test_dev_has_three_methods_more() -> None:
     call(table, "next_round")
     assert call(table, "gamestate")["blinds"]["boss"]["reroll_available"] is True
     boss = table.g.boss
-    assert call(table, "reroll_boss")["blinds"]["boss"]["key"] != d.BLINDS.key(int(boss))
+    assert call(table, "reroll_boss")["blinds"]["boss"]["key"] != BLINDS.key(int(boss))
 
 
 @pytest.mark.parametrize("challenge", ["c_omelette_1", "c_knife_1", "c_jokerless_1"])
 def test_a_challenge_starts_with_what_it_brings(challenge: str) -> None:
-    table = Table("dev")
+    table = LiveTable("dev")
     state = call(table, "start", challenge=challenge, seed="TEST123")
     assert state["challenge"] == challenge
     assert state["jokers"]["count"] == {"c_omelette_1": 5, "c_knife_1": 1, "c_jokerless_1": 0}[challenge]
@@ -364,7 +364,7 @@ def test_a_challenge_starts_with_what_it_brings(challenge: str) -> None:
 def test_a_boss_that_holds_a_card_up_wants_it_played() -> None:
     for dialect in d.DIALECTS:
         table = table_in("boss", dialect)
-        table.g.boss = d.BLINDS.id("bl_final_bell")
+        table.g.boss = BLINDS.id("bl_final_bell")
         hand = call(table, "select")["hand"]["cards"]
         held = next(place for place, card in enumerate(hand) if card["state"] and card["state"].get("highlight"))
         other = (held + 1) % 8
@@ -439,7 +439,7 @@ def test_a_saved_run_goes_on_where_it_was() -> None:
     assert call(table, "save", path="run") == {"success": True, "path": "run"}
     state = call(table, "gamestate")
     after = call(table, "buy", card=0)
-    other = Table(files=shelf)
+    other = LiveTable(files=shelf)
     assert call(other, "load", path="run") == {"success": True, "path": "run"}
     assert call(other, "gamestate") == state
     assert call(other, "buy", card=0) == after
@@ -519,5 +519,5 @@ def test_every_state_of_these_tests_can_be_reached() -> None:
 
 def test_a_refusal_is_an_answer() -> None:
     with pytest.raises(RefusedError) as caught:
-        Table().call("play", {"cards": [0]})
+        LiveTable().call("play", {"cards": [0]})
     assert caught.value.name == STATE

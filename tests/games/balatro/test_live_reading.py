@@ -14,12 +14,12 @@ import pytest
 from jimbot.errors import UsageError
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.balatro.heuristic import Heuristic
-from jimbot.games.balatro.live import dialects as d
 from jimbot.games.balatro.live.follower import Follower
-from jimbot.games.balatro.live.table import Table
-from jimbot.games.balatro.live.unknown import UNKNOWN
+from jimbot.games.balatro.live.memory import UNKNOWN
+from jimbot.games.balatro.live.table import LiveTable
 from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules.state import SELECTING_HAND
+from jimbot.games.balatro.states import dialects as d
 from jimbot.games.contract import game_entry
 from tests.games.balatro.breaking import break_state
 from tests.games.balatro.live_games import follow, journey, random_player
@@ -85,7 +85,7 @@ def shipped() -> Any:
 
 def boss_round(boss: str, jokers: tuple[str, ...] = ()) -> dict[str, Any]:
     """The first hand against a boss, as the mod leaks it."""
-    table = Table("dev", fair=False)
+    table = LiveTable("dev", fair=False)
     table.call("start", {"deck": "b_red", "stake": "stake_white", "seed": "TEST123"})
     table.call("set", {"boss": boss})
     table.call("skip")
@@ -133,7 +133,7 @@ def test_what_a_fair_player_cannot_know_changes_nothing(boss: str) -> None:
 def test_a_followed_game_does_not_look_at_the_order_of_the_deck() -> None:
     reads = []
     for seed in (None, 1, 2):
-        table, follower = Table("1.x", fair=False), Follower()
+        table, follower = LiveTable("1.x", fair=False), Follower()
         follower.see(json.loads(table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "TEST123"})))
         state = json.loads(table.call("select"))
         if seed is not None:
@@ -177,7 +177,7 @@ def test_the_page_lists_all_that_may_be_unknown() -> None:
 
 
 def test_a_joined_game_learns_from_the_moves() -> None:
-    table, follower = Table("1.x"), Follower()
+    table, follower = LiveTable("1.x"), Follower()
     table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "TEST123"})
     table.call("set", {"money": 50})  # from here on the simulator of the seed knows another balance
     follower.see(json.loads(table.call("select")))
@@ -191,7 +191,7 @@ def test_a_joined_game_learns_from_the_moves() -> None:
 
 
 def test_whether_a_call_was_made_is_told_by_the_state() -> None:
-    table, follower = Table("1.x"), Follower()
+    table, follower = LiveTable("1.x"), Follower()
     before = json.loads(table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "TEST123"}))
     follower.see(before)
     call = follower.request(_action(follower.game, "skip"))
@@ -204,7 +204,7 @@ def test_whether_a_call_was_made_is_told_by_the_state() -> None:
 
 
 def test_a_choice_is_built_here_and_made_there() -> None:
-    table, follower = Table("1.x"), Follower()
+    table, follower = LiveTable("1.x"), Follower()
     follower.see(json.loads(table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "TEST123"})))
     follower.see(json.loads(table.call("select")), follower.request(_action(follower.game, "select")))
     assert follower.request(_action(follower.game, "choose 2")) is None
@@ -215,7 +215,7 @@ def test_a_choice_is_built_here_and_made_there() -> None:
 
 def test_a_dialect_plays_only_what_it_has_calls_for() -> None:
     for dialect, sorts in (("1.x", False), ("dev", True)):
-        table, follower = Table(dialect), Follower()
+        table, follower = LiveTable(dialect), Follower()
         names = d.find_dialect(dialect)
         start = {"deck": names.decks[0], "stake": names.stakes[1], "seed": "TEST123"}
         follower.see(json.loads(table.call("start", start)))
@@ -277,7 +277,7 @@ def test_what_a_mod_brings_is_named(make: Any, words: str) -> None:
 
 @pytest.mark.parametrize(("form", "dialect"), [("balatrobot/1", "1.x"), ("balatrobot/dev", "dev")])
 def test_a_request_may_carry_a_live_state(form: str, dialect: str) -> None:
-    table, names = Table(dialect), d.find_dialect(dialect)
+    table, names = LiveTable(dialect), d.find_dialect(dialect)
     table.call("start", {"deck": names.decks[0], "stake": names.stakes[1], "seed": "TEST123"})
     state = table.call("select")
     entry = game_entry("balatro")

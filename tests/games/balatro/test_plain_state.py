@@ -14,10 +14,10 @@ from google.protobuf.struct_pb2 import Struct
 from jimbot.errors import UsageError
 from jimbot.games.balatro.game import SPEC, BalatroGame
 from jimbot.games.balatro.options import Options
-from jimbot.games.balatro.plain_state import read_plain, write_state
 from jimbot.games.balatro.rules.state import CARD_FACE_DOWN, SELECTING_HAND
+from jimbot.games.balatro.states.document import read_state
+from jimbot.games.balatro.states.plain import read_plain, write_state
 from jimbot.games.balatro.transcript import RecordedRun
-from jimbot.games.balatro.verify.recorded_states import read_state
 from jimbot.games.contract import game_entry
 from jimbot.games.hooks import Sight
 from jimbot.proto.events_pb2 import GameState

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks import balatro as benchmarks
 from jimbot.errors import UsageError
-from jimbot.games.balatro import benchmarks
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.checker import random_legal
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from jimbot.games.balatro.rules.content import DECKS, ENHANCEMENTS, HANDS, JOKERS
-from jimbot.games.balatro.verify import staging
-from jimbot.games.balatro.verify.recorded_hands import Table
+from jimbot.games.balatro.states import staging
+from jimbot.games.balatro.verify.recorded_hands import RecordedTable
 from tests.games.balatro import reference_hands, reference_scorer
 
 SCENARIOS = json.loads((Path(__file__).parents[2] / "golden" / "balatro" / "scoring.json").read_text())
@@ -113,7 +113,7 @@ def random_scenario(number: int) -> dict[str, Any]:
 
 def differences(scenario: dict[str, Any]) -> list[str]:
     """What the engine and the second scorer see differently."""
-    table = Table(scenario)
+    table = RecordedTable(scenario)
     table.add_run(scenario)
     table.set_debuffed(scenario["debuffed"])
     g, s = table.g, table.s

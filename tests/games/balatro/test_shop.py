@@ -4,24 +4,14 @@ import numpy as np
 import pytest
 
 from jimbot.games.balatro.rules import content as c
-from jimbot.games.balatro.rules import inventory, run_start
+from jimbot.games.balatro.rules import inventory, run_start, state, tags
 from jimbot.games.balatro.rules.chance import pools, streams
 from jimbot.games.balatro.rules.content import CONSUMABLES, DECKS, JOKERS, PACKS, TAGS, VOUCHERS
 from jimbot.games.balatro.rules.shop import packs, prices, stock, vouchers
-from jimbot.games.balatro.rules.state import (
-    DEBUFFED,
-    FIRST_CONSUMABLE_KEY,
-    FREE,
-    OFFER_CARD,
-    OFFER_JOKER,
-    RENTAL,
-    new_games,
-)
-from jimbot.games.balatro.rules.tags import held as tags
 
 
 def start(deck: str = "b_red", stake: int = 1, seed: str = "TESTSEED", challenge: int = 0):
-    g = new_games(1)[0]
+    g = state.new_games(1)[0]
     g.seed, g.seed_length = streams.seed_bytes(seed)
     g.deck, g.stake, g.challenge = DECKS.id(deck), stake, challenge
     run_start.start_run(g)
@@ -95,7 +85,7 @@ def test_secret_planets_come_only_after_their_hand_was_played():
 def test_an_all_blank_pool_gives_its_fallback_and_uses_one_draw():
     g, fresh = start(), start()
     g.used[: len(JOKERS)] = 1
-    g.used[FIRST_CONSUMABLE_KEY:] = 1
+    g.used[state.FIRST_CONSUMABLE_KEY :] = 1
     stream = streams.stream_id("Tarotsho{ante}")
     assert CONSUMABLES.key(int(pools.choose_from_pool(g, pools.POOL_TAROT, stream))) == "c_strength"
     assert JOKERS.key(int(pools.choose_from_pool(g, 2, streams.stream_id("Joker2sho{ante}")))) == "j_joker"
@@ -135,7 +125,7 @@ def test_an_uncommon_tag_gives_a_free_uncommon_joker_in_the_first_slot_only():
     g = start()
     tags.gain_tag(g, tags.UNCOMMON, -1)
     stock.stock_shop(g)
-    assert g.offer_kind[0] == OFFER_JOKER
+    assert g.offer_kind[0] == state.OFFER_JOKER
     assert c.JOKER_RARITY[g.offer_id[0]] == 2
     assert (prices.offer_price(g, 0), g.tag_count) == (0, 0)
     assert prices.offer_price(g, 1) > 0
@@ -148,7 +138,7 @@ def test_a_rare_tag_is_spent_for_nothing_when_all_rare_jokers_are_held():
     tags.gain_tag(g, tags.RARE, -1)
     stock.stock_shop(g)
     assert g.tag_count == 0
-    assert not g.offer_flags[0] & FREE
+    assert not g.offer_flags[0] & state.FREE
 
 
 @pytest.mark.parametrize(
@@ -203,7 +193,7 @@ def test_magic_trick_and_illusion_bring_playing_cards_with_editions():
     for ante in range(1, 60):
         g.ante = ante
         stock.reroll_cards(g)
-        assert g.offer_kind[0] == OFFER_CARD
+        assert g.offer_kind[0] == state.OFFER_CARD
         seen.append((int(g.offer_enhancement[0]), int(g.offer_edition[0])))
     enhanced, with_edition = np.mean([bool(e) for e, _ in seen]), np.mean([bool(e) for _, e in seen])
     assert 0.2 < enhanced < 0.6
@@ -242,7 +232,7 @@ def test_omen_globe_puts_spectrals_into_arcana_packs():
 @pytest.mark.parametrize(
     ("owned", "edition", "flags", "price", "sell"),
     [((), 0, 0, 10, 5), ((), c.FOIL, 0, 12, 6), ((), c.NEGATIVE, 0, 15, 7), (("v_clearance_sale",), 0, 0, 7, 3),
-     (("v_clearance_sale", "v_liquidation"), c.POLYCHROME, 0, 7, 3), ((), c.HOLOGRAPHIC, RENTAL, 1, 1)],
+     (("v_clearance_sale", "v_liquidation"), c.POLYCHROME, 0, 7, 3), ((), c.HOLOGRAPHIC, state.RENTAL, 1, 1)],
 )  # fmt: skip
 def test_a_blueprint_costs_its_price_by_edition_discount_and_rental(owned, edition, flags, price, sell):
     g = start()
@@ -259,7 +249,7 @@ def test_an_active_astronomer_makes_planets_and_celestial_packs_free():
     assert (prices.consumable_price(g, planet, 0), prices.booster_price(g, 0)) == (3, 6)
     index = give(g, "j_astronomer")
     assert (prices.consumable_price(g, planet, 0), prices.booster_price(g, 0)) == (0, 0)
-    g.joker_flags[index] |= DEBUFFED
+    g.joker_flags[index] |= state.DEBUFFED
     assert prices.consumable_price(g, planet, 0) == 3
 
 

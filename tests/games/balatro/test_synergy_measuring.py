@@ -9,8 +9,8 @@ from jimbot.errors import UnknownNameError, UsageError
 from jimbot.games.balatro.entry import KNOWLEDGE
 from jimbot.games.balatro.rules.content import ENHANCEMENTS, JOKERS
 from jimbot.games.balatro.rules.state import GAME_DTYPE
+from jimbot.games.balatro.synergy.shared_starts import SHAPES, hand_starts
 from jimbot.games.balatro.synergy.statistics import interactions, resampling, shrunk, steered
-from jimbot.games.balatro.synergy.worlds import SHAPES, hand_worlds
 from jimbot.knowledge.documents import read_document
 from jimbot.knowledge.first_use import shipped_graph
 from tests.games.balatro import documented_pairs as documented
@@ -80,8 +80,8 @@ def test_unknown_names_are_refused_before_anything_is_played():
 
 
 def test_decks_hold_what_they_are_full_of():
-    worlds = hand_worlds(3, 2)
-    games = worlds.records.view(GAME_DTYPE)[:, 0]
+    starts = hand_starts(3, 2)
+    games = starts.records.view(GAME_DTYPE)[:, 0]
     for number, shape in enumerate(SHAPES):
         g = games[4 * number]
         owned = g["cards"][: g["card_count"]]

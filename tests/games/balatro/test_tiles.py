@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jimbot.games.balatro.rules.content import CONSUMABLES, JOKERS, VOUCHERS
-from jimbot.games.balatro.view.table import _TILE
-from jimbot.games.balatro.view.tiles import folded
+from jimbot.games.drawing import TILE, folded
 
 
 @pytest.mark.parametrize("things", [JOKERS, CONSUMABLES, VOUCHERS])
@@ -14,8 +13,8 @@ def test_no_name_is_cut(things) -> None:
     names = [str(row["name"]) for row in things.rows if row["name"]]
     cut = []
     for name in names:
-        lines = folded(name, _TILE - 2, 2)
+        lines = folded(name, TILE - 2)
         whole = "".join(lines).replace("-", "").replace(" ", "") == name.replace("-", "").replace(" ", "")
-        if not whole or max(map(len, lines)) > _TILE - 2:
+        if not whole or max(map(len, lines)) > TILE - 2:
             cut.append(lines)
     assert not cut

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from jimbot.errors import IllegalActionError, TranscriptError, UsageError
+from jimbot.games.balatro.options import VERSION
 from jimbot.games.balatro.rules import decisions
+from jimbot.games.balatro.states.document import read_state
 from jimbot.games.balatro.transcript import GameRecorder, RecordedRun, Transcript, header
-from jimbot.games.balatro.verify.recorded_states import read_state
-from jimbot.games.balatro.version import VERSION
 from jimbot.games.balatro.view.move_text import Move, read_move, write_move
 from tests.games.balatro.strolling import stroll
 

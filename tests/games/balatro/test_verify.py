@@ -293,7 +293,8 @@ def test_a_game_without_its_first_step_is_a_difference():
 
 
 def test_games_of_other_decks_stakes_and_challenges_start_as_recorded():
-    from jimbot.games.balatro.verify.recorded_states import read_state, start_recorded
+    from jimbot.games.balatro.states.document import read_state
+    from jimbot.games.balatro.verify.recorded_games import start_recorded
 
     for start, money, size in (
         ({"deck": "Yellow", "stake": "Gold Stake"}, 14, 52),

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from jimbot.errors import UsageError
-from jimbot.games.balatro.live.playing import simple_move
-from jimbot.games.balatro.live.refusals import RefusedError
-from jimbot.games.balatro.live.table import Table
-from jimbot.games.balatro.live.traps import Traps
+from jimbot.games.balatro.live.door import simple_move
+from jimbot.games.balatro.live.refusals import RefusedError, Traps
+from jimbot.games.balatro.live.table import LiveTable
 from jimbot.games.balatro.verify import verify_directory
 from jimbot.games.verification import FileReport
 
@@ -25,7 +24,7 @@ class Bot:
     """Plays a little of everything and keeps what went over the wire."""
 
     def __init__(self, dialect: str = "1.x", traps: Traps = Traps(), fair: bool = True) -> None:
-        self.table = Table(dialect, fair, traps)
+        self.table = LiveTable(dialect, fair, traps)
         self.wire: list[Exchange] = []
 
     def call(self, method: str, **params: Any) -> dict[str, Any] | None:

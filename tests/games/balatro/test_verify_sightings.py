@@ -9,10 +9,10 @@ import pytest
 from jimbot.games.balatro.rules import decisions
 from jimbot.games.balatro.rules.content import CONSUMABLES, JOKERS, PACKS, TAGS, VOUCHERS
 from jimbot.games.balatro.seeds import preview
+from jimbot.games.balatro.states.document import read_state
 from jimbot.games.balatro.verify.real_game import check_real_game
-from jimbot.games.balatro.verify.recorded_games import replay
-from jimbot.games.balatro.verify.recorded_states import read_action, read_state, start_recorded
-from jimbot.games.balatro.view.figures import read_figures
+from jimbot.games.balatro.verify.recorded_games import read_action, replay, start_recorded
+from jimbot.games.balatro.view.derived import read_derived
 from jimbot.games.balatro.view.names import find_id
 from jimbot.games.verification import FileReport
 from tests.games.balatro.playing import Run
@@ -38,7 +38,7 @@ def item(run: Run, place: int) -> dict[str, Any]:
 
 def shop_of(run: Run, **more: Any) -> dict[str, Any]:
     g = run.g
-    cost = read_figures(g).offers
+    cost = read_derived(g).offers
     return {
         "ante": int(g.ante),
         "after_round": int(g.rounds),

@@ -12,10 +12,10 @@ from jimbot.errors import SnapshotError
 from jimbot.games import make
 from jimbot.games import seeds as seedbank
 from jimbot.games.hackmatrix import HackMatrix, Options, make_state
-from jimbot.games.hackmatrix.expert.layout import ATTACK, HP, OUT, OWNED, SIPHONS, SIZE, STAGE
-from jimbot.games.hackmatrix.expert.settings import Weights
-from jimbot.games.hackmatrix.expert.worth import worth
 from jimbot.games.hackmatrix.helpers import helpers
+from jimbot.games.hackmatrix.heuristic.layout import ATTACK, HP, OUT, OWNED, SIPHONS, SIZE, STAGE
+from jimbot.games.hackmatrix.heuristic.search import worth
+from jimbot.games.hackmatrix.heuristic.settings import Weights
 from jimbot.games.hackmatrix.rewards import POINTS_PER_LOGIT, held_by_winners
 from jimbot.games.hackmatrix.spec import HELPERS, REWARD_TERMS, SPEC
 from jimbot.games.hackmatrix.stages import first_opening, opening

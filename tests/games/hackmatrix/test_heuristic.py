@@ -1,4 +1,4 @@
-"""The scripted player: legal, repeatable, takes the obvious action, and lives far longer than chance."""
+"""The heuristic player: legal, repeatable, takes the obvious action, and lives far longer than chance."""
 
 from __future__ import annotations
 
@@ -227,11 +227,11 @@ def test_a_search_tries_less_when_there_is_little_time(game: FunctionalBatchGame
     assert isinstance(policy, OwnSearch)
     own, everyone = Heuristic(16).act(game.observation, game.legal_mask), np.ones(NUM_ENVS, bool)
     first = policy.plan(game, everyone, Decision(*own), until=time.monotonic() + 60)
-    assert set(first.tries[first.planned]) == {16}  # nobody knows yet how long a try takes
+    assert set(first.simulations[first.planned]) == {16}  # nobody knows yet how long a try takes
     ample = policy.plan(game, everyone, Decision(*own), until=time.monotonic() + 600)
-    assert set(ample.tries[ample.planned]) == {400}
+    assert set(ample.simulations[ample.planned]) == {400}
     late = policy.plan(game, everyone, Decision(*own), until=time.monotonic() - 1)
-    assert set(late.tries[late.planned]) == {16}
+    assert set(late.simulations[late.planned]) == {16}
 
 
 def test_a_plan_shows_the_search_more_than_the_policy_was_trained_on() -> None:

@@ -9,14 +9,17 @@ import pytest
 from rich.console import Console
 
 from jimbot.games import game_entry, make
+from jimbot.games.drawing import CELL_WIDTH, draw, picture
 from jimbot.games.hackmatrix import make_state, spec
-from jimbot.games.hackmatrix.render import CELL_WIDTH, WIDTH, picture
+from jimbot.games.hackmatrix.scene import scene_of
+
+WIDTH = 2 + CELL_WIDTH * spec.SIDE
 
 
 def text(state: Any, width: int = 80) -> list[str]:
     """The lines of a picture, without colour."""
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(picture(state))
+    console.print(draw(scene_of(state)))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()
 
@@ -76,7 +79,7 @@ def test_hidden_cryptog_on_another_enemy_leaves_no_trace() -> None:
     alone = text(make_state(player=(1, 1), enemies=[virus]))
     assert text(make_state(player=(1, 1), enemies=[virus, cryptog])) == alone
     assert text(make_state(player=(1, 1), enemies=[cryptog, virus])) == alone
-    assert cell(text(make_state(player=(1, 4), enemies=[virus, cryptog])), 4, 4)[0] == "V2+"
+    assert cell(text(make_state(player=(1, 4), enemies=[virus, cryptog])), 4, 4)[0] == "V2C2"
 
 
 def test_question_blocks_look_alike_whatever_they_hold() -> None:
@@ -103,7 +106,7 @@ def test_siphoned_blocks_call_nobody_any_more_and_are_dimmed() -> None:
     assert cell(lines, 2, 2) == ("5p", "▒▒▒▒")
     assert cell(lines, 2, 1)[1] == "○"
     console = Console(file=io.StringIO(), width=80, color_system="truecolor", force_terminal=True)
-    segments = [part for line in console.render_lines(picture(state)) for part in line]
+    segments = [part for line in console.render_lines(draw(scene_of(state))) for part in line]
     assert [part.style is not None and part.style.dim for part in segments if part.text == "5p"] == [True]
 
 
@@ -139,7 +142,7 @@ def test_numbers_states_and_programs_are_listed_with_their_cost() -> None:
     words = " ".join(text(state))
     for part in (
         "stage 6/8",
-        "HP ♥♥·",
+        "HP 2/3",
         "credits 5",
         "energy 3",
         "siphons 4",
@@ -193,10 +196,9 @@ def test_a_crowded_game_keeps_its_width(width: int) -> None:
 
 def test_the_small_drawing_has_everything_beside_the_board() -> None:
     entry, game = game_entry("hackmatrix"), make("hackmatrix", 64)
-    assert entry.render_small is not None
     game.reset()
     console = Console(file=io.StringIO(), width=80, color_system=None)
-    console.print(entry.render_small(game, 0))
+    console.print(picture(entry, game, small=True))
     assert isinstance(console.file, io.StringIO)
     lines = console.file.getvalue().splitlines()
     assert len(lines) == 2 * spec.SIDE + 1
@@ -206,14 +208,13 @@ def test_the_small_drawing_has_everything_beside_the_board() -> None:
 
 
 def test_the_registered_drawing_shows_the_rows_of_a_batch() -> None:
-    render = game_entry("hackmatrix").render
-    assert render is not None
+    entry = game_entry("hackmatrix")
     game = make("hackmatrix", 64)
     game.reset()
     pictures = set()
     for row in (0, 1, 63):
         console = Console(file=io.StringIO(), width=80, color_system=None)
-        console.print(render(game, row))
+        console.print(picture(entry, game, row))
         assert isinstance(console.file, io.StringIO)
         words = console.file.getvalue()
         assert words.count("@") == 2

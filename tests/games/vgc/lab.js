@@ -11,7 +11,7 @@ const fs = require('fs');
 
 const input = JSON.parse(fs.readFileSync(0, 'utf8'));
 const {Worker} = require(`${input.node}/worker.js`);
-const {LiveBattle, luckOf} = require(`${input.node}/battles.js`);
+const {LiveBattle, rngOf} = require(`${input.node}/battles.js`);
 const {legalActions, choiceText, ORDERS} = require(`${input.node}/mask.js`);
 const worker = new Worker(input.package, () => {});
 worker.configure(input.settings);
@@ -69,7 +69,7 @@ function begin(scene) {
 
 const number = (live, side, text) => live.legal[side].find((action) => choiceText(action, live.battle.sides[side].activeRequest) === text);
 
-/** Plays [own, rival] choice strings; null where a side has nothing to say. */
+/** Plays [own, opponent] choice strings; null where a side has nothing to say. */
 function play(live, texts) {
 	const refused = [];
 	texts.forEach((text, side) => {
@@ -130,15 +130,15 @@ function channel(log, from, side) {
 const JOBS = {
 	/** Random states; each is probed. */
 	states: ({count, seed}) => {
-		const luck = luckOf(seed, 5);
+		const rng = rngOf(seed, 5);
 		const found = [];
 		for (let game = 0; found.length < count; game++) {
-			const live = worker.begin(0, seed, game, luck(worker.teams.length), luck(worker.teams.length));
+			const live = worker.begin(0, seed, game, rng(worker.teams.length), rng(worker.teams.length));
 			while (!live.ended && found.length < count) {
 				for (const side of [0, 1]) {
 					if (!live.acts(side)) continue;
-					if (live.battle.requestState !== 'teampreview' && luck(4) === 0) found.push(probe(live, side));
-					for (let tries = 0; live.acts(side) && tries < 20; tries++) { live.choose(side, live.legal[side][luck(live.legal[side].length)]); if (live.lastRefused[side]) live.look(); }
+					if (live.battle.requestState !== 'teampreview' && rng(4) === 0) found.push(probe(live, side));
+					for (let tries = 0; live.acts(side) && tries < 20; tries++) { live.choose(side, live.legal[side][rng(live.legal[side].length)]); if (live.lastRefused[side]) live.look(); }
 				}
 				live.settle();
 			}
@@ -169,10 +169,10 @@ const JOBS = {
 	request: ({request, foes}) => legalActions(request, foes).map((action) => choiceText(action, request)),
 	/** Digests of the logs of seeded random battles. */
 	logs: ({count, seed}) => Array.from({length: count}, (_, game) => {
-		const luck = luckOf(seed, game);
-		const live = worker.begin(0, seed, game, luck(worker.teams.length), luck(worker.teams.length));
+		const rng = rngOf(seed, game);
+		const live = worker.begin(0, seed, game, rng(worker.teams.length), rng(worker.teams.length));
 		while (!live.ended) {
-			for (const side of [0, 1]) for (let tries = 0; live.acts(side) && tries < 20; tries++) { live.choose(side, live.legal[side][luck(live.legal[side].length)]); if (live.lastRefused[side]) live.look(); }
+			for (const side of [0, 1]) for (let tries = 0; live.acts(side) && tries < 20; tries++) { live.choose(side, live.legal[side][rng(live.legal[side].length)]); if (live.lastRefused[side]) live.look(); }
 			live.settle();
 		}
 		return crypto.createHash('sha256').update(live.battle.log.filter((line) => !line.startsWith('|t:|')).join('\n')).digest('hex');
@@ -187,12 +187,12 @@ const JOBS = {
 			sleep: (live) => { for (const side of live.battle.sides) for (const p of side.pokemon) if (p.statusState.time) p.statusState.time++; },
 			choice: (live) => { if (live.acts(1)) live.battle.sides[1].choose(choiceText(live.legal[1][0], live.battle.sides[1].activeRequest)); },
 		};
-		const luck = luckOf(seed, 9);
+		const rng = rngOf(seed, 9);
 		const found = Object.fromEntries(Object.keys(changes).map((name) => [name, 0]));
 		let looked = 0;
 		let control = 0;
 		for (let game = 0; looked < moments; game++) {
-			const live = worker.begin(0, seed, game, luck(worker.teams.length), luck(worker.teams.length));
+			const live = worker.begin(0, seed, game, rng(worker.teams.length), rng(worker.teams.length));
 			while (!live.ended && looked < moments) {
 				if (live.acts(0)) {
 					looked++;
@@ -203,16 +203,16 @@ const JOBS = {
 						if (named(live, 0).row !== before) found[name]++;
 					}
 					// A control: what everybody sees must show.
-					const rival = live.battle.sides[1].active.find((p) => p && !p.fainted);
-					if (live.battle.turn && rival) {
-						rival.boosts.atk += 1;
+					const opponent = live.battle.sides[1].active.find((p) => p && !p.fainted);
+					if (live.battle.turn && opponent) {
+						opponent.boosts.atk += 1;
 						live.look();
 						if (named(live, 0).row !== before) control++;
-						rival.boosts.atk -= 1;
+						opponent.boosts.atk -= 1;
 						live.look();
 					} else control++;
 				}
-				for (const side of [0, 1]) for (let tries = 0; live.acts(side) && tries < 20; tries++) { live.choose(side, live.legal[side][luck(live.legal[side].length)]); if (live.lastRefused[side]) live.look(); }
+				for (const side of [0, 1]) for (let tries = 0; live.acts(side) && tries < 20; tries++) { live.choose(side, live.legal[side][rng(live.legal[side].length)]); if (live.lastRefused[side]) live.look(); }
 				live.settle();
 			}
 		}
@@ -221,12 +221,12 @@ const JOBS = {
 	/** Rows read from one side's requests and lines, beside those of the live battle: where they differ, by field. */
 	shadow: ({count, seed}) => {
 		const {Shadow} = require(`${input.node}/shadow.js`);
-		const luck = luckOf(seed, 11);
+		const rng = rngOf(seed, 11);
 		const found = {rows: 0, wrong: [], masks: 0};
 		const {at} = worker.table.features;
 		const fields = Object.entries(at).sort((a, b) => a[1] - b[1]);
 		for (let game = 0; game < count; game++) {
-			const live = worker.begin(0, seed, game, luck(worker.teams.length), luck(worker.teams.length));
+			const live = worker.begin(0, seed, game, rng(worker.teams.length), rng(worker.teams.length));
 			const shadows = [0, 1].map(() => new Shadow(worker.table));
 			const read = [0, 0];
 			while (!live.ended) {
@@ -245,7 +245,7 @@ const JOBS = {
 							const width = names ? names.length : 1;
 							found.wrong.push([game, live.battle.turn, side, field, Math.floor((place - start) / width), names ? names[(place - start) % width] : '', live.rows[side][place], row[place]]);
 						}
-						live.choose(side, live.legal[side][luck(live.legal[side].length)]);
+						live.choose(side, live.legal[side][rng(live.legal[side].length)]);
 						if (live.lastRefused[side]) live.look();
 					}
 				}
@@ -266,8 +266,8 @@ const JOBS = {
 		const {decisions} = require(`${input.node}/spectator.js`);
 		const {player} = require(`${input.node}/players.js`);
 		const {readLog} = require(`${input.node}/questions.js`);
-		const choose = name ? player(name, input.settings.layout) : (row, legal, luck) => legal[luck(legal.length)];
-		const luck = luckOf(seed, 13);
+		const choose = name ? player(name, input.settings.layout) : (row, legal, rng) => legal[rng(legal.length)];
+		const rng = rngOf(seed, 13);
 		const found = {made: 0, read: 0, sure: 0, wrong: [], unread: 0, unexplained: 0, columns: {}, compared: 0, results: 0};
 		const slotWords = (code, places, moves) => {
 			if (code >= 40) return code < 44 ? `to ${places[code - 40]}` : 'pass';
@@ -275,14 +275,14 @@ const JOBS = {
 		};
 		const readable = (action, places, moves) => (action >= ORDERS ? `preview ${action}` : [Math.floor(action / 45), action % 45].map((code, slot) => slotWords(code, places, moves[slot])).join(' + '));
 		for (let game = 0; game < count; game++) {
-			const live = worker.begin(0, seed, game, luck(worker.teams.length), luck(worker.teams.length));
+			const live = worker.begin(0, seed, game, rng(worker.teams.length), rng(worker.teams.length));
 			const made = [];
 			while (!live.ended) {
 				for (const side of [0, 1]) {
 					for (let tries = 0; live.acts(side) && tries < 20; tries++) {
 						const {activeRequest} = live.battle.sides[side];
 						const places = activeRequest.side.pokemon.map((entry) => entry.ident.slice(4));
-						const action = choose(live.rows[side], live.legal[side], luck);
+						const action = choose(live.rows[side], live.legal[side], rng);
 						const moment = {side, turn: live.battle.turn, words: readable(action, places, (activeRequest.active || []).map(({moves}) => moves.map((move) => move.id))), legal: live.legal[side].length, row: Array.from(live.rows[side])};
 						live.choose(side, action);
 						if (live.lastRefused[side]) live.look();

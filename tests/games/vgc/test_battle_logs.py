@@ -15,7 +15,7 @@ from jimbot.games.contract import make
 from jimbot.games.vgc import teams
 from jimbot.games.vgc.battle_logs import ReplayError, read_replay, replay_files, replay_log
 from jimbot.games.vgc.game import VgcGame
-from jimbot.games.vgc.heuristic import Scripted
+from jimbot.games.vgc.heuristic import VgcHeuristic
 from jimbot.games.vgc.reader import Reader
 from jimbot.training.imitation.dataset import Dataset
 from tests.games.vgc.lab import run_jobs
@@ -53,7 +53,7 @@ def logs() -> list[str]:
     try:
         game.reset(np.arange(4, dtype=np.uint64))
         while len(found) < 4:
-            game.step(Scripted("heuristic").act(game.observation, game.legal_mask)[0])
+            game.step(VgcHeuristic("heuristic").act(game.observation, game.legal_mask)[0])
             for battle in np.flatnonzero(game.terminated[::2]).tolist():
                 found.setdefault(battle, "\n".join(game.log_lines(battle, ended=True)))
     finally:

@@ -223,13 +223,13 @@ def test_an_action_is_told_with_the_names_of_this_battle(game: VgcGame) -> None:
 def test_the_board_shows_both_sides(game: VgcGame) -> None:
     from rich.console import Console
 
+    from jimbot.games.drawing import picture
+
     game.step(game.legal_mask.argmax(axis=1))
     console = Console(width=140, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    render = game_entry("vgc").render
-    assert render is not None
-    console.print(render(game, 0))
+    console.print(picture(game_entry("vgc"), game))
     text = console.export_text()
-    assert "rival" in text
+    assert "opponent" in text
     assert "you" in text
     assert "100%" in text
     for place in (0, 1):

@@ -70,7 +70,7 @@ def test_an_item_that_shows_itself_belongs_to_its_holder_not_to_its_victim() -> 
         "Blissey | Natural Cure | Seismic Toss, Protect, Soft-Boiled, Helping Hand",
         "Toxapex | Regenerator | Scald, Protect, Recover, Haze",
     )
-    # The rival's Snorlax, hurt, slams ours and is healed by its bell; our Snorlax hits Garganacl and feels the helmet.
+    # Their Snorlax, hurt, slams ours and is healed by its bell; our Snorlax hits Garganacl and feels the helmet.
     plays = [LEADS, {"tweak": "health", "side": 1, "place": 0, "hp": 60}, ["move 1 2, move 2", "move 1 1, move 3"]]
     (scene,) = run_jobs(
         {"job": "scene", "teams": [plain_team(), bells], "plays": plays}, open_team_sheets=False

@@ -12,7 +12,7 @@ import pytest
 
 from jimbot.errors import JimbotError, UsageError
 from jimbot.games.vgc import teams
-from jimbot.games.vgc.heuristic import Scripted
+from jimbot.games.vgc.heuristic import VgcHeuristic
 from jimbot.games.vgc.options import DEFAULT_FORMAT
 from jimbot.games.vgc.reader import Reader
 from jimbot.games.vgc.server import ShowdownServer, free_port
@@ -42,7 +42,7 @@ def reader() -> Iterator[Reader]:
 
 def heuristic(observation: np.ndarray, legal_mask: np.ndarray) -> int:
     assert legal_mask.any()
-    return int(Scripted("heuristic").act(observation[None], legal_mask[None])[0][0])
+    return int(VgcHeuristic("heuristic").act(observation[None], legal_mask[None])[0][0])
 
 
 def rival(server: ShowdownServer, name: str, sheets: bool) -> RandomPlayer:
@@ -103,14 +103,14 @@ async def challenge_later(player: RandomPlayer) -> None:
 
 
 @pytest.mark.long
-def test_a_rival_nobody_knows_is_one_sentence(server: ShowdownServer, reader: Reader) -> None:
+def test_an_opponent_nobody_knows_is_one_sentence(server: ShowdownServer, reader: Reader) -> None:
     packed = teams.split_teams("held-out")[:1]
     with pytest.raises(UsageError, match="nobodyhere"):
         play_on_server(heuristic, reader, server.websocket, packed, name="asker", challenge="nobodyhere", patience=30)
 
 
 @pytest.mark.long
-def test_a_silent_rival_is_given_up(server: ShowdownServer, reader: Reader) -> None:
+def test_a_silent_opponent_is_given_up(server: ShowdownServer, reader: Reader) -> None:
     silent = rival(server, "silent", True)
     asyncio.run(silent.ps_client.wait_for_login(wait_for=20))
     packed = teams.split_teams("held-out")[:1]

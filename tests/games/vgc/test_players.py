@@ -1,4 +1,4 @@
-"""Scripted players: the simulator's and NumPy's agree on every decision, and they beat what they should beat."""
+"""Heuristic players: the simulator's and NumPy's agree on every decision, and they beat what they should beat."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from jimbot.games.checker import random_legal
 from jimbot.games.contract import make
 from jimbot.games.vgc.game import VgcGame
-from jimbot.games.vgc.heuristic import Scripted
-from jimbot.policies.scripted import scripted_names, scripted_policy
+from jimbot.games.vgc.heuristic import VgcHeuristic
+from jimbot.policies.heuristics import heuristic_names, heuristic_policy
 
 NAMES = ("max_power", "max_damage", "heuristic")
 
@@ -23,7 +23,7 @@ def test_both_forms_decide_alike() -> None:
         game.reset()
         for _ in range(24):
             for name in NAMES:
-                actions, probabilities, _ = Scripted(name).act(game.observation, game.legal_mask)
+                actions, probabilities, _ = VgcHeuristic(name).act(game.observation, game.legal_mask)
                 assert (probabilities.sum(axis=1) == 1).all()
                 for row in rng.choice(game.num_rows, 4, replace=False).tolist():
                     question = {"what": "advise", "battle": row // 2, "side": row % 2, "player": name}
@@ -40,13 +40,13 @@ def test_both_forms_decide_alike() -> None:
 
 
 def test_policies_are_known_by_name() -> None:
-    assert scripted_names("vgc") == ["heuristic", "max_damage", "max_power", "random"]
-    assert scripted_policy("max_power", "vgc").name == "max_power"
+    assert heuristic_names("vgc") == ["heuristic", "max_damage", "max_power", "random"]
+    assert heuristic_policy("max_power", "vgc").name == "max_power"
 
 
 def wins(player: str, opponent: str, games: int) -> float:
     game = make("vgc", games, options={"opponent": opponent, "teams": "train"})
-    policy = scripted_policy(player, "vgc")
+    policy = heuristic_policy(player, "vgc")
     done = np.zeros(games, bool)
     won = np.zeros(games)
     try:

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from jimbot.games.vgc.benchmarks import bench_vgc
+from benchmarks.vgc import bench_vgc
 from jimbot.games.vgc.server import ShowdownServer
 
 

@@ -13,7 +13,7 @@ from jimbot.games import make
 from jimbot.games.checker import random_legal
 from jimbot.games.vgc import fields
 from jimbot.games.vgc.masks import legal_masks
-from jimbot.policies.scripted import scripted_policy
+from jimbot.policies.heuristics import heuristic_policy
 from jimbot.training.imitation.dataset import Dataset
 from jimbot.training.imitation.record import record
 
@@ -56,7 +56,7 @@ def test_a_row_that_waits_has_no_legal_action() -> None:
 
 
 def test_a_dataset_without_masks_gives_the_same_rows(tmp_path: Path) -> None:
-    teacher = scripted_policy("random", "vgc")
+    teacher = heuristic_policy("random", "vgc")
     paths = {masks: tmp_path / f"{masks}.npz" for masks in (True, False)}
     for masks, path in paths.items():
         record(teacher, "vgc", 2, path, options={"opponent": "self"}, num_envs=2, masks=masks)

@@ -12,8 +12,8 @@ from jimbot.games import seeds as seedbank
 from jimbot.games.contract import make
 from jimbot.games.vgc import teams
 from jimbot.games.vgc.game import VgcGame
-from jimbot.games.vgc.luck import words
 from jimbot.games.vgc.options import DEFAULT_FORMAT
+from jimbot.games.vgc.rng import words
 from tests.games.vgc.lab import plain_team
 
 LEGAL = """Flamigo @ Choice Scarf

@@ -13,7 +13,7 @@ import pytest
 from jimbot.cli.main import run
 from jimbot.evaluation import evaluate
 from jimbot.games.contract import game_entry
-from jimbot.policies.scripted import RandomPolicy
+from jimbot.policies.heuristics import RandomPolicy
 from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
 from jimbot.training.imitation import batches as batch_making
 from jimbot.training.imitation.batches import Batches

@@ -154,7 +154,7 @@ def test_an_action_that_was_not_legal_is_noticed(recorded: Path, tmp_path: Path)
     ("arguments", "words"),
     [
         (["record", "prob"], "Unknown game 'prob'. Did you mean 'probe'"),
-        (["record", "probe", "--policy", "heuristik"], "Unknown policy 'heuristik': no scripted player of probe"),
+        (["record", "probe", "--policy", "heuristik"], "Unknown policy 'heuristik': no heuristic player of probe"),
         (["record", "probe", "--policy", "random", "--games", "0"], "--games is 0"),
         (["record", "probe", "--policy", "random", "--noise", "1.5"], "noise is 1.5"),
         (["record", "probe", "--policy", "random", "--output", "there.npz"], "there.npz exists already"),

@@ -81,7 +81,7 @@ def test_a_run_begins_with_what_fits_and_says_what_does_not(tmp_path: Path) -> N
 def test_a_stack_for_another_observation_is_listed_and_the_head_still_taken() -> None:
     fitting = _fitting(state_dict(observed=77))
     assert list(fitting.params) == ["trunk_1.weight", "trunk_1.bias", "policy.weight", "policy.bias"]
-    assert f"ff_stack.0 (77, {HIDDEN}) (here trunk_0 is ({OBSERVED}, {HIDDEN}))" in fitting.told
+    assert f"ff_stack.0 (77, {HIDDEN}) (here trunk_0 is ({OBSERVED}, {HIDDEN}))" in fitting.sentence
 
 
 @pytest.mark.parametrize("wrong", [{"hidden": 16}, {"actions": ACTIONS + 1}])
@@ -104,8 +104,8 @@ def test_a_clone_of_joint_orders_fills_the_orders_of_vgc_and_leaves_its_previews
     head = filled(np.zeros(shapes["policy.weight"], np.float32), fitting.params["policy.weight"])
     np.testing.assert_array_equal(head[:, :orders], theirs["action_head.weight"].numpy().T)
     assert not head[:, orders:].any()
-    assert f"ff_stack.0 (3000, 64) (here trunk_0 is ({spec.observation.size}, 64))" in fitting.told
-    assert "win_head (the value head starts fresh)" in fitting.told
+    assert f"ff_stack.0 (3000, 64) (here trunk_0 is ({spec.observation.size}, 64))" in fitting.sentence
+    assert "win_head (the value head starts fresh)" in fitting.sentence
 
 
 @pytest.mark.parametrize("kept", KEPT.values(), ids=list(KEPT))

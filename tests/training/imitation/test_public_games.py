@@ -13,7 +13,7 @@ from jimbot.errors import DatasetError
 from jimbot.games.contract import game_entry
 from jimbot.training.imitation.clone import clone, clone_settings
 from jimbot.training.imitation.dataset import Dataset
-from jimbot.training.imitation.public_games import write_replays
+from jimbot.training.imitation.played import write_replays
 from tests.training.imitation.teachers import record_perfect
 
 SPEC = game_entry("probe").spec

@@ -17,7 +17,7 @@ import pytest
 from jimbot.games.contract import register_game
 from jimbot.games.probe import SPEC
 from jimbot.games.seeds import TRAIN, bank_of
-from jimbot.policies.scripted import RandomPolicy
+from jimbot.policies.heuristics import RandomPolicy
 from jimbot.training.imitation import record as recording
 from jimbot.training.imitation.dataset import TERMINATED, Dataset
 from jimbot.training.imitation.record import record

@@ -44,11 +44,11 @@ def test_jax_gradients_of_pieces_add_up_to_the_whole(weighted: bool) -> None:
     parts = {name: jnp.asarray(value) for name, value in data.items()}
     places = jnp.arange(ROWS)
     batch = samples_of_arrays({"policy": places % 3 > 1, "value": places % 3 > 0} if weighted else None, **parts)
-    hyper = Hyperparameters(0.99, 0.95, 0.2, 0.5, 0.01, 0.5, 1, 1, gradient_pieces=1, target_kl=0.0)
+    hyper = Hyperparameters(0.99, 0.95, 0.2, 0.5, 0.01, 0.5, 1, 1, gradient_accumulation=1, target_kl=0.0)
     loss = partial(ppo_loss, hyper, (), first_update(network, params))
     batch = jax.tree.map(jnp.asarray, batch)
     found: list[Any] = [
-        gradient_of(loss, batch, hyper._replace(gradient_pieces=count))(params, places) for count in (1, 4)
+        gradient_of(loss, batch, hyper._replace(gradient_accumulation=count))(params, places) for count in (1, 4)
     ]
     jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6), *found)
 
@@ -64,7 +64,7 @@ def test_torch_gradients_of_pieces_add_up_to_the_whole() -> None:
     found = []
     for count in (1, 5):
         model: Any = MaskedPPO.__new__(MaskedPPO)  # only its arithmetic
-        model.gradient_pieces = count
+        model.gradient_accumulation = count
         network.zero_grad()
         parts = model._gradients(network, losses.Weights(0.2, 0.5, 0.01), batch)
         gradients = {name: value.grad.numpy().copy() for name, value in network.named().items()}

@@ -12,8 +12,7 @@ import pytest
 from jimbot.errors import TrainingError
 from jimbot.runs.checkpoint import load_checkpoint
 from jimbot.training.framework import create_trainer
-from jimbot.training.memory.budget import PARTS, MemoryBudget
-from jimbot.training.memory.relief import STEPS, MemoryKeeper, tree_bytes
+from jimbot.training.memory import PARTS, STEPS, MemoryBudget, MemoryKeeper, tree_bytes
 from tests.training.small import SMALL
 
 MEGABYTE = 10**6
@@ -150,7 +149,7 @@ def test_a_run_that_outgrows_its_limit_takes_every_step_and_goes_on_with_fewer_g
     again = create_trainer("probe", config, root=tmp_path, resume=True)
     assert again.step == step
     assert again.settings.num_envs == SMALL["num_envs"] // 2
-    assert again.settings.memory.gradient_pieces == 16
+    assert again.settings.memory.gradient_accumulation == 16
     assert again.settings.batch_size == trainer.settings.batch_size, "the batch stays what it was"
     rows: list[dict[str, float]] = []
     again.train(step + 4 * config["num_envs"] * config["num_steps"], callback=lambda _, row: rows.append(row))

@@ -18,7 +18,7 @@ import pytest
 
 from jimbot.runs.checkpoint import find_checkpoint, load_checkpoint
 from jimbot.training.population.record import Line, read_lineage
-from jimbot.training.trials.turn import turns_of
+from jimbot.training.trials import turns_of
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SMALL = ("num_envs=16", "num_steps=32", "hidden_dim=32", "log_interval=1", "lr=3e-3", "ent_coef=0.01")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jimbot.training.population.picture import ancestry, draw_lineage
 from jimbot.training.population.record import Line
+from jimbot.training.population.run import ancestry, draw_lineage
 
 
 def history() -> list[Line]:

@@ -9,7 +9,7 @@ import pytest
 from jimbot.errors import CheckpointError, SettingsError
 from jimbot.runs.checkpoint import load_checkpoint
 from jimbot.training.population.record import LINEAGE, POPULATION, Line, Population, check_population
-from jimbot.training.trials.hyperparameters import chosen_ranges
+from jimbot.training.trials import chosen_ranges
 from tests.runs.checkpoint_making import arrays, manifest
 from tests.training.small import small_settings
 

@@ -27,15 +27,19 @@ from jimbot.policies.onnx_form import onnx_from_params  # noqa: E402
 from jimbot.policies.portable import OnnxPolicy  # noqa: E402
 from jimbot.policies.torch_networks import TorchNetwork  # noqa: E402
 from jimbot.training import torch_losses  # noqa: E402
-from jimbot.training.curriculum.rule import AnteCurriculum, Level  # noqa: E402
-from jimbot.training.ray import cluster, state  # noqa: E402
+from jimbot.training.curriculum import AnteCurriculum, Level  # noqa: E402
+from jimbot.training.ray import cluster, trainer  # noqa: E402
 from jimbot.training.ray.algorithms import BUILDERS, algorithm_config  # noqa: E402
 from jimbot.training.ray.callbacks import BalatroCallbacks, means_of, measured_of  # noqa: E402
-from jimbot.training.ray.distribution import MaskedCategorical  # noqa: E402
 from jimbot.training.ray.games import MASK, OBSERVATION, RunnerGames, make_games  # noqa: E402
 from jimbot.training.ray.learners import EpisodesToSamples, MaskedDQNLearner  # noqa: E402
-from jimbot.training.ray.modules import MaskedQ, in_pieces, spec_of  # noqa: E402
-from jimbot.training.ray.results import losses_of  # noqa: E402
+from jimbot.training.ray.modules import (  # noqa: E402
+    MaskedCategorical,
+    MaskedQ,
+    in_pieces,
+    spec_of,
+)
+from jimbot.training.ray.trainer import losses_of  # noqa: E402
 from jimbot.training.settings.record import TrainSettings, load_settings, network_choice  # noqa: E402
 
 MODULE = "default_policy"
@@ -332,15 +336,15 @@ def test_state_becomes_arrays_and_back() -> None:
         ("a", 1): [None, True, 3, float("inf"), "text"],
         "many": (np.float32(1.5), deque([1, 2])),
     }
-    found = state.from_arrays(state.to_arrays(tree))
+    found = trainer.from_arrays(trainer.to_arrays(tree))
     np.testing.assert_array_equal(found["weights"]["a"], tree["weights"]["a"])
     assert isinstance(found["weights"][7], torch.Tensor)
     assert found[("a", 1)] == [None, True, 3, float("inf"), "text"]
     assert found["many"] == (1.5, [1, 2])
     with pytest.raises(CheckpointError, match="object at 'state/x'"):
-        state.to_arrays({"x": object()})
+        trainer.to_arrays({"x": object()})
     with pytest.raises(CheckpointError, match="no state of RLlib"):
-        state.from_arrays({})
+        trainer.from_arrays({})
 
 
 def test_what_runners_report_becomes_the_sums_of_every_learner() -> None:

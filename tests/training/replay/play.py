@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.training.replay.lockstep import LockstepWriter
-from jimbot.training.replay.steps import Steps
+from jimbot.training.replay.lockstep import LockstepWriter, Steps
 from jimbot.training.replay.store import ReplayStore
 
 GAMES, SIZE, ACTIONS = 3, 6, 11

@@ -7,7 +7,7 @@ import pytest
 import zstandard
 
 from jimbot.errors import CheckpointError, SettingsError, TrainingError
-from jimbot.training.replay.steps import Steps
+from jimbot.training.replay.lockstep import Steps
 from jimbot.training.replay.store import SEGMENT_STEPS, ReplayStore
 from tests.training.replay.play import (
     ACTIONS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jimbot.training.replay.sum_tree import SumTree
+from jimbot.training.replay.store import SumTree
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 3, 7, 64, 1000])

@@ -10,8 +10,8 @@ small functions as reads well. This uses three inner classes of Numba (its versi
 **Cache.** Numba notices a change in the file of a function, but not a change in another module's constant, in a JSON
 table or in the options; all of these end up inside the machine code here. So the cache lives in a directory named by a
 hash of every table, every option and every source that can reach machine code (all but `PLAIN` and `APART`): any change
-means a new directory, and old ones are swept away when nobody has used them for a month. Where the package lies does
-not matter (`cache_place.py`): clones and worktrees of the same sources share the machine code. The scripted player and
+means a new directory, and old ones are swept away when they were not used for a month. Where the package lies does
+not matter (`CachePlace`): clones and worktrees of the same sources share the machine code. The heuristic player and
 what synergies are measured with (`APART`) compile by themselves: their machine code lies in directories below, each
 named by a hash of its own sources, so a change of one leaves the code of the rules in use.
 
@@ -36,11 +36,11 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import types
+from numba.core.caching import UserProvidedCacheLocator
 from numba.core.imputils import lower_constant
 from numba.extending import models, register_model, typeof_impl
 
-from jimbot.games.balatro.compiling import cache_place
-from jimbot.machine import user_name
+from jimbot.machine import cache_folder, user_name
 
 linking: Any
 try:
@@ -50,7 +50,7 @@ except ImportError:  # another Numba: its inner classes moved
 
 _numba_settings: Any = numba.config  # its members are made at run time
 PACKAGE = Path(__file__).resolve().parents[1]
-PLAIN = ("view", "verify", "live", "entry", "transcript", "benchmarks", "synergy")
+PLAIN = ("view", "verify", "live", "entry", "transcript", "synergy")
 """Modules and folders no compiled module imports from: words, pictures, protocols and statistics, which may change
 without a new compile."""
 APART = ("heuristic", "arms")
@@ -86,14 +86,6 @@ def source_fingerprint(package: Path = PACKAGE, options: dict[str, Any] = OPTION
     return digest.hexdigest()[:20]
 
 
-def cache_root() -> Path:
-    """Where the caches of all versions live."""
-    if chosen := os.environ.get("JIMBOT_CACHE_DIR"):
-        return Path(chosen) / "balatro"
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "jimbot" / "balatro"
-
-
 def _usable(directory: Path) -> bool:
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -104,7 +96,7 @@ def _usable(directory: Path) -> bool:
 
 
 def _sweep(root: Path, keep: Path) -> None:
-    """Removes caches nobody has started with for a month; a failure only leaves an old directory behind."""
+    """Removes caches that were not used for a month; a failure only leaves an old directory behind."""
     for old in root.iterdir():
         try:
             if old != keep and old.is_dir() and time.time() - old.stat().st_mtime > _UNUSED_AFTER_SECONDS:
@@ -115,7 +107,7 @@ def _sweep(root: Path, keep: Path) -> None:
 
 def prepare_cache() -> Path:
     """The cache directory of exactly this code, made if need be."""
-    directory = cache_root() / source_fingerprint()
+    directory = cache_folder("balatro") / source_fingerprint()
     if not _usable(directory):  # a read-only home: compile anew per user and boot rather than fail
         directory = Path(tempfile.gettempdir()) / f"jimbot-{user_name()}" / "balatro" / directory.name
         directory.mkdir(parents=True, exist_ok=True)
@@ -135,6 +127,15 @@ def _directory_of(module: str) -> Path | None:
     return CACHE_DIRECTORY / f"{apart}-{source_fingerprint(PACKAGE / apart)}"
 
 
+class CachePlace(UserProvidedCacheLocator):
+    """Where Numba keeps the machine code of a kernel (`CACHE_LOCATOR_CLASSES`): by the name of its module. A folder per
+    place of the package would only compile the same code again in a second clone; Numba still hashes the own file."""
+
+    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
+        super().__init__(py_func, py_file)
+        self._cache_path = os.path.join(_numba_settings.CACHE_DIR, py_func.__module__)
+
+
 def _cached_njit(function: Callable[..., Any], **options: Any) -> Any:
     """numba.njit with the disk cache in the package's own directory.
 
@@ -143,7 +144,7 @@ def _cached_njit(function: Callable[..., Any], **options: Any) -> Any:
     """
     previous = _numba_settings.CACHE_DIR, _numba_settings.CACHE_LOCATOR_CLASSES
     _numba_settings.CACHE_DIR = str(_directory_of(function.__module__))
-    _numba_settings.CACHE_LOCATOR_CLASSES = cache_place.NAME
+    _numba_settings.CACHE_LOCATOR_CLASSES = f"{__name__}.{CachePlace.__name__}"
     try:
         return numba.njit(cache=True, **OPTIONS, **options)(function)
     finally:

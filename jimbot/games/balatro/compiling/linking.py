@@ -83,7 +83,7 @@ class _OuterLowering(NativeLowering):
         return super().run_pass(state)
 
 
-_NEVER_CALLED = 1  # an address for handles nobody calls
+_NEVER_CALLED = 1  # an address for handles that are never called
 
 
 def _pipeline(state: Any, lowering: type[NativeLowering]) -> PassManager:

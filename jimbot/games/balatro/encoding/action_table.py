@@ -23,30 +23,9 @@ import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.encoding.observation import FIELDS
-from jimbot.games.balatro.rules import decisions
+from jimbot.games.balatro.rules import decisions, state
 from jimbot.games.balatro.rules.content import CONSUMABLE_MAX_TARGETS, CONSUMABLE_MIN_TARGETS, CONSUMABLES
 from jimbot.games.balatro.rules.playing_cards.piles import count_bits
-from jimbot.games.balatro.rules.state import (
-    CARD_FORCED,
-    FIRST_PACK_OFFER,
-    GAME_OVER,
-    GRABBED_CONSUMABLE,
-    GRABBED_JOKER,
-    MAX_BOOSTERS,
-    MAX_CONSUMABLES,
-    MAX_HAND,
-    MAX_JOKERS,
-    MAX_PACK_CARDS,
-    MAX_SHOP_CARDS,
-    MAX_SHOP_VOUCHERS,
-    NOTHING,
-    OFFER_CONSUMABLE,
-    PACK,
-    ROUND_EVAL,
-    SELECTING_HAND,
-    SHOP,
-    WON,
-)
 from jimbot.games.spec import ActionBlock, ActionSpec
 
 SUBSET_CARDS = 8  # hand positions that subset actions cover
@@ -101,29 +80,29 @@ def _single(name: str, kind: int) -> _Block:
 _BLOCKS = (
     _by_subset("play", decisions.PLAY),
     _by_subset("discard", decisions.DISCARD),
-    _by_index("choose", CHOOSE, MAX_HAND, "hand"),
+    _by_index("choose", CHOOSE, state.MAX_HAND, "hand"),
     _single("play_chosen", PLAY_CHOSEN),
     _single("discard_chosen", DISCARD_CHOSEN),
-    _by_index("use", decisions.USE, MAX_CONSUMABLES, "consumables"),
-    _by_index("pick", decisions.PICK, MAX_PACK_CARDS, "pack"),
+    _by_index("use", decisions.USE, state.MAX_CONSUMABLES, "consumables"),
+    _by_index("pick", decisions.PICK, state.MAX_PACK_CARDS, "pack"),
     _single("skip_pack", decisions.SKIP_PACK),
-    _by_index("buy", decisions.BUY, MAX_SHOP_CARDS, "shop"),
-    _by_index("buy_and_use", decisions.BUY_AND_USE, MAX_SHOP_CARDS, "shop"),
-    _by_index("redeem", decisions.REDEEM, MAX_SHOP_VOUCHERS, "vouchers_on_sale"),
-    _by_index("open", decisions.OPEN, MAX_BOOSTERS, "boosters"),
+    _by_index("buy", decisions.BUY, state.MAX_SHOP_CARDS, "shop"),
+    _by_index("buy_and_use", decisions.BUY_AND_USE, state.MAX_SHOP_CARDS, "shop"),
+    _by_index("redeem", decisions.REDEEM, state.MAX_SHOP_VOUCHERS, "vouchers_on_sale"),
+    _by_index("open", decisions.OPEN, state.MAX_BOOSTERS, "boosters"),
     _single("reroll", decisions.REROLL),
     _single("next", decisions.NEXT),
-    _by_index("sell_joker", decisions.SELL_JOKER, MAX_JOKERS, "jokers"),
-    _by_index("sell_consumable", decisions.SELL_CONSUMABLE, MAX_CONSUMABLES, "consumables"),
+    _by_index("sell_joker", decisions.SELL_JOKER, state.MAX_JOKERS, "jokers"),
+    _by_index("sell_consumable", decisions.SELL_CONSUMABLE, state.MAX_CONSUMABLES, "consumables"),
     _single("select", decisions.SELECT),
     _single("skip", decisions.SKIP),
     _single("reroll_boss", decisions.REROLL_BOSS),
     _single("cash_out", decisions.CASH_OUT),
     _Block("sort", decisions.SORT, "", (_Entry("sort by rank", 0, 0, ()), _Entry("sort by suit", 1, 0, ()))),
-    _by_index("grab_joker", GRAB_JOKER, MAX_JOKERS, "jokers"),
-    _by_index("grab_consumable", GRAB_CONSUMABLE, MAX_CONSUMABLES, "consumables"),
-    _by_index("grab_hand", GRAB_HAND, MAX_HAND, "hand"),
-    _by_index("place", PLACE, MAX_HAND),
+    _by_index("grab_joker", GRAB_JOKER, state.MAX_JOKERS, "jokers"),
+    _by_index("grab_consumable", GRAB_CONSUMABLE, state.MAX_CONSUMABLES, "consumables"),
+    _by_index("grab_hand", GRAB_HAND, state.MAX_HAND, "hand"),
+    _by_index("place", PLACE, state.MAX_HAND),
 )
 
 
@@ -176,7 +155,7 @@ def _forced_cards(g):
     """The hand positions Cerulean Bell forces into every choice."""
     forced = _NONE
     for place in range(g.hand_count):
-        if g.card_flags[g.hand[place]] & CARD_FORCED:
+        if g.card_flags[g.hand[place]] & state.CARD_FORCED:
             forced |= _ONE << np.uint64(place)
     return forced
 
@@ -204,13 +183,13 @@ def _can_become_targets(g, chosen, last, forced, consumable):
 @njit
 def _leads_somewhere(g, chosen, last, forced):
     """Whether a choice can become part of a legal move."""
-    if g.phase == SELECTING_HAND:  # every choice that targets want could be played as well
+    if g.phase == state.SELECTING_HAND:  # every choice that targets want could be played as well
         return _can_grow_to(g, chosen, last, forced, 1, MOST_PLAYED)
     for index in range(g.consumable_count):
         if _can_become_targets(g, chosen, last, forced, g.consumable_id[index]):
             return True
-    for place in range(FIRST_PACK_OFFER, FIRST_PACK_OFFER + g.pack_count):
-        if g.offer_kind[place] == OFFER_CONSUMABLE:
+    for place in range(state.FIRST_PACK_OFFER, state.FIRST_PACK_OFFER + g.pack_count):
+        if g.offer_kind[place] == state.OFFER_CONSUMABLE:
             if _can_become_targets(g, chosen, last, forced, g.offer_id[place]):
                 return True
     return False
@@ -224,7 +203,7 @@ def _choice_for(g, consumable):
 
 @njit
 def _choice_for_offer(g, place):
-    return _choice_for(g, g.offer_id[place]) if g.offer_kind[place] == OFFER_CONSUMABLE else _NONE
+    return _choice_for(g, g.offer_id[place]) if g.offer_kind[place] == state.OFFER_CONSUMABLE else _NONE
 
 
 # --- masks ---
@@ -249,9 +228,9 @@ def _mark_subsets(g, out, first, forced):
 @njit
 def _mark_choices(g, out, forced):
     first = 0
-    while first < MAX_HAND and g.selected >> np.uint64(first) != _NONE:
+    while first < state.MAX_HAND and g.selected >> np.uint64(first) != _NONE:
         first += 1
-    if g.phase == SELECTING_HAND and forced == _NONE:  # the usual case: anything that can be played
+    if g.phase == state.SELECTING_HAND and forced == _NONE:  # the usual case: anything that can be played
         if count_bits(g.selected) < MOST_PLAYED:
             _mark(out, _CHOOSE + first, g.hand_count - first)
         return
@@ -263,14 +242,14 @@ def _mark_choices(g, out, forced):
 def _mark_hand(g, out):
     """Playing, discarding and choosing."""
     forced = _forced_cards(g)
-    if g.phase == SELECTING_HAND:
+    if g.phase == state.SELECTING_HAND:
         _mark_subsets(g, out, _PLAY, forced)
         if g.discards_left > 0:
             _mark_subsets(g, out, _DISCARD, forced)
         if g.selected != _NONE:
             out[_PLAY_CHOSEN] = decisions.is_legal(g, decisions.PLAY, 0, g.selected)
             out[_DISCARD_CHOSEN] = decisions.is_legal(g, decisions.DISCARD, 0, g.selected)
-    if g.phase == SELECTING_HAND or g.phase == PACK:
+    if g.phase == state.SELECTING_HAND or g.phase == state.PACK:
         _mark_choices(g, out, forced)
 
 
@@ -315,9 +294,9 @@ def _mark_shop(g, out):
 def _mark_places(g, out):
     """A grabbed card goes anywhere but where it is."""
     count = g.hand_count
-    if g.grabbed == GRABBED_JOKER:
+    if g.grabbed == state.GRABBED_JOKER:
         count = g.joker_count
-    elif g.grabbed == GRABBED_CONSUMABLE:
+    elif g.grabbed == state.GRABBED_CONSUMABLE:
         count = g.consumable_count
     _mark(out, _PLACE, count)
     out[_PLACE + g.grabbed_index] = False
@@ -328,26 +307,26 @@ def write_mask(g, out):
     """Which actions are legal now; none once the game is over."""
     for action in range(SIZE):
         out[action] = False
-    if g.phase == GAME_OVER or g.phase == WON:
+    if g.phase == state.GAME_OVER or g.phase == state.WON:
         return
-    if g.grabbed != NOTHING:
+    if g.grabbed != state.NOTHING:
         _mark_places(g, out)
         return
     if g.hand_count > 0:
         _mark_hand(g, out)
     _mark_held(g, out)
     _mark_reorderings(g, out)
-    if g.phase == SHOP:
+    if g.phase == state.SHOP:
         _mark_shop(g, out)
-    elif g.phase == PACK:
+    elif g.phase == state.PACK:
         for index in range(g.pack_count):
             out[_PICK + index] = decisions.is_legal(
-                g, decisions.PICK, index, _choice_for_offer(g, FIRST_PACK_OFFER + index)
+                g, decisions.PICK, index, _choice_for_offer(g, state.FIRST_PACK_OFFER + index)
             )
         out[_SKIP_PACK] = True
-    elif g.phase == ROUND_EVAL:
+    elif g.phase == state.ROUND_EVAL:
         out[_CASH_OUT] = True
-    elif g.phase != SELECTING_HAND:
+    elif g.phase != state.SELECTING_HAND:
         out[_SELECT] = True
         out[_SKIP] = decisions.is_legal(g, decisions.SKIP, 0, _NONE)
         out[_REROLL_BOSS] = decisions.is_legal(g, decisions.REROLL_BOSS, 0, _NONE)
@@ -366,7 +345,7 @@ def _targets_of(g, kind, index):
     if kind == decisions.BUY_AND_USE:
         return _choice_for_offer(g, index)
     if kind == decisions.PICK:
-        return _choice_for_offer(g, FIRST_PACK_OFFER + index)
+        return _choice_for_offer(g, state.FIRST_PACK_OFFER + index)
     return _NONE
 
 
@@ -377,7 +356,7 @@ def _engine_kind(g, kind):
     if kind == DISCARD_CHOSEN:
         return decisions.DISCARD
     if kind == PLACE:
-        return decisions.MOVE_JOKER + g.grabbed - GRABBED_JOKER
+        return decisions.MOVE_JOKER + g.grabbed - state.GRABBED_JOKER
     return kind
 
 
@@ -405,12 +384,12 @@ def take(g, s, action):
         return
     if move == NO_MOVE:
         g.selected = _NONE
-        g.grabbed = GRABBED_JOKER + kind - GRAB_JOKER
+        g.grabbed = state.GRABBED_JOKER + kind - GRAB_JOKER
         g.grabbed_index = index
         g.steps += 1
         return
     g.selected = _NONE
-    g.grabbed = NOTHING
+    g.grabbed = state.NOTHING
     g.reorderings = g.reorderings + 1 if kind == decisions.SORT or kind == PLACE else 0
     decisions.step(g, s, move, index, targets)
 
@@ -419,7 +398,7 @@ def take(g, s, action):
 
 
 def _positions(targets: int) -> Iterable[int]:
-    return (place for place in range(MAX_HAND) if targets >> place & 1)
+    return (place for place in range(state.MAX_HAND) if targets >> place & 1)
 
 
 def actions_for(kind: int, index: int, targets: int) -> list[int]:

@@ -13,19 +13,11 @@ import numpy as np
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.compiling.record_copies import keep_game, put_back
 from jimbot.games.balatro.encoding.fields import JOKER_ROWS, PACK_ROWS, SHOP_ROWS, places, stride
+from jimbot.games.balatro.rules import state
 from jimbot.games.balatro.rules.content import BLINDS, FIRST_PLANET, FIRST_SPECTRAL, HANDS, PLANET_HAND, parse_card
 from jimbot.games.balatro.rules.inventory import add_joker, remove_joker
 from jimbot.games.balatro.rules.rounds import put_forward
 from jimbot.games.balatro.rules.scratch import TYPICAL_HANDS
-from jimbot.games.balatro.rules.state import (
-    FACE_DOWN,
-    FIRST_PACK_OFFER,
-    IN_DECK,
-    IN_HAND,
-    MAX_JOKERS,
-    OFFER_CONSUMABLE,
-    OFFER_JOKER,
-)
 
 # (poker hand, how often it is what a round is won with, five cards played); three cards are held beside them
 TYPICAL = (
@@ -70,7 +62,7 @@ def _deal(g, which):
         g.card_seal[slot] = 0
         g.card_flags[slot] = 0
         g.card_extra_chips[slot] = 0
-        g.card_place[slot] = IN_HAND
+        g.card_place[slot] = state.IN_HAND
         g.hand[place] = slot
     g.hand_count = _CARDS
     g.blind = _SMALL_BLIND
@@ -86,7 +78,7 @@ def _deal(g, which):
 def _empty_hand(g):
     """An open pack may have dealt cards: they lie in the deck while hands are tried out."""
     for place in range(g.hand_count):
-        g.card_place[g.hand[place]] = IN_DECK
+        g.card_place[g.hand[place]] = state.IN_DECK
 
 
 @njit
@@ -107,14 +99,14 @@ def _change(g, joker_away, offer):
         remove_joker(g, joker_away)
     if offer < 0:
         return True
-    if g.offer_kind[offer] == OFFER_JOKER:
-        if g.joker_count >= MAX_JOKERS:
+    if g.offer_kind[offer] == state.OFFER_JOKER:
+        if g.joker_count >= state.MAX_JOKERS:
             return False
         edition, flags, counter = g.offer_edition[offer], g.offer_flags[offer], g.offer_counter[offer]
-        add_joker(g, g.offer_id[offer], edition, flags & (0xFF ^ FACE_DOWN), counter, g.next_serial)
+        add_joker(g, g.offer_id[offer], edition, flags & (0xFF ^ state.FACE_DOWN), counter, g.next_serial)
         return True
     planet = np.int64(g.offer_id[offer])
-    if g.offer_kind[offer] != OFFER_CONSUMABLE or planet < FIRST_PLANET or planet >= FIRST_SPECTRAL:
+    if g.offer_kind[offer] != state.OFFER_CONSUMABLE or planet < FIRST_PLANET or planet >= FIRST_SPECTRAL:
         return False
     g.hand_level[PLANET_HAND[planet]] += 1
     return True
@@ -186,7 +178,7 @@ def write_worths(g, s, out):
         return
     before, after = s.worth[0], s.worth[1]
     for row in range(min(g.joker_count, JOKER_ROWS)):
-        if not g.joker_flags[row] & FACE_DOWN and _play_all(g, s, row, -1, after):
+        if not g.joker_flags[row] & state.FACE_DOWN and _play_all(g, s, row, -1, after):
             out[_JOKER_TYPICAL + row * _STRIDE] = _typical_gain(g, after, before)
             out[_JOKER_BEST + row * _STRIDE] = _best_gain(after, before)
     for row in range(min(g.shop_count, SHOP_ROWS)):
@@ -194,6 +186,6 @@ def write_worths(g, s, out):
             out[_SHOP_TYPICAL + row * _STRIDE] = _typical_gain(g, before, after)
             out[_SHOP_BEST + row * _STRIDE] = _best_gain(before, after)
     for row in range(min(g.pack_count, PACK_ROWS)):
-        if _play_all(g, s, -1, FIRST_PACK_OFFER + row, after):
+        if _play_all(g, s, -1, state.FIRST_PACK_OFFER + row, after):
             out[_PACK_TYPICAL + row * _STRIDE] = _typical_gain(g, before, after)
             out[_PACK_BEST + row * _STRIDE] = _best_gain(before, after)

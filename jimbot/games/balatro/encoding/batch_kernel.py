@@ -175,12 +175,12 @@ def _step(b, s, memory, row):
 
 
 @njit
-def _random_legal(b, row, luck):
+def _random_legal(b, row, drawn):
     """One of the legal actions of a row, each as likely."""
     legal = 0
     for action in range(b.legal_mask.shape[1]):
         legal += b.legal_mask[row, action]
-    wanted = luck % legal
+    wanted = drawn % legal
     for action in range(b.legal_mask.shape[1]):
         if b.legal_mask[row, action]:
             if wanted == 0:
@@ -194,8 +194,8 @@ def _roam(b, s, memory, row):
     """Plays random legal actions, the last look apart."""
     g = b.games[row]
     for turn in range(b.settings[TURNS]):
-        luck = _mix((b.streams[row] & _WORD) ^ _mix(g.steps ^ _mix(b.episodes[row] & _WORD)))
-        b.actions[row] = _random_legal(b, row, luck)
+        drawn = _mix((b.streams[row] & _WORD) ^ _mix(g.steps ^ _mix(b.episodes[row] & _WORD)))
+        b.actions[row] = _random_legal(b, row, drawn)
         _step(b, s, memory, row)
         b.advanced[row] += g.selected == 0 and g.grabbed == NOTHING and g.reorderings == 0
         if turn + 1 < b.settings[TURNS]:

@@ -21,11 +21,11 @@ from jimbot.games.balatro.encoding.fields import HAND_ROWS, places, start, strid
 from jimbot.games.balatro.encoding.scaling import share, symlog
 from jimbot.games.balatro.rules.bosses.dispatch import counts_cards
 from jimbot.games.balatro.rules.content import HANDS, JOKERS, STEEL
+from jimbot.games.balatro.rules.inventory import swap_jokers
 from jimbot.games.balatro.rules.jokers import registry as r
 from jimbot.games.balatro.rules.jokers.evaluate import card_condition
 from jimbot.games.balatro.rules.playing_cards.hands import detect_hand, read_jokers
 from jimbot.games.balatro.rules.playing_cards.piles import is_chosen
-from jimbot.games.balatro.rules.reorder import swap_jokers
 from jimbot.games.balatro.rules.rounds import put_forward
 from jimbot.games.balatro.rules.scratch import MAX_CANDIDATES, MAX_PLAYED
 from jimbot.games.balatro.rules.state import CARD_FACE_DOWN, CARD_FORCED, FACE_DOWN, IN_DISCARD, SELECTING_HAND

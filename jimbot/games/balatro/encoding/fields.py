@@ -8,22 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jimbot.games.balatro.rules.content import (
-    BLINDS,
-    CHALLENGES,
-    CONSUMABLES,
-    DECKS,
-    EDITIONS,
-    ENHANCEMENTS,
-    HANDS,
-    JOKERS,
-    PACK_KINDS,
-    SEALS,
-    STAKES,
-    SUITS,
-    TAGS,
-    VOUCHERS,
-)
+from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.state import MAX_BOOSTERS, MAX_PACK_CARDS, MAX_SHOP_CARDS, PHASE_NAMES
 from jimbot.games.spec import Field, ObservationSpec
 
@@ -34,17 +19,17 @@ SHOP_ROWS, PACK_ROWS, BOOSTER_ROWS = MAX_SHOP_CARDS, MAX_PACK_CARDS, MAX_BOOSTER
 FRONT_COUNT = 52
 STONE_ITEM = 1 + FRONT_COUNT  # a Stone Card shows neither rank nor suit
 FIRST_JOKER_ITEM = STONE_ITEM + 1
-FIRST_CONSUMABLE_ITEM = FIRST_JOKER_ITEM + len(JOKERS)
+FIRST_CONSUMABLE_ITEM = FIRST_JOKER_ITEM + len(content.JOKERS)
 CARD_IDS = FIRST_JOKER_ITEM
-ITEM_IDS = FIRST_CONSUMABLE_ITEM + len(CONSUMABLES)
+ITEM_IDS = FIRST_CONSUMABLE_ITEM + len(content.CONSUMABLES)
 
 PACK_SIZES = ("normal", "jumbo", "mega")
-PACK_IDS = 1 + len(PACK_KINDS) * len(PACK_SIZES)
+PACK_IDS = 1 + len(content.PACK_KINDS) * len(PACK_SIZES)
 
 _KINDS_OF_CARDS = (
-    *(f"enhancement {key}" for key in ENHANCEMENTS.keys),
-    *(f"edition {key}" for key in EDITIONS.keys[1:4]),  # playing cards are never Negative
-    *(f"seal {key}" for key in SEALS.keys),
+    *(f"enhancement {key}" for key in content.ENHANCEMENTS.keys),
+    *(f"edition {key}" for key in content.EDITIONS.keys[1:4]),  # playing cards are never Negative
+    *(f"seal {key}" for key in content.SEALS.keys),
 )
 
 _WORTH = ("typical", "best")  # log-ratio of scores over typical hands, and of the best of them
@@ -118,15 +103,15 @@ FIELDS: tuple[Field, ...] = (
     *_about(
         "hand",
         _ids("hand_card", HAND_ROWS, CARD_IDS, "hand cards in order: 1 + 4 (rank - 2) + suit, 53 Stone, 0 unknown"),
-        _ids("hand_enhancement", HAND_ROWS, ENHANCEMENTS.size, "their enhancements"),
-        _ids("hand_edition", HAND_ROWS, len(EDITIONS), "their editions"),
-        _ids("hand_seal", HAND_ROWS, SEALS.size, "their seals"),
+        _ids("hand_enhancement", HAND_ROWS, content.ENHANCEMENTS.size, "their enhancements"),
+        _ids("hand_edition", HAND_ROWS, len(content.EDITIONS), "their editions"),
+        _ids("hand_seal", HAND_ROWS, content.SEALS.size, "their seals"),
         _rows("hand", HAND_ROWS, "hand cards"),
     ),
     *_about(
         "jokers",
         _ids("joker_id", JOKER_ROWS, ITEM_IDS, "jokers left to right: 54 + joker, 0 unknown"),
-        _ids("joker_edition", JOKER_ROWS, len(EDITIONS), "their editions"),
+        _ids("joker_edition", JOKER_ROWS, len(content.EDITIONS), "their editions"),
         _ids("joker_copies", JOKER_ROWS, ITEM_IDS, "the joker a Blueprint or Brainstorm copies at its place, 0 none"),
         _rows("jokers", JOKER_ROWS, "jokers"),
     ),
@@ -139,23 +124,23 @@ FIELDS: tuple[Field, ...] = (
     *_about(
         "shop",
         _ids("shop_item", SHOP_ROWS, ITEM_IDS, "cards in the shop"),
-        _ids("shop_enhancement", SHOP_ROWS, ENHANCEMENTS.size, "their enhancements"),
-        _ids("shop_edition", SHOP_ROWS, len(EDITIONS), "their editions"),
-        _ids("shop_seal", SHOP_ROWS, SEALS.size, "their seals"),
+        _ids("shop_enhancement", SHOP_ROWS, content.ENHANCEMENTS.size, "their enhancements"),
+        _ids("shop_edition", SHOP_ROWS, len(content.EDITIONS), "their editions"),
+        _ids("shop_seal", SHOP_ROWS, content.SEALS.size, "their seals"),
         _rows("shop", SHOP_ROWS, "cards in the shop"),
     ),
     _ids("open_pack", 1, PACK_IDS, "the open pack: 1 + 3 kind + size, 0 none"),
     *_about(
         "pack",
         _ids("pack_item", PACK_ROWS, ITEM_IDS, "cards of the open pack"),
-        _ids("pack_enhancement", PACK_ROWS, ENHANCEMENTS.size, "their enhancements"),
-        _ids("pack_edition", PACK_ROWS, len(EDITIONS), "their editions"),
-        _ids("pack_seal", PACK_ROWS, SEALS.size, "their seals"),
+        _ids("pack_enhancement", PACK_ROWS, content.ENHANCEMENTS.size, "their enhancements"),
+        _ids("pack_edition", PACK_ROWS, len(content.EDITIONS), "their editions"),
+        _ids("pack_seal", PACK_ROWS, content.SEALS.size, "their seals"),
         _rows("pack", PACK_ROWS, "cards of the open pack"),
     ),
     *_about(
         "vouchers_on_sale",
-        _ids("voucher_id", VOUCHER_ROWS, 1 + len(VOUCHERS), "vouchers on sale: 1 + voucher"),
+        _ids("voucher_id", VOUCHER_ROWS, 1 + len(content.VOUCHERS), "vouchers on sale: 1 + voucher"),
         _rows("vouchers_on_sale", VOUCHER_ROWS, "vouchers on sale"),
     ),
     *_about(
@@ -165,36 +150,38 @@ FIELDS: tuple[Field, ...] = (
     ),
     _numbers("shopping", "rerolls and picks"),
     # --- the deck ---
-    Field("deck_left", (13, len(SUITS)), "cards not seen since the shuffle, by rank and suit; / 4; no Stone Cards"),
-    Field("deck_total", (13, len(SUITS)), "cards owned, by rank and suit; / 4; no Stone Cards"),
+    Field(
+        "deck_left", (13, len(content.SUITS)), "cards not seen since the shuffle, by rank and suit; / 4; no Stone Cards"
+    ),
+    Field("deck_total", (13, len(content.SUITS)), "cards owned, by rank and suit; / 4; no Stone Cards"),
     _numbers("deck_left_kinds", "cards not seen since the shuffle, by kind"),
     _numbers("deck_total_kinds", "cards owned, by kind"),
     # --- poker hands ---
-    _rows("hands", len(HANDS), "poker hands, strongest first"),
-    _ids("last_hand", 1, 1 + len(HANDS), "the poker hand played last: 1 + hand"),
+    _rows("hands", len(content.HANDS), "poker hands, strongest first"),
+    _ids("last_hand", 1, 1 + len(content.HANDS), "the poker hand played last: 1 + hand"),
     # --- the blind ---
-    _ids("blind_id", 1, 1 + len(BLINDS), "the blind being played, or the next one: 1 + blind"),
-    _ids("boss_id", 1, 1 + len(BLINDS), "the ante's boss: 1 + blind"),
+    _ids("blind_id", 1, 1 + len(content.BLINDS), "the blind being played, or the next one: 1 + blind"),
+    _ids("boss_id", 1, 1 + len(content.BLINDS), "the ante's boss: 1 + blind"),
     _numbers("blind", "the blind"),
-    _ids("skip_tag", 2, 1 + len(TAGS), "what skipping the Small and the Big Blind still gives: 1 + tag"),
-    _ids("skip_tag_hand", 2, 1 + len(HANDS), "the poker hand of these if they are Orbital Tags: 1 + hand"),
-    Field("tags", (len(TAGS),), "tags held, by kind; log counts"),
+    _ids("skip_tag", 2, 1 + len(content.TAGS), "what skipping the Small and the Big Blind still gives: 1 + tag"),
+    _ids("skip_tag_hand", 2, 1 + len(content.HANDS), "the poker hand of these if they are Orbital Tags: 1 + hand"),
+    Field("tags", (len(content.TAGS),), "tags held, by kind; log counts"),
     # --- the run ---
-    Field("vouchers", (len(VOUCHERS),), "vouchers owned"),
+    Field("vouchers", (len(content.VOUCHERS),), "vouchers owned"),
     _numbers("money", "the purse"),
     _numbers("run", "the run"),
-    _ids("deck", 1, 1 + len(DECKS), "1 + deck"),
-    _ids("stake", 1, STAKES.size, "stake 1..8"),
-    _ids("challenge", 1, CHALLENGES.size, "challenge, 0 none"),
+    _ids("deck", 1, 1 + len(content.DECKS), "1 + deck"),
+    _ids("stake", 1, content.STAKES.size, "stake 1..8"),
+    _ids("challenge", 1, content.CHALLENGES.size, "challenge, 0 none"),
     _ids("idol_card", 1, CARD_IDS, "the card The Idol looks for"),
     _ids("mail_rank", 1, 15, "the rank Mail-In Rebate looks for"),
-    _ids("target_suits", 2, 1 + len(SUITS), "the suits of Ancient Joker and Castle: 1 + suit"),
+    _ids("target_suits", 2, 1 + len(content.SUITS), "the suits of Ancient Joker and Castle: 1 + suit"),
     _ids("fool_copies", 1, ITEM_IDS, "the Tarot or Planet The Fool would copy"),
     # --- helpers; all 0 when they are switched off ---
     *_about("jokers", _rows("joker_worth", JOKER_ROWS, "what a joker adds to the score of typical hands")),
     *_about("shop", _rows("shop_worth", SHOP_ROWS, "what a joker or Planet in the shop would add")),
     *_about("pack", _rows("pack_worth", PACK_ROWS, "what a joker or Planet of the open pack would add")),
-    _rows("best_plays", len(HANDS), "the best certain score per poker hand, strongest hand first"),
+    _rows("best_plays", len(content.HANDS), "the best certain score per poker hand, strongest hand first"),
     _numbers("best_play", "the best certain score of all"),
     *_about("hand", Field("best_play_cards", (HAND_ROWS,), "1 for the hand cards of that play")),
 )
@@ -206,7 +193,7 @@ INSIGHT: tuple[Field, ...] = (  # after all others, and only with the option `in
     *_about("boosters", _rows("booster_after", BOOSTER_ROWS, "the purse after buying a booster")),
     _numbers("reroll_after", "the purse after a reroll"),
     _numbers("build", "score of typical hands, and how a round of them compares with what blinds ask for"),
-    _rows("draws", len(HANDS), "poker hands after one discard, strongest hand first"),
+    _rows("draws", len(content.HANDS), "poker hands after one discard, strongest hand first"),
 )
 
 OBSERVATION = ObservationSpec(FIELDS)

@@ -7,7 +7,7 @@
 
 Cards and chances are read from the finished observation, so nothing hidden can come in. Chances are those of the best
 single aim (one rank, one suit, one window of a straight), drawing up to five cards; Wild Cards, Stone Cards, Smeared
-Joker and Shortcut are not looked at. A learner has to find out what a figure is worth; none of them decides anything.
+Joker and Shortcut are not looked at. A learner has to find out what a feature is worth; none of them decides anything.
 """
 
 from __future__ import annotations

@@ -10,104 +10,79 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.encoding import observed_offers
+from jimbot.games.balatro.encoding import fields, observed_offers
 from jimbot.games.balatro.encoding.appraise import write_worths
 from jimbot.games.balatro.encoding.candidates import write_helpers
-from jimbot.games.balatro.encoding.fields import (
-    CONSUMABLE_ROWS,
-    FIELDS,
-    FIRST_CONSUMABLE_ITEM,
-    FIRST_JOKER_ITEM,
-    HAND_ROWS,
-    JOKER_ROWS,
-    STONE_ITEM,
-    WIDTH,
-    places,
-    start,
-    stride,
-)
+from jimbot.games.balatro.encoding.fields import FIELDS, WIDTH
 from jimbot.games.balatro.encoding.scaling import count_log, share, symlog, value_log
+from jimbot.games.balatro.rules import state
 from jimbot.games.balatro.rules.antes import NO_SUIT, requirement_of
 from jimbot.games.balatro.rules.bosses.blind import blind_on_deck
 from jimbot.games.balatro.rules.bosses.dispatch import vetoes
 from jimbot.games.balatro.rules.chance.streams import BANKS
 from jimbot.games.balatro.rules.content import HANDS, JOKERS, NEGATIVE, STONE, TAGS, VOUCHERS
 from jimbot.games.balatro.rules.inventory import debt_floor, odds_numerator
-from jimbot.games.balatro.rules.jokers.copying import acts_as
+from jimbot.games.balatro.rules.jokers.evaluate import acts_as
 from jimbot.games.balatro.rules.jokers.registry import MAIN_ARGUMENT
 from jimbot.games.balatro.rules.payout import interest
 from jimbot.games.balatro.rules.playing_cards.piles import hand_limit, is_chosen
 from jimbot.games.balatro.rules.scoring import level_chips, level_mult
 from jimbot.games.balatro.rules.scratch import MAX_PLAYED
 from jimbot.games.balatro.rules.shop.prices import consumable_sell_value, joker_sell_value
-from jimbot.games.balatro.rules.state import (
-    CARD_DEBUFFED,
-    CARD_FACE_DOWN,
-    CARD_FORCED,
-    CARD_PLAYED_THIS_ANTE,
-    DEBUFFED,
-    ETERNAL,
-    FACE_DOWN,
-    GAME_OVER,
-    GRABBED_CONSUMABLE,
-    GRABBED_HAND_CARD,
-    GRABBED_JOKER,
-    IN_DECK,
-    PACK,
-    PERISHABLE,
-    PINNED,
-    RENTAL,
-    ROUND_EVAL,
-    SELECTABLE,
-    SELECTING_HAND,
-    SHOP,
-    UPCOMING,
-)
-from jimbot.games.balatro.rules.tags.held import ORBITAL
+from jimbot.games.balatro.rules.tags import ORBITAL
 
 __all__ = ["FIELDS", "WIDTH", "write"]
 
-_PHASE = start("phase")
-_HAND_CARD, _HAND_ENHANCEMENT = start("hand_card"), start("hand_enhancement")
-_HAND_EDITION, _HAND_SEAL = start("hand_edition"), start("hand_seal")
-_CARD_PRESENT, _CARD_DOWN, _CARD_WEAK, _CARD_SELECTED, _CARD_HELD, _CARD_USED, _CARD_CHIPS, _CARD_GRABBED = places(
-    "hand"
+_PHASE = fields.start("phase")
+_HAND_CARD, _HAND_ENHANCEMENT = fields.start("hand_card"), fields.start("hand_enhancement")
+_HAND_EDITION, _HAND_SEAL = fields.start("hand_edition"), fields.start("hand_seal")
+_CARD_PRESENT, _CARD_DOWN, _CARD_WEAK, _CARD_SELECTED, _CARD_HELD, _CARD_USED, _CARD_CHIPS, _CARD_GRABBED = (
+    fields.places("hand")
 )
-_JOKER_ID, _JOKER_EDITION, _JOKER_COPIES = start("joker_id"), start("joker_edition"), start("joker_copies")
+_JOKER_ID, _JOKER_EDITION, _JOKER_COPIES = (
+    fields.start("joker_id"),
+    fields.start("joker_edition"),
+    fields.start("joker_copies"),
+)
 (
     _JOKER_PRESENT, _JOKER_DOWN, _JOKER_WEAK, _JOKER_ETERNAL, _JOKER_PERISHABLE, _JOKER_RENTAL, _JOKER_PINNED,
     _JOKER_ROUNDS, _JOKER_VALUE, _JOKER_COUNTER, _JOKER_SELLS, _JOKER_GRABBED,
-) = places("jokers")  # fmt: skip
-_CONSUMABLE_ID = start("consumable_id")
-_CONSUMABLE_PRESENT, _CONSUMABLE_NEGATIVE, _CONSUMABLE_SELLS, _CONSUMABLE_GRABBED = places("consumables")
+) = fields.places("jokers")  # fmt: skip
+_CONSUMABLE_ID = fields.start("consumable_id")
+_CONSUMABLE_PRESENT, _CONSUMABLE_NEGATIVE, _CONSUMABLE_SELLS, _CONSUMABLE_GRABBED = fields.places("consumables")
 _LEFT, _TOTAL, _LEFT_KINDS, _TOTAL_KINDS = (
-    start(name) for name in ("deck_left", "deck_total", "deck_left_kinds", "deck_total_kinds")
+    fields.start(name) for name in ("deck_left", "deck_total", "deck_left_kinds", "deck_total_kinds")
 )
-_KINDS = stride("deck_total_kinds")
+_KINDS = fields.stride("deck_total_kinds")
 _EDITION_KIND, _SEAL_KIND = 8 - 1, 8 + 3 - 1  # columns before the first edition and the first seal, less their id 1
-_LEVEL, _PLAYED, _PLAYED_ROUND, _CHIPS, _MULT, _MOST_PLAYED, _BLOCKED, _TO_DO = places("hands")
-_HANDS, _HAND_STRIDE = len(HANDS), stride("hands")
-_LAST_HAND = start("last_hand")
+_LEVEL, _PLAYED, _PLAYED_ROUND, _CHIPS, _MULT, _MOST_PLAYED, _BLOCKED, _TO_DO = fields.places("hands")
+_HANDS, _HAND_STRIDE = len(HANDS), fields.stride("hands")
+_LAST_HAND = fields.start("last_hand")
 _BLIND_ID, _BOSS_ID, _SKIP_TAG, _SKIP_TAG_HAND, _TAGS = (
-    start(name) for name in ("blind_id", "boss_id", "skip_tag", "skip_tag_hand", "tags")
+    fields.start(name) for name in ("blind_id", "boss_id", "skip_tag", "skip_tag_hand", "tags")
 )
 (
     _REQUIREMENT, _BOSS_REQUIREMENT, _SCORE, _SCORE_SHARE, _MISSING, _HANDS_LEFT, _DISCARDS_LEFT, _HANDS_PLAYED_ROUND,
     _DISCARDS_USED, _DISABLED, _SMALL_UP, _BIG_UP, _BOSS_UP,
-) = places("blind")  # fmt: skip
+) = fields.places("blind")  # fmt: skip
 _TAG_COUNT = len(TAGS)
-_VOUCHERS, _VOUCHER_COUNT = start("vouchers"), len(VOUCHERS)
-_MONEY, _SPENDABLE, _INTEREST, _INTEREST_CAP, _INTEREST_PER_FIVE, _PAYOUT, _DISCOUNT = places("money")
+_VOUCHERS, _VOUCHER_COUNT = fields.start("vouchers"), len(VOUCHERS)
+_MONEY, _SPENDABLE, _INTEREST, _INTEREST_CAP, _INTEREST_PER_FIVE, _PAYOUT, _DISCOUNT = fields.places("money")
 (
     _ANTE, _ANTES_TO_WIN, _WON, _ENDLESS, _ROUNDS, _STEPS, _HANDS_PER_ROUND, _DISCARDS_PER_ROUND, _HAND_LIMIT,
     _HAND_COUNT, _PILE_COUNT, _CARD_COUNT, _CARDS_LOST, _JOKER_SLOTS, _JOKER_COUNT, _CONSUMABLE_SLOTS,
     _CONSUMABLE_COUNT, _SHOP_SLOTS, _EDITION_RATE, _ODDS, _SKIPS, _HANDS_PLAYED, _UNUSED_DISCARDS, _TAROTS_USED,
     _PLANETS_USED, _ECTOPLASM, _MICHEL, _SORT, _REORDERINGS,
-) = places("run")  # fmt: skip
+) = fields.places("run")  # fmt: skip
 _DECK, _STAKE, _CHALLENGE, _IDOL, _MAIL, _SUITS, _FOOL = (
-    start(name) for name in ("deck", "stake", "challenge", "idol_card", "mail_rank", "target_suits", "fool_copies")
+    fields.start(name)
+    for name in ("deck", "stake", "challenge", "idol_card", "mail_rank", "target_suits", "fool_copies")
 )
-_CARD_STRIDE, _JOKER_STRIDE, _CONSUMABLE_STRIDE = stride("hand"), stride("jokers"), stride("consumables")
+_CARD_STRIDE, _JOKER_STRIDE, _CONSUMABLE_STRIDE = (
+    fields.stride("hand"),
+    fields.stride("jokers"),
+    fields.stride("consumables"),
+)
 _PER_CELL = 1 / 4
 _MOST_STEPS = 3000.0
 _PERISH_ROUNDS = 5.0
@@ -126,22 +101,22 @@ def _bit(flags, mask):
 
 @njit
 def _write_hand(g, out):
-    for row in range(min(g.hand_count, HAND_ROWS)):
+    for row in range(min(g.hand_count, fields.HAND_ROWS)):
         slot = g.hand[row]
         flags = g.card_flags[slot]
         at = row * _CARD_STRIDE
         out[at + _CARD_PRESENT] = 1.0
         out[at + _CARD_SELECTED] = 1.0 if is_chosen(g.selected, row) else 0.0
-        out[at + _CARD_HELD] = _bit(flags, CARD_FORCED)
-        if flags & CARD_FACE_DOWN:
+        out[at + _CARD_HELD] = _bit(flags, state.CARD_FORCED)
+        if flags & state.CARD_FACE_DOWN:
             out[at + _CARD_DOWN] = 1.0
             continue
-        out[at + _CARD_WEAK] = _bit(flags, CARD_DEBUFFED)
-        out[at + _CARD_USED] = _bit(flags, CARD_PLAYED_THIS_ANTE)
+        out[at + _CARD_WEAK] = _bit(flags, state.CARD_DEBUFFED)
+        out[at + _CARD_USED] = _bit(flags, state.CARD_PLAYED_THIS_ANTE)
         out[at + _CARD_CHIPS] = count_log(g.card_extra_chips[slot])
         enhancement = g.card_enhancement[slot]
         if enhancement == STONE:
-            out[_HAND_CARD + row] = STONE_ITEM
+            out[_HAND_CARD + row] = fields.STONE_ITEM
         else:
             out[_HAND_CARD + row] = 1 + 4 * (np.int64(g.card_rank[slot]) - 2) + g.card_suit[slot]
         out[_HAND_ENHANCEMENT + row] = enhancement
@@ -163,19 +138,19 @@ def _write_joker(g, row, out):
     joker = np.int64(g.joker_id[row])
     flags = g.joker_flags[row]
     at = row * _JOKER_STRIDE
-    out[_JOKER_ID + row] = FIRST_JOKER_ITEM + joker
+    out[_JOKER_ID + row] = fields.FIRST_JOKER_ITEM + joker
     out[_JOKER_EDITION + row] = g.joker_edition[row]
     if joker == _BLUEPRINT or joker == _BRAINSTORM:
         copied = acts_as(g, row)
         if copied >= 0:
-            out[_JOKER_COPIES + row] = FIRST_JOKER_ITEM + np.int64(g.joker_id[copied])
+            out[_JOKER_COPIES + row] = fields.FIRST_JOKER_ITEM + np.int64(g.joker_id[copied])
     elif joker == _TODO:
         out[_TO_DO + g.joker_counter[row] * _HAND_STRIDE] = 1.0
-    out[at + _JOKER_WEAK] = _bit(flags, DEBUFFED)
-    out[at + _JOKER_ETERNAL] = _bit(flags, ETERNAL)
-    out[at + _JOKER_PERISHABLE] = _bit(flags, PERISHABLE)
-    out[at + _JOKER_RENTAL] = _bit(flags, RENTAL)
-    out[at + _JOKER_PINNED] = _bit(flags, PINNED)
+    out[at + _JOKER_WEAK] = _bit(flags, state.DEBUFFED)
+    out[at + _JOKER_ETERNAL] = _bit(flags, state.ETERNAL)
+    out[at + _JOKER_PERISHABLE] = _bit(flags, state.PERISHABLE)
+    out[at + _JOKER_RENTAL] = _bit(flags, state.RENTAL)
+    out[at + _JOKER_PINNED] = _bit(flags, state.PINNED)
     out[at + _JOKER_ROUNDS] = g.joker_perish[row] / _PERISH_ROUNDS
     out[at + _JOKER_VALUE] = value_log(g.joker_value[row])
     out[at + _JOKER_COUNTER] = count_log(_joker_counter(g, row, joker))
@@ -184,9 +159,9 @@ def _write_joker(g, row, out):
 
 @njit
 def _write_jokers(g, out):
-    for row in range(min(g.joker_count, JOKER_ROWS)):
+    for row in range(min(g.joker_count, fields.JOKER_ROWS)):
         out[row * _JOKER_STRIDE + _JOKER_PRESENT] = 1.0
-        if g.joker_flags[row] & FACE_DOWN:
+        if g.joker_flags[row] & state.FACE_DOWN:
             out[row * _JOKER_STRIDE + _JOKER_DOWN] = 1.0
         else:
             _write_joker(g, row, out)
@@ -194,9 +169,9 @@ def _write_jokers(g, out):
 
 @njit
 def _write_consumables(g, out):
-    for row in range(min(g.consumable_count, CONSUMABLE_ROWS)):
+    for row in range(min(g.consumable_count, fields.CONSUMABLE_ROWS)):
         at = row * _CONSUMABLE_STRIDE
-        out[_CONSUMABLE_ID + row] = FIRST_CONSUMABLE_ITEM + np.int64(g.consumable_id[row])
+        out[_CONSUMABLE_ID + row] = fields.FIRST_CONSUMABLE_ITEM + np.int64(g.consumable_id[row])
         out[at + _CONSUMABLE_PRESENT] = 1.0
         out[at + _CONSUMABLE_NEGATIVE] = 1.0 if g.consumable_edition[row] == NEGATIVE else 0.0
         out[at + _CONSUMABLE_SELLS] = count_log(consumable_sell_value(g, row))
@@ -206,11 +181,11 @@ def _write_consumables(g, out):
 def _write_grabbed(g, out):
     """Marks the card that is being moved."""
     row = np.int64(g.grabbed_index)
-    if g.grabbed == GRABBED_JOKER and row < JOKER_ROWS:
+    if g.grabbed == state.GRABBED_JOKER and row < fields.JOKER_ROWS:
         out[row * _JOKER_STRIDE + _JOKER_GRABBED] = 1.0
-    elif g.grabbed == GRABBED_CONSUMABLE and row < CONSUMABLE_ROWS:
+    elif g.grabbed == state.GRABBED_CONSUMABLE and row < fields.CONSUMABLE_ROWS:
         out[row * _CONSUMABLE_STRIDE + _CONSUMABLE_GRABBED] = 1.0
-    elif g.grabbed == GRABBED_HAND_CARD and row < HAND_ROWS:
+    elif g.grabbed == state.GRABBED_HAND_CARD and row < fields.HAND_ROWS:
         out[row * _CARD_STRIDE + _CARD_GRABBED] = 1.0
 
 
@@ -233,7 +208,7 @@ def _write_deck(g, out):
     special = False
     for index in range(g.card_count):
         slot = g.cards[index]
-        unseen = g.card_place[slot] == IN_DECK or (g.card_flags[slot] & CARD_FACE_DOWN) != 0
+        unseen = g.card_place[slot] == state.IN_DECK or (g.card_flags[slot] & state.CARD_FACE_DOWN) != 0
         if g.card_enhancement[slot] != STONE:
             cell = 4 * (np.int64(g.card_rank[slot]) - 2) + np.int64(g.card_suit[slot])
             out[_TOTAL + cell] += _PER_CELL
@@ -252,7 +227,7 @@ def _write_deck(g, out):
 
 @njit
 def _write_poker_hands(g, out):
-    in_round = g.phase == SELECTING_HAND
+    in_round = g.phase == state.SELECTING_HAND
     for hand in range(_HANDS):
         at = hand * _HAND_STRIDE
         out[at + _LEVEL] = count_log(g.hand_level[hand] - 1)
@@ -274,7 +249,7 @@ def _write_poker_hands(g, out):
 def _write_blind(g, out):
     out[_BOSS_ID] = np.int64(g.boss) + 1
     out[_BOSS_REQUIREMENT] = symlog(requirement_of(g, g.boss))
-    if g.phase == SELECTING_HAND or g.phase == GAME_OVER:
+    if g.phase == state.SELECTING_HAND or g.phase == state.GAME_OVER:
         out[_BLIND_ID] = np.int64(g.blind) + 1
         out[_REQUIREMENT] = symlog(g.requirement)
         out[_SCORE] = symlog(g.score)
@@ -285,7 +260,7 @@ def _write_blind(g, out):
         out[_HANDS_PLAYED_ROUND] = count_log(g.hands_played_round)
         out[_DISCARDS_USED] = count_log(g.discards_used)
         out[_DISABLED] = 1.0 if g.blind_disabled else 0.0
-    elif g.phase != ROUND_EVAL:  # there the next blind is not shown yet
+    elif g.phase != state.ROUND_EVAL:  # there the next blind is not shown yet
         blind = np.int64(blind_on_deck(g))
         out[_BLIND_ID] = blind + 1
         out[_REQUIREMENT] = symlog(requirement_of(g, blind))
@@ -296,7 +271,7 @@ def _write_blind(g, out):
 def _write_tags(g, out):
     bank = (g.ante + BANKS * (1 << 20)) % BANKS
     for place in range(2):
-        if g.blind_state[place] == UPCOMING or g.blind_state[place] == SELECTABLE:
+        if g.blind_state[place] == state.UPCOMING or g.blind_state[place] == state.SELECTABLE:
             out[_SKIP_TAG + place] = np.int64(g.skip_tag[place]) + 1
             if g.skip_tag[place] == ORBITAL and g.orbital_ante[bank] == g.ante:
                 out[_SKIP_TAG_HAND + place] = g.orbital_hand[bank, place] + 1
@@ -317,7 +292,7 @@ def _write_money(g, out):
     out[_INTEREST] = count_log(interest(g))
     out[_INTEREST_CAP] = g.interest_cap / 100.0
     out[_INTEREST_PER_FIVE] = count_log(g.interest_per_five)
-    if g.phase == ROUND_EVAL:
+    if g.phase == state.ROUND_EVAL:
         out[_PAYOUT] = count_log(g.payout)
     out[_DISCOUNT] = g.discount_percent / 100.0
 
@@ -375,7 +350,7 @@ def _write_targets(g, out):
         out[_SUITS] = g.ancient_suit + 1
     out[_SUITS + 1] = g.castle_suit + 1
     if g.last_tarot_planet >= 0:
-        out[_FOOL] = FIRST_CONSUMABLE_ITEM + np.int64(g.last_tarot_planet)
+        out[_FOOL] = fields.FIRST_CONSUMABLE_ITEM + np.int64(g.last_tarot_planet)
 
 
 @njit
@@ -400,10 +375,10 @@ def write(g, s, helpers, out):
     _write_limits(g, out)
     _write_run(g, out)
     _write_targets(g, out)
-    if g.phase == SHOP or g.phase == PACK:
+    if g.phase == state.SHOP or g.phase == state.PACK:
         observed_offers.write(g, out)
     observed_offers.write_boss_reroll(g, out)
-    if helpers and g.phase == SELECTING_HAND:
+    if helpers and g.phase == state.SELECTING_HAND:
         write_helpers(g, s, out)
-    elif helpers and (g.phase == SHOP or g.phase == PACK):
+    elif helpers and (g.phase == state.SHOP or g.phase == state.PACK):
         write_worths(g, s, out)

@@ -1,7 +1,7 @@
-"""A scripted player of Balatro: exact scores of the hand on the table, sampled draws, bargains in shops.
+"""A heuristic player of Balatro: exact scores of the hand on the table, sampled draws, bargains in shops.
 
 It sees the observation and the mask and nothing else, and needs the game option `helpers`. The kernels read one row at
-a time and never call the rules, so they compile by themselves in half a minute (`compile.APART`).
+a time and never call the rules, so they compile by themselves in half a minute (`kernels.APART`).
 
 - `playing`: play what beats the blind, else the better of playing on and discarding (`estimate` guesses draws)
 - `buying`: everything on offer has a worth and a price in one unit; packs, and where jokers stand
@@ -28,7 +28,7 @@ from jimbot.games.balatro.heuristic.preferences import Taste
 from jimbot.games.balatro.heuristic.targets import use_something
 from jimbot.games.balatro.heuristic.workspace import new_plans
 from jimbot.games.balatro.rules.state import BLIND_SELECT, PACK, ROUND_EVAL, SELECTING_HAND, SHOP
-from jimbot.games.scripted import CertainPlayer
+from jimbot.games.heuristics import HeuristicPlayer
 from jimbot.games.threads import Threads, thread_count
 
 _ROWS_WORTH_A_THREAD = 4  # a decision takes a good half millisecond
@@ -65,8 +65,8 @@ def decide(observation, legal_mask, plans, out):
         out[row] = action if action >= 0 and m[action] else steps.first_legal(m)
 
 
-class Heuristic(CertainPlayer):
-    """The scripted player."""
+class Heuristic(HeuristicPlayer):
+    """The heuristic player."""
 
     name = "heuristic"
     options: ClassVar[dict[str, Any]] = {"helpers": True}

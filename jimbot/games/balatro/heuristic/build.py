@@ -14,34 +14,10 @@ import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.encoding.fields import FIRST_JOKER_ITEM, JOKER_ROWS, STONE_ITEM
+from jimbot.games.balatro.heuristic import estimate, sight
 from jimbot.games.balatro.heuristic import preferences as like
-from jimbot.games.balatro.heuristic import sight
-from jimbot.games.balatro.heuristic.estimate import (
-    CONTAINS,
-    FLUSH,
-    HIGH,
-    PAIR,
-    THREE,
-    TWO_PAIR,
-    TYPES,
-    judge,
-    list_deck,
-    set_card,
-    touches,
-)
 from jimbot.games.balatro.heuristic.workspace import FIRST_ITEM, MOST_OWN, TRIAL_CARDS, TRIALS
-from jimbot.games.balatro.rules.content import (
-    EDITIONS,
-    FOIL,
-    HAND_LEVEL_CHIPS,
-    HAND_LEVEL_MULT,
-    HOLOGRAPHIC,
-    JOKER_COPYABLE,
-    JOKER_RARITY,
-    JOKERS,
-    POLYCHROME,
-    RATES,
-)
+from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.inventory import START_VALUE
 from jimbot.games.balatro.rules.jokers import registry as r
 from jimbot.games.balatro.rules.jokers.evaluate import BOOTSTRAPS_DOLLARS
@@ -50,18 +26,18 @@ from jimbot.games.balatro.rules.jokers.evaluate import BOOTSTRAPS_DOLLARS
     _FOUR_FINGERS, _SHORTCUT, _SMEARED, _PAREIDOLIA, _BLUEPRINT, _BRAINSTORM, _BASEBALL, _MIME, _RAISED_FIST, _MISPRINT,
     _BURGLAR, _TURTLE_BEAN, _SELTZER, _SPLASH, _SPACE, _BURNT, _HIKER,
 ) = (
-    JOKERS.id(f"j_{key}")
+    content.JOKERS.id(f"j_{key}")
     for key in (
         "four_fingers", "shortcut", "smeared", "pareidolia", "blueprint", "brainstorm", "baseball", "mime",
         "raised_fist", "misprint", "burglar", "turtle_bean", "selzer", "splash", "space", "burnt", "hiker",
     )
 )  # fmt: skip
-_FOIL_CHIPS = float(EDITIONS.row("e_foil")["values"]["chips"])
-_HOLOGRAPHIC_MULT = float(EDITIONS.row("e_holo")["values"]["mult"])
-_POLYCHROME_X = float(EDITIONS.row("e_polychrome")["values"]["x_mult"])
+_FOIL_CHIPS = float(content.EDITIONS.row("e_foil")["values"]["chips"])
+_HOLOGRAPHIC_MULT = float(content.EDITIONS.row("e_holo")["values"]["mult"])
+_POLYCHROME_X = float(content.EDITIONS.row("e_polychrome")["values"]["x_mult"])
 _BASEBALL_X = r.amount("j_baseball", "extra")
 _MISPRINT_MEAN = 0.5 * (r.amount("j_misprint", "extra.min") + r.amount("j_misprint", "extra.max"))
-_WIN_ANTE = RATES["starting"]["win_ante"]
+_WIN_ANTE = content.RATES["starting"]["win_ante"]
 _UNCOMMON = 2
 _BLINDS = 3.0  # of an ante
 _HELD_CONDITION, _HELD_ARGUMENT = r.HELD.condition, r.HELD.argument
@@ -99,7 +75,7 @@ def read_set(o, p):
     p.discards = sight.count(o[sight.DISCARDS_PER_ROUND])
     for index in range(count):
         _change_limits(p, index, -1)
-    for hand in range(TYPES):
+    for hand in range(estimate.TYPES):
         p.levels[hand] = 0
     _draw_trials(o, p)
 
@@ -171,8 +147,8 @@ def put_back(p, index):
 
 @njit
 def _draw_trials(o, p):
-    """Trial hands from the whole deck, with the same luck for equal decks."""
-    total = p.deck_count = list_deck(o, p, sight.DECK_TOTAL)
+    """Trial hands from the whole deck, with the same draws for equal decks."""
+    total = p.deck_count = estimate.list_deck(o, p, sight.DECK_TOTAL)
     p.trial_cards = min(TRIAL_CARDS, total)
     state = np.uint64(88172645463325252)
     for trial in range(TRIALS):
@@ -256,9 +232,9 @@ def _share(o, p, condition, argument, hand):
     if condition == r.ALWAYS:
         return 1.0
     if condition == r.CONTAINS:
-        return 1.0 if CONTAINS[hand] >> argument & 1 else 0.0
+        return 1.0 if estimate.CONTAINS[hand] >> argument & 1 else 0.0
     if condition == r.PLAYED_AT_MOST:
-        return 1.0 if hand == HIGH or hand == PAIR or hand == THREE else 0.0
+        return 1.0 if hand == estimate.HIGH or hand == estimate.PAIR or hand == estimate.THREE else 0.0
     if condition == r.NO_DISCARDS_LEFT:
         return 1.0 if p.discards == 0 else p.no_discards_share
     if condition == r.LAST_HAND:
@@ -270,9 +246,9 @@ def _share(o, p, condition, argument, hand):
     if condition == r.HELD_ALL_BLACK:
         return 0.2
     if condition == r.ALL_FOUR_SUITS:
-        return 0.3 if hand < THREE and hand != FLUSH else 0.1 if hand == TWO_PAIR else 0.0
+        return 0.3 if hand < estimate.THREE and hand != estimate.FLUSH else 0.1 if hand == estimate.TWO_PAIR else 0.0
     if condition == r.CLUB_AND_OTHER:
-        return 0.1 if hand == FLUSH else 0.3 if hand == HIGH or hand == PAIR else 0.6
+        return 0.1 if hand == estimate.FLUSH else 0.3 if hand == estimate.HIGH or hand == estimate.PAIR else 0.6
     return 1.0 / 6.0  # every sixth hand
 
 
@@ -282,17 +258,17 @@ def _strongest(o, p, rounds):
     best, most = -1, 0.0
     for index in range(p.own_count):
         joker = p.own_joker[index]
-        if not JOKER_COPYABLE[joker] or joker == _BLUEPRINT or joker == _BRAINSTORM:
+        if not content.JOKER_COPYABLE[joker] or joker == _BLUEPRINT or joker == _BRAINSTORM:
             continue
         value = 0.05
         effect = r.MAIN_EFFECT[joker]
         if effect != 0:
             given = r.MAIN_OFFSET[joker] + r.MAIN_FACTOR[joker] * _quantity(
-                o, p, index, r.MAIN_QUANTITY[joker], TWO_PAIR, rounds
+                o, p, index, r.MAIN_QUANTITY[joker], estimate.TWO_PAIR, rounds
             )
             often = 0.8
             if r.MAIN_CONDITION[joker] != r.ALWAYS and r.MAIN_CONDITION[joker] != r.CONTAINS:
-                often = _share(o, p, r.MAIN_CONDITION[joker], r.MAIN_ARGUMENT[joker], TWO_PAIR)
+                often = _share(o, p, r.MAIN_CONDITION[joker], r.MAIN_ARGUMENT[joker], estimate.TWO_PAIR)
             weight = 0.4 * (given - 1.0) if effect == r.X_MULT else given / 40.0 if effect == r.MULT else given / 300.0
             value += often * weight
         value += 0.4 * _SCORED_X[joker] + _SCORED_MULT[joker] / 15.0 + _SCORED_CHIPS[joker] / 100.0
@@ -314,7 +290,7 @@ def _add_main(o, p, index, rounds):
     lasts = _lasts(p, index, rounds)
     effect = r.MAIN_EFFECT[joker]
     if effect != 0:
-        for hand in range(TYPES):
+        for hand in range(estimate.TYPES):
             share = lasts * _share(o, p, r.MAIN_CONDITION[joker], r.MAIN_ARGUMENT[joker], hand)
             if share > 0:
                 count = _quantity(o, p, index, r.MAIN_QUANTITY[joker], hand, rounds)
@@ -325,7 +301,7 @@ def _add_main(o, p, index, rounds):
         _give_all(p, r.MULT, 1.0, _FIST_MULT)
     elif joker == _BASEBALL:
         for other in range(p.own_count):
-            if JOKER_RARITY[p.own_joker[other]] == _UNCOMMON:
+            if content.JOKER_RARITY[p.own_joker[other]] == _UNCOMMON:
                 _give_all(p, r.X_MULT, 1.0, _BASEBALL_X)
     elif joker == _SPLASH:
         _give_all(p, r.CHIPS, 1.0, 10.0)
@@ -340,7 +316,7 @@ def _add_first_face(p, joker):
     """Photograph: multiplies where a face card scores at all."""
     faces, every_face = 0, _has(p, _PAREIDOLIA)
     for index in range(p.deck_count):
-        if touches(p, p.deck[index], r.FACE, 0, every_face, 0, 0):
+        if estimate.touches(p, p.deck[index], r.FACE, 0, every_face, 0, 0):
             faces += 1
     share = 1.0 - (1.0 - faces / max(1, p.deck_count)) ** _CARDS_SCORED
     _give_all(p, r.X_MULT, share, _SCORED_X[joker])
@@ -351,7 +327,7 @@ def _add_held(p, joker):
     """Kings for Baron, Queens for Shoot the Moon: so many as are held on average."""
     fitting = 0
     for index in range(p.deck_count):
-        if touches(p, p.deck[index], _HELD_CONDITION[joker], _HELD_ARGUMENT[joker], False, 0, 0):
+        if estimate.touches(p, p.deck[index], _HELD_CONDITION[joker], _HELD_ARGUMENT[joker], False, 0, 0):
             fitting += 1
     held = max(0.0, p.hand_size - 4.5) * fitting / max(1, p.deck_count) * (2.0 if _has(p, _MIME) else 1.0)
     if _HELD_X[joker] > 0:
@@ -372,17 +348,17 @@ def _give(p, hand, effect, share, value):
 
 @njit
 def _give_all(p, effect, share, value):
-    for hand in range(TYPES):
+    for hand in range(estimate.TYPES):
         _give(p, hand, effect, share, value)
 
 
 @njit
 def _add_edition(p, edition):
-    if edition == FOIL:
+    if edition == content.FOIL:
         _give_all(p, r.CHIPS, 1.0, _FOIL_CHIPS)
-    elif edition == HOLOGRAPHIC:
+    elif edition == content.HOLOGRAPHIC:
         _give_all(p, r.MULT, 1.0, _HOLOGRAPHIC_MULT)
-    elif edition == POLYCHROME:
+    elif edition == content.POLYCHROME:
         _give_all(p, r.X_MULT, 1.0, _POLYCHROME_X)
 
 
@@ -395,7 +371,7 @@ def _retrigger(p, joker, card, every_face, share):
         share *= _LAST_HAND_SHARE
     if condition == r.FIRST_CARD:
         p.again[card] += share * _FIRST_CARD_SHARE * r.RETRIGGER_TIMES[joker]
-    elif touches(p, card, condition, r.RETRIGGER_ARGUMENT[joker], every_face, 0, 0):
+    elif estimate.touches(p, card, condition, r.RETRIGGER_ARGUMENT[joker], every_face, 0, 0):
         p.again[card] += share * r.RETRIGGER_TIMES[joker]
 
 
@@ -408,7 +384,7 @@ def _score_card(o, p, joker, card, every_face, share):
         return
     if condition == r.IDOL or condition == r.ANCIENT_SUIT:  # another card every round
         share *= 1.0 / 40.0 if condition == r.IDOL else 0.25
-    elif not touches(p, card, condition, _SCORED_ARGUMENT[joker], every_face, 0, 0):
+    elif not estimate.touches(p, card, condition, _SCORED_ARGUMENT[joker], every_face, 0, 0):
         return
     if _SCORED_STREAM[joker] >= 0 and _SCORED_ODDS[joker] > 0:
         share /= _SCORED_ODDS[joker]
@@ -428,7 +404,7 @@ def _set_cards(o, p, copied, copies, rounds):
     log = spread * 0.6 * sight.count(o[sight.GLASSES])
     for item in range(1, STONE_ITEM):
         card = FIRST_ITEM + item
-        set_card(p, card, item, smeared)
+        estimate.set_card(p, card, item, smeared)
         p.again[card] = 1.0
         for index in range(p.own_count):
             share = _lasts(p, index, rounds) * (1.0 + (copies if index == copied else 0))
@@ -449,18 +425,18 @@ def _set_cards(o, p, copied, copies, rounds):
 @njit
 def _set_hands(o, p, rounds):
     """Levels; and what the purchases to come will add until then."""
-    for hand in range(TYPES):
+    for hand in range(estimate.TYPES):
         at = hand * sight.HAND_STRIDE
         levels = p.levels[hand]
-        p.chips[hand] = sight.count(o[at + sight.HAND_CHIPS]) + levels * HAND_LEVEL_CHIPS[hand]
-        p.mult[hand] = sight.count(o[at + sight.HAND_MULT]) + levels * HAND_LEVEL_MULT[hand]
+        p.chips[hand] = sight.count(o[at + sight.HAND_CHIPS]) + levels * content.HAND_LEVEL_CHIPS[hand]
+        p.mult[hand] = sight.count(o[at + sight.HAND_MULT]) + levels * content.HAND_LEVEL_MULT[hand]
         p.chips[hand] += p.future_chips * rounds
         p.mult[hand] += p.future_mult * rounds
         p.times[hand] = 1.0
     if _has(p, _SPACE):
-        for hand in range(TYPES):
-            p.chips[hand] += 0.4 * rounds * HAND_LEVEL_CHIPS[hand]
-            p.mult[hand] += 0.4 * rounds * HAND_LEVEL_MULT[hand]
+        for hand in range(estimate.TYPES):
+            p.chips[hand] += 0.4 * rounds * content.HAND_LEVEL_CHIPS[hand]
+            p.mult[hand] += 0.4 * rounds * content.HAND_LEVEL_MULT[hand]
 
 
 @njit
@@ -509,9 +485,9 @@ def _mean(p, seen):
     for trial in range(TRIALS):
         for place in range(more):
             p.cards[place] = p.trials[trial, place]
-        total += (1.0 - part) * judge(p, fewer)
+        total += (1.0 - part) * estimate.judge(p, fewer)
         if part > 0.01 and more > fewer:
-            total += part * judge(p, more)
+            total += part * estimate.judge(p, more)
     return total / TRIALS
 
 

@@ -9,46 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.encoding.fields import (
-    BOOSTER_ROWS,
-    FIRST_CONSUMABLE_ITEM,
-    FIRST_JOKER_ITEM,
-    JOKER_ROWS,
-    PACK_ROWS,
-    SHOP_ROWS,
-    STONE_ITEM,
-    VOUCHER_ROWS,
-)
+from jimbot.games.balatro.encoding import fields
+from jimbot.games.balatro.heuristic import build, sight, steps
 from jimbot.games.balatro.heuristic import preferences as like
-from jimbot.games.balatro.heuristic import sight, steps
-from jimbot.games.balatro.heuristic.build import (
-    add_joker,
-    bring_back,
-    drop_last,
-    mixed,
-    put_back,
-    put_instead,
-    read_set,
-    shops_left,
-    strength,
-    take_out,
-    worth,
-)
+from jimbot.games.balatro.heuristic.build import worth
 from jimbot.games.balatro.heuristic.targets import main_suit, sell_useless, targets, use_something, wants_to_use
-from jimbot.games.balatro.rules.content import (
-    CONSUMABLE_MAX_TARGETS,
-    FIRST_PLANET,
-    FIRST_SPECTRAL,
-    JOKER_COPYABLE,
-    JOKER_COST,
-    JOKERS,
-    NEGATIVE,
-    PLANET_HAND,
-    RATES,
-)
+from jimbot.games.balatro.rules import content
 
-_INTEREST_PER = RATES["interest"]["per_dollars"]
-_BLUEPRINT, _BRAINSTORM = JOKERS.id("j_blueprint"), JOKERS.id("j_brainstorm")
+_INTEREST_PER = content.RATES["interest"]["per_dollars"]
+_BLUEPRINT, _BRAINSTORM = content.JOKERS.id("j_blueprint"), content.JOKERS.id("j_brainstorm")
 PACK_SIZES = len(like.PACK_SIZE_WORTH)
 
 
@@ -58,12 +27,12 @@ PACK_SIZES = len(like.PACK_SIZE_WORTH)
 @njit
 def _see(o, p):
     """Reads the run: the set of jokers, its worth, and how dear a dollar is now."""
-    read_set(o, p)
-    now, ahead = strength(o, p)
-    p.set_worth = mixed(p, now, ahead)
+    build.read_set(o, p)
+    now, ahead = build.strength(o, p)
+    p.set_worth = build.mixed(p, now, ahead)
     wanted = np.log(max(1.0, sight.score(o[sight.BOSS_REQUIREMENT]))) + like.BOSS_HARDNESS[np.int64(o[sight.BOSS_ID])]
     calm = 1.0 / (1.0 + np.exp((wanted + p.safe_margin - now) / p.margin_scale))
-    p.dollar_now = p.dollar * calm * min(1.0, shops_left(o) / p.spend_shops)
+    p.dollar_now = p.dollar * calm * min(1.0, build.shops_left(o) / p.spend_shops)
 
 
 @njit
@@ -73,7 +42,7 @@ def _cost(o, p, price):
     spare = min(price, max(0, money - cap))
     before = max(0, min(cap, money)) // _INTEREST_PER
     after = max(0, min(cap, money - price)) // _INTEREST_PER
-    rounds = min(p.interest_rounds, shops_left(o))
+    rounds = min(p.interest_rounds, build.shops_left(o))
     return p.dollar_now * (p.excess * spare + (price - spare) + rounds * (before - after))
 
 
@@ -85,18 +54,20 @@ def _extra(o, p, joker, edition):
     """What a joker is worth beside the points of its set: money, and what only the tables know."""
     late = min(1.0, max(0.0, (sight.ante(o) - 1) / 7.0))
     value = (1.0 - late) * like.JOKER_EARLY[joker] + late * like.JOKER_LATE[joker]
-    earned = like.EARNINGS[joker] * min(p.earning_rounds, shops_left(o))
+    earned = like.EARNINGS[joker] * min(p.earning_rounds, build.shops_left(o))
     return (
         p.extras * value
         + p.fitted * like.FITTED[joker]
         + p.dollar_now * earned
-        + (p.negative if edition == NEGATIVE else 0.0)
+        + (p.negative if edition == content.NEGATIVE else 0.0)
     )
 
 
 @njit
 def _held_extra(o, p, index):
-    return _extra(o, p, p.own_joker[index], p.own_edition[index]) + (9.0 if p.own_edition[index] == NEGATIVE else 0.0)
+    return _extra(o, p, p.own_joker[index], p.own_edition[index]) + (
+        9.0 if p.own_edition[index] == content.NEGATIVE else 0.0
+    )
 
 
 @njit
@@ -107,9 +78,9 @@ def _joker_room(o):
 @njit
 def _added(o, p, joker, edition, price):
     """What a joker would add to the set."""
-    add_joker(p, joker, edition, max(1, price // 2))
+    build.add_joker(p, joker, edition, max(1, price // 2))
     value = worth(o, p) - p.set_worth
-    drop_last(p)
+    build.drop_last(p)
     return value + _extra(o, p, joker, edition)
 
 
@@ -123,9 +94,9 @@ def _best_swap(o, p, m, joker, edition, price):
             continue
         back = np.int64(p.own_sells[index])
         given_up = _held_extra(o, p, index)
-        put_instead(p, index, joker, edition, max(1, price // 2))
+        build.put_instead(p, index, joker, edition, max(1, price // 2))
         gain = worth(o, p) - p.set_worth
-        put_back(p, index)
+        build.put_back(p, index)
         gain += _extra(o, p, joker, edition) - given_up + p.dollar_now * back
         if gain > best_gain:
             best, best_gain = row, gain
@@ -135,16 +106,16 @@ def _best_swap(o, p, m, joker, edition, price):
 @njit
 def _offer_value(o, p, item):
     """What a card on offer that is no joker is worth, whatever it costs."""
-    if item >= FIRST_CONSUMABLE_ITEM:
-        consumable = item - FIRST_CONSUMABLE_ITEM
-        if consumable >= FIRST_PLANET and consumable < FIRST_SPECTRAL:
-            hand = PLANET_HAND[consumable]
+    if item >= fields.FIRST_CONSUMABLE_ITEM:
+        consumable = item - fields.FIRST_CONSUMABLE_ITEM
+        if consumable >= content.FIRST_PLANET and consumable < content.FIRST_SPECTRAL:
+            hand = content.PLANET_HAND[consumable]
             p.levels[hand] += 1
             value = worth(o, p) - p.set_worth
             p.levels[hand] -= 1
             return p.planet * value
         return p.consumables * like.CONSUMABLE_WORTH[consumable]
-    if item >= STONE_ITEM:
+    if item >= fields.STONE_ITEM:
         return 0.0
     value = 0.03 if (item - 1) % 4 == main_suit(o) else 0.0
     return value + (0.02 if 2 + (item - 1) // 4 >= 10 else 0.0)
@@ -175,12 +146,12 @@ def _shop_card(o, p, m, row):
     if item == 0:
         return -1.0, steps.NOTHING
     price = sight.count(o[sight.SHOP_PRICE + row * sight.SHOP_STRIDE])
-    if item >= FIRST_JOKER_ITEM and item < FIRST_CONSUMABLE_ITEM:
-        return _shop_joker(o, p, m, row, item - FIRST_JOKER_ITEM, price)
+    if item >= fields.FIRST_JOKER_ITEM and item < fields.FIRST_CONSUMABLE_ITEM:
+        return _shop_joker(o, p, m, row, item - fields.FIRST_JOKER_ITEM, price)
     action = steps.BUY + row
-    if item >= FIRST_CONSUMABLE_ITEM:
-        consumable = item - FIRST_CONSUMABLE_ITEM
-        if CONSUMABLE_MAX_TARGETS[consumable] == 0:
+    if item >= fields.FIRST_CONSUMABLE_ITEM:
+        consumable = item - fields.FIRST_CONSUMABLE_ITEM
+        if content.CONSUMABLE_MAX_TARGETS[consumable] == 0:
             if not wants_to_use(o, consumable):
                 return -1.0, steps.NOTHING
             action = steps.BUY_AND_USE + row
@@ -200,9 +171,9 @@ def _room_for_better(o, p):
     weakest = 9.0
     for index in range(p.own_count):
         held = _held_extra(o, p, index)
-        take_out(p, index)
+        build.take_out(p, index)
         held += p.set_worth - worth(o, p)
-        bring_back(p, index)
+        build.bring_back(p, index)
         weakest = min(weakest, held)
     return np.exp(-max(0.0, weakest) / p.joker_worth)
 
@@ -236,18 +207,18 @@ def go_shopping(p, o, m):
         return action
     _see(o, p)
     best, best_gain = steps.NOTHING, 0.0
-    for row in range(SHOP_ROWS):
+    for row in range(fields.SHOP_ROWS):
         gain, action = _shop_card(o, p, m, row)
         if gain > best_gain:
             best, best_gain = action, gain
     left = max(0.0, (9 - sight.ante(o)) / 8.0)
-    for row in range(VOUCHER_ROWS):
+    for row in range(fields.VOUCHER_ROWS):
         if m[steps.REDEEM + row]:
             value = p.vouchers * left * like.VOUCHER_WORTH[np.int64(o[sight.VOUCHER_ID + row]) - 1]
             gain = value - _cost(o, p, sight.count(o[sight.VOUCHER_PRICE + row * sight.VOUCHER_STRIDE]))
             if gain > best_gain:
                 best, best_gain = steps.REDEEM + row, gain
-    for row in range(BOOSTER_ROWS):
+    for row in range(fields.BOOSTER_ROWS):
         if m[steps.OPEN + row]:
             value = _booster_value(o, p, np.int64(o[sight.BOOSTER_ID + row]))
             gain = value - _cost(o, p, sight.count(o[sight.BOOSTER_PRICE + row * sight.BOOSTER_STRIDE]))
@@ -272,9 +243,9 @@ def _pack_joker(o, p, m, row, joker):
     """(gain, action) of a joker in a pack."""
     edition = np.int64(o[sight.PACK_EDITION + row])
     if m[steps.PICK + row]:
-        return _added(o, p, joker, edition, JOKER_COST[joker]), steps.PICK + row
+        return _added(o, p, joker, edition, content.JOKER_COST[joker]), steps.PICK + row
     if _joker_room(o) <= 0 and p.own_count > 0:
-        gain, given_up = _best_swap(o, p, m, joker, edition, JOKER_COST[joker])
+        gain, given_up = _best_swap(o, p, m, joker, edition, content.JOKER_COST[joker])
         if given_up >= 0:
             return gain, steps.SELL_JOKER + given_up
     return -1.0, steps.NOTHING
@@ -284,9 +255,9 @@ def _pack_joker(o, p, m, row, joker):
 def _pack_card(o, p, m, row, item):
     """(gain, action) of a card in a pack that is no joker."""
     action, gain = steps.PICK + row, _offer_value(o, p, item)
-    if item >= FIRST_CONSUMABLE_ITEM:
-        consumable = item - FIRST_CONSUMABLE_ITEM
-        if CONSUMABLE_MAX_TARGETS[consumable] > 0:
+    if item >= fields.FIRST_CONSUMABLE_ITEM:
+        consumable = item - fields.FIRST_CONSUMABLE_ITEM
+        if content.CONSUMABLE_MAX_TARGETS[consumable] > 0:
             wanted = targets(o, consumable)
             action = steps.towards(o, m, wanted, action) if wanted != 0 else steps.NOTHING
         elif not wants_to_use(o, consumable):
@@ -302,12 +273,12 @@ def open_pack(p, o, m):
     """Takes the best card of a pack, choosing its targets first; leaves what is worth nothing."""
     _see(o, p)
     best, best_gain = steps.SKIP_PACK, 0.005
-    for row in range(PACK_ROWS):
+    for row in range(fields.PACK_ROWS):
         item = np.int64(o[sight.PACK_ITEM + row])
         if item == 0:
             continue
-        if item >= FIRST_JOKER_ITEM and item < FIRST_CONSUMABLE_ITEM:
-            gain, action = _pack_joker(o, p, m, row, item - FIRST_JOKER_ITEM)
+        if item >= fields.FIRST_JOKER_ITEM and item < fields.FIRST_CONSUMABLE_ITEM:
+            gain, action = _pack_joker(o, p, m, row, item - fields.FIRST_JOKER_ITEM)
         else:
             gain, action = _pack_card(o, p, m, row, item)
         if action != steps.NOTHING and m[action] and gain > best_gain:
@@ -322,11 +293,17 @@ def open_pack(p, o, m):
 def _strongest(o):
     """The joker that adds most, for Brainstorm to copy; -1 if there is no Brainstorm."""
     best, most, copied = -1, 0.0, False
-    for row in range(JOKER_ROWS):
-        joker = np.int64(o[sight.JOKER_ID + row]) - FIRST_JOKER_ITEM
+    for row in range(fields.JOKER_ROWS):
+        joker = np.int64(o[sight.JOKER_ID + row]) - fields.FIRST_JOKER_ITEM
         copied = copied or joker == _BRAINSTORM
         worth = o[sight.JOKER_WORTH + row * sight.WORTH_STRIDE]
-        if joker >= 0 and joker != _BRAINSTORM and joker != _BLUEPRINT and JOKER_COPYABLE[joker] and worth > most:
+        if (
+            joker >= 0
+            and joker != _BRAINSTORM
+            and joker != _BLUEPRINT
+            and content.JOKER_COPYABLE[joker]
+            and worth > most
+        ):
             best, most = row, worth
     return best if copied else -1
 
@@ -334,7 +311,7 @@ def _strongest(o):
 @njit
 def _standing(o, row):
     """Low numbers stand left."""
-    joker = np.int64(o[sight.JOKER_ID + row]) - FIRST_JOKER_ITEM
+    joker = np.int64(o[sight.JOKER_ID + row]) - fields.FIRST_JOKER_ITEM
     if row == _strongest(o):
         return -1
     return like.JOKER_STANDING[joker] if joker >= 0 else 0
@@ -352,7 +329,7 @@ def place_for(o, row):
 @njit
 def order_jokers(o, m):
     """Grabs the first joker that stands too far right."""
-    for row in range(1, min(JOKER_ROWS, sight.count(o[sight.JOKER_COUNT]))):
+    for row in range(1, min(fields.JOKER_ROWS, sight.count(o[sight.JOKER_COUNT]))):
         if m[steps.GRAB_JOKER + row] and place_for(o, row) >= 0:
             return steps.GRAB_JOKER + row
     return steps.NOTHING
@@ -361,7 +338,7 @@ def order_jokers(o, m):
 @njit
 def place_grabbed(o, m):
     """Puts a grabbed joker where it should stand."""
-    for row in range(JOKER_ROWS):
+    for row in range(fields.JOKER_ROWS):
         if o[sight.JOKER_GRABBED + row * sight.JOKER_STRIDE] > 0:
             place = place_for(o, row)
             if place >= 0 and m[steps.PLACE + place]:

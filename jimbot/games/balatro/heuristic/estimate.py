@@ -2,7 +2,7 @@
 
 The observation tells exactly what the hand on the table scores. What a hand after a discard would score is guessed: the
 poker hand's chips and Mult, the cards, and the jokers as far as the registry's rows describe them. The guess is then
-set right per poker hand by the exact scores known. Draws are sampled from the cards not seen yet, with fixed luck.
+set right per poker hand by the exact scores known. Draws are sampled from the cards not seen yet, with a fixed seed.
 """
 
 from __future__ import annotations
@@ -13,26 +13,11 @@ from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.encoding.fields import FIRST_JOKER_ITEM, HAND_ROWS, JOKER_ROWS, STONE_ITEM
 from jimbot.games.balatro.heuristic import sight
 from jimbot.games.balatro.heuristic.workspace import CARDS, FIRST_ITEM, MOST_DECK, MOST_DRAWN, SAMPLES
-from jimbot.games.balatro.rules.content import (
-    BONUS,
-    EDITIONS,
-    ENHANCEMENTS,
-    FOIL,
-    GLASS,
-    HANDS,
-    HOLOGRAPHIC,
-    JOKERS,
-    LUCKY,
-    MULT,
-    POLYCHROME,
-    RANK_CHIPS,
-    SUITS,
-    WILD,
-)
+from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.jokers import registry as r
 from jimbot.games.balatro.rules.jokers.evaluate import BOOTSTRAPS_DOLLARS
 
-TYPES = len(HANDS)
+TYPES = len(content.HANDS)
 (
     FLUSH_FIVE, FLUSH_HOUSE, FIVE, STRAIGHT_FLUSH, FOUR, FULL_HOUSE, FLUSH, STRAIGHT, THREE, TWO_PAIR, PAIR, HIGH,
 ) = range(TYPES)  # fmt: skip
@@ -47,17 +32,17 @@ for _hand, _parts in {
 
 _BEYOND = 0.01  # what a point beyond the missing ones counts: enough to choose between two ways to win
 _FOUR_FINGERS, _SHORTCUT, _SMEARED, _PAREIDOLIA = (
-    JOKERS.id(key) for key in ("j_four_fingers", "j_shortcut", "j_smeared", "j_pareidolia")
+    content.JOKERS.id(key) for key in ("j_four_fingers", "j_shortcut", "j_smeared", "j_pareidolia")
 )
-_BONUS_CHIPS = float(ENHANCEMENTS.row("m_bonus")["config"]["bonus"])
-_CARD_MULT = float(ENHANCEMENTS.row("m_mult")["config"]["mult"])
-_FOIL_CHIPS = float(EDITIONS.row("e_foil")["values"]["chips"])
-_HOLOGRAPHIC_MULT = float(EDITIONS.row("e_holo")["values"]["mult"])
+_BONUS_CHIPS = float(content.ENHANCEMENTS.row("m_bonus")["config"]["bonus"])
+_CARD_MULT = float(content.ENHANCEMENTS.row("m_mult")["config"]["mult"])
+_FOIL_CHIPS = float(content.EDITIONS.row("e_foil")["values"]["chips"])
+_HOLOGRAPHIC_MULT = float(content.EDITIONS.row("e_holo")["values"]["mult"])
 _FACES = 1 << 11 | 1 << 12 | 1 << 13
 _SCORED_CONDITION, _SCORED_ARGUMENT, _SCORED_ODDS = r.SCORED.condition, r.SCORED.argument, r.SCORED.odds
 _SCORED_CHIPS, _SCORED_MULT, _SCORED_X = r.SCORED.chips, r.SCORED.mult, r.SCORED.x_mult
 _SCORED_STREAM = r.SCORED.stream
-_SUITS = len(SUITS)
+_SUITS = len(content.SUITS)
 
 
 # --- jokers ---
@@ -169,11 +154,11 @@ def _add_joker_to_card(o, p, joker, card, every_face):
     condition = _SCORED_CONDITION[joker]
     if condition == r.NEVER or not touches(p, card, condition, _SCORED_ARGUMENT[joker], every_face, idol, ancient):
         return
-    luck = 1.0 / _SCORED_ODDS[joker] if _SCORED_STREAM[joker] >= 0 and _SCORED_ODDS[joker] > 0 else 1.0
-    p.card_chips[card] += luck * _SCORED_CHIPS[joker]
-    p.card_mult[card] += luck * _SCORED_MULT[joker]
+    chance = 1.0 / _SCORED_ODDS[joker] if _SCORED_STREAM[joker] >= 0 and _SCORED_ODDS[joker] > 0 else 1.0
+    p.card_chips[card] += chance * _SCORED_CHIPS[joker]
+    p.card_mult[card] += chance * _SCORED_MULT[joker]
     if _SCORED_X[joker] > 0:
-        p.card_log[card] += np.log(1.0 + luck * (_SCORED_X[joker] - 1.0))
+        p.card_log[card] += np.log(1.0 + chance * (_SCORED_X[joker] - 1.0))
 
 
 # --- cards ---
@@ -191,7 +176,7 @@ def set_card(p, card, item, smeared):
     p.suits[card] = 1 << suit
     if smeared:
         p.suits[card] |= 1 << (suit ^ 2)  # Spades with Clubs, Hearts with Diamonds
-    p.card_chips[card] = RANK_CHIPS[rank]
+    p.card_chips[card] = content.RANK_CHIPS[rank]
 
 
 @njit
@@ -203,20 +188,20 @@ def _set_hand_card(o, p, card, smeared):
         return
     enhancement = np.int64(o[sight.HAND_ENHANCEMENT + card])
     p.card_chips[card] += sight.count(o[at + sight.CARD_CHIPS])
-    if enhancement == BONUS:
+    if enhancement == content.BONUS:
         p.card_chips[card] += _BONUS_CHIPS
-    elif enhancement == MULT or enhancement == LUCKY:
+    elif enhancement == content.MULT or enhancement == content.LUCKY:
         p.card_mult[card] += _CARD_MULT
-    elif enhancement == GLASS:
+    elif enhancement == content.GLASS:
         p.card_log[card] += 0.7
-    elif enhancement == WILD:
+    elif enhancement == content.WILD:
         p.suits[card] = 15
     edition = np.int64(o[sight.HAND_EDITION + card])
-    if edition == FOIL:
+    if edition == content.FOIL:
         p.card_chips[card] += _FOIL_CHIPS
-    elif edition == HOLOGRAPHIC:
+    elif edition == content.HOLOGRAPHIC:
         p.card_mult[card] += _HOLOGRAPHIC_MULT
-    elif edition == POLYCHROME:
+    elif edition == content.POLYCHROME:
         p.card_log[card] += 0.4
 
 
@@ -387,7 +372,7 @@ def list_deck(o, p, column):
 
 @njit
 def _sample_draws(p, total):
-    """Shuffles the first cards of the deck again and again; the same luck for equal decks."""
+    """Shuffles the first cards of the deck again and again; the same draws for equal decks."""
     state = np.uint64(88172645463325252)
     most = min(MOST_DRAWN, total)
     for sample in range(min(SAMPLES, np.int64(p.samples))):

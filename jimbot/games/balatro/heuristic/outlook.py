@@ -1,4 +1,4 @@
-"""How likely the scripted player is to win from here, as its own games tell.
+"""How likely the heuristic player is to win from here, as its own games tell.
 
 A logistic regression of "won" on what it had whenever a blind was to be chosen: the points of its set of jokers now and
 some rounds ahead (`build`), dollars, slots, and every joker (`preferences.FITTED`). Tastes were jittered, so that the

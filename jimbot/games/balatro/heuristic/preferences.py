@@ -1,4 +1,4 @@
-"""What the scripted player likes, as tables: all that no trial hand shows.
+"""What the heuristic player likes, as tables: all that no trial hand shows.
 
 Worths are log-ratios of scores (0.7 doubles the score): what a purchase does for a round's points. How a joker grows,
 what it earns and what else it is good for stand in one table each; so does when a consumable is used.

@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.encoding.fields import (
-    CONSUMABLE_ROWS,
-    FIRST_CONSUMABLE_ITEM,
-    HAND_ROWS,
-    JOKER_ROWS,
-    STONE_ITEM,
-)
+from jimbot.games.balatro.encoding import fields
 from jimbot.games.balatro.heuristic import preferences as like
 from jimbot.games.balatro.heuristic import sight, steps
 from jimbot.games.balatro.rules.content import CONSUMABLE_MAX_TARGETS
@@ -36,8 +30,8 @@ def _card_value(o, card, suit):
     item = np.int64(o[sight.HAND_CARD + card])
     if item == 0 or o[sight.CARD_PRESENT + card * sight.CARD_STRIDE] == 0:
         return -1.0
-    value = 3.0 if item >= STONE_ITEM else 2.0 + (item - 1) // 4
-    if item < STONE_ITEM and (item - 1) % 4 == suit:
+    value = 3.0 if item >= fields.STONE_ITEM else 2.0 + (item - 1) // 4
+    if item < fields.STONE_ITEM and (item - 1) % 4 == suit:
         value += 1.5
     if o[sight.HAND_ENHANCEMENT + card] > 0:
         value += 8.0
@@ -54,7 +48,7 @@ def _extreme(o, among, number, suit, sign):
     picked = 0
     for _ in range(number):
         best, best_value = -1, 0.0
-        for card in range(HAND_ROWS):
+        for card in range(fields.HAND_ROWS):
             if among >> card & 1 and not picked >> card & 1:
                 value = sign * _card_value(o, card, suit)
                 if best < 0 or value > best_value:
@@ -70,7 +64,7 @@ def targets(o, consumable):
     use, number = like.CONSUMABLE_USE[consumable], CONSUMABLE_MAX_TARGETS[consumable]
     suit = main_suit(o)
     known, plain, played, known_best = 0, 0, 0, False
-    for card in range(HAND_ROWS):
+    for card in range(fields.HAND_ROWS):
         if o[sight.CARD_PRESENT + card * sight.CARD_STRIDE] > 0 and o[sight.HAND_CARD + card] > 0:
             known |= 1 << card
             if o[sight.HAND_ENHANCEMENT + card] == 0:
@@ -90,7 +84,7 @@ def targets(o, consumable):
         return _extreme(o, plain & ~played, number, suit, 1.0)
     if use == like.ON_BEST:
         bare = 0
-        for card in range(HAND_ROWS):
+        for card in range(fields.HAND_ROWS):
             if played >> card & 1 and o[sight.HAND_EDITION + card] == 0 and o[sight.HAND_SEAL + card] == 0:
                 bare |= 1 << card
         return _extreme(o, bare, 1, suit, 1.0)
@@ -99,14 +93,14 @@ def targets(o, consumable):
         if wanted != suit:
             return 0
         other = 0
-        for card in range(HAND_ROWS):
+        for card in range(fields.HAND_ROWS):
             item = np.int64(o[sight.HAND_CARD + card])
-            if plain >> card & 1 and item < STONE_ITEM and (item - 1) % 4 != wanted:
+            if plain >> card & 1 and item < fields.STONE_ITEM and (item - 1) % 4 != wanted:
                 other |= 1 << card
         return _extreme(o, other, number, -1, 1.0)
     if use == like.COPY_RIGHT:
         best, gain = 0, 3.0
-        for right in range(HAND_ROWS):
+        for right in range(fields.HAND_ROWS):
             for left in range(right):
                 if known >> right & 1 and known >> left & 1:
                     better = _card_value(o, right, suit) - _card_value(o, left, suit)
@@ -132,7 +126,7 @@ def wants_to_use(o, consumable):
         return money >= 8
     if use == like.FOR_SELL_VALUES:
         worth = 0
-        for row in range(JOKER_ROWS):
+        for row in range(fields.JOKER_ROWS):
             worth += sight.count(o[sight.JOKER_SELLS + row * sight.JOKER_STRIDE])
         return worth >= 5
     if use == like.WITH_JOKER_ROOM:
@@ -151,8 +145,8 @@ def wants_to_use(o, consumable):
 @njit
 def use_something(o, m):
     """An action that uses a consumable held, or chooses its targets; NOTHING if there is none to use."""
-    for row in range(CONSUMABLE_ROWS):
-        consumable = np.int64(o[sight.CONSUMABLE_ID + row]) - FIRST_CONSUMABLE_ITEM
+    for row in range(fields.CONSUMABLE_ROWS):
+        consumable = np.int64(o[sight.CONSUMABLE_ID + row]) - fields.FIRST_CONSUMABLE_ITEM
         if consumable < 0:
             continue
         if CONSUMABLE_MAX_TARGETS[consumable] == 0:
@@ -170,8 +164,8 @@ def use_something(o, m):
 @njit
 def sell_useless(o, m):
     """Sells a consumable that would only take up room: one never used, or a suit the deck is not about."""
-    for row in range(CONSUMABLE_ROWS):
-        consumable = np.int64(o[sight.CONSUMABLE_ID + row]) - FIRST_CONSUMABLE_ITEM
+    for row in range(fields.CONSUMABLE_ROWS):
+        consumable = np.int64(o[sight.CONSUMABLE_ID + row]) - fields.FIRST_CONSUMABLE_ITEM
         if consumable >= 0 and m[steps.SELL_CONSUMABLE + row]:
             suit = like.CONSUMABLE_SUIT[consumable]
             if like.CONSUMABLE_USE[consumable] == like.NEVER or (suit >= 0 and suit != main_suit(o)):

@@ -7,16 +7,17 @@ A call makes one move, apart from `rearrange`, which makes as many as it takes. 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from jimbot.errors import UsageError
-from jimbot.games.balatro.live import dialects as d
 from jimbot.games.balatro.live.methods import METHODS
 from jimbot.games.balatro.rules import decisions as k
 from jimbot.games.balatro.rules.content import CONSUMABLE_MAX_TARGETS, CONSUMABLES
 from jimbot.games.balatro.rules.scratch import MAX_PLAYED
 from jimbot.games.balatro.rules.state import CARD_FORCED, FIRST_PACK_OFFER, OFFER_CONSUMABLE, OFFER_JOKER
-from jimbot.games.balatro.view.move_text import Move, positions
+from jimbot.games.balatro.states import dialects as d
+from jimbot.games.balatro.view.move_text import Move, bits, positions
+from jimbot.games.hooks import LiveCall
 
 AURA = CONSUMABLES.id("c_aura")
 _ALONE = {
@@ -32,13 +33,6 @@ _BUY = {"card": k.BUY, "voucher": k.REDEEM, "pack": k.OPEN}
 _SELL = {"joker": k.SELL_JOKER, "consumable": k.SELL_CONSUMABLE}
 _ORDER = {"hand": k.MOVE_HAND, "jokers": k.MOVE_JOKER, "consumables": k.MOVE_CONSUMABLE}
 _BY = ("rank", "suit")
-
-
-class Call(NamedTuple):
-    """One call of the protocol."""
-
-    method: str
-    params: dict[str, Any]
 
 
 # --- from calls to moves ---
@@ -85,14 +79,6 @@ def clicked(g: Any, cards: Sequence[int]) -> int:
     return bits(up)
 
 
-def bits(places: Sequence[int]) -> int:
-    """Hand positions as a bit set."""
-    out = 0
-    for place in places:
-        out |= 1 << place
-    return out
-
-
 def wants_targets(consumable: int) -> bool:
     return bool(CONSUMABLE_MAX_TARGETS[consumable])
 
@@ -124,7 +110,7 @@ def _reordered(kind: int, order: Sequence[int]) -> list[Move]:
 # --- from moves to calls ---
 
 
-def call_of(g: Any, move: Move, dialect: d.Dialect) -> Call | None:
+def call_of(g: Any, move: Move, dialect: d.Dialect) -> LiveCall | None:
     """The call that makes a move in this situation; None where the dialect has none."""
     call = _call(g, move)
     if call is None or call.method not in METHODS[dialect.name]:
@@ -135,29 +121,29 @@ def call_of(g: Any, move: Move, dialect: d.Dialect) -> Call | None:
     return call if _accepted(g, move, dialect) else None
 
 
-def _call(g: Any, move: Move) -> Call | None:
+def _call(g: Any, move: Move) -> LiveCall | None:
     kind, index, targets = move
     if kind in _METHOD_ALONE:
-        return Call(_METHOD_ALONE[kind], {})
+        return LiveCall(_METHOD_ALONE[kind], {})
     if kind in (k.PLAY, k.DISCARD):
-        return Call("play" if kind == k.PLAY else "discard", {"cards": positions(targets)})
+        return LiveCall("play" if kind == k.PLAY else "discard", {"cards": positions(targets)})
     for method, names in (("buy", _BUY), ("sell", _SELL)):
         for name, known in names.items():
             if kind == known:
-                return Call(method, {name: index})
+                return LiveCall(method, {name: index})
     for name, known in _ORDER.items():
         if kind == known:
-            return Call("rearrange", {name: _order_after(_count(g, name), index, targets)})
+            return LiveCall("rearrange", {name: _order_after(_count(g, name), index, targets)})
     if kind == k.SORT:
-        return Call("sort", {"by": _BY[index]})
+        return LiveCall("sort", {"by": _BY[index]})
     if kind == k.BUY_AND_USE:
-        return Call("buy_and_use", {"card": index})
+        return LiveCall("buy_and_use", {"card": index})
     if kind == k.SKIP_PACK:
-        return Call("pack", {"skip": True})
+        return LiveCall("pack", {"skip": True})
     chosen = positions(targets)
     if kind == k.PICK:
-        return Call("pack", {"card": index, **({"targets": chosen} if chosen else {})})
-    return Call("use", {"consumable": index, **({"cards": chosen} if chosen else {})})
+        return LiveCall("pack", {"card": index, **({"targets": chosen} if chosen else {})})
+    return LiveCall("use", {"consumable": index, **({"cards": chosen} if chosen else {})})
 
 
 def _count(g: Any, area: str) -> int:

@@ -12,33 +12,12 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from jimbot.games.balatro.live import dialects as d
-from jimbot.games.balatro.rules.content import (
-    CONSUMABLE_COST,
-    CONSUMABLES,
-    EDITION_SURCHARGE,
-    ENHANCEMENTS,
-    JOKER_COST,
-    JOKERS,
-    LETTER_OF_RANK,
-    RANK_CHIPS,
-    RATES,
-    STONE,
-    SUIT_LETTERS,
-)
-from jimbot.games.balatro.rules.state import (
-    CARD_DEBUFFED,
-    CARD_FACE_DOWN,
-    CARD_FORCED,
-    ETERNAL,
-    OFFER_CARD,
-    OFFER_CONSUMABLE,
-    OFFER_JOKER,
-    RENTAL,
-)
+from jimbot.games.balatro.rules import content
+from jimbot.games.balatro.rules import state as r
+from jimbot.games.balatro.states import dialects as d
 
-_RENTAL_COST = RATES["stickers"]["rental_cost"]
-_PLAYING_CARD_COST = RATES["playing_card_cost"]
+_RENTAL_COST = content.RATES["stickers"]["rental_cost"]
+_PLAYING_CARD_COST = content.RATES["playing_card_cost"]
 MOST_PIECES = 20_000
 
 Costs = tuple[int, int]
@@ -83,17 +62,21 @@ class CardTexts:
         """A playing card without its id: (rank, suit, enhancement, edition, seal) and its flags."""
         known = (look, lies, in_deck, costs)
         if known not in self._pieces:
-            weak, down, forced = lies & CARD_DEBUFFED, in_deck or bool(lies & CARD_FACE_DOWN), bool(lies & CARD_FORCED)
+            weak, down, forced = (
+                lies & r.CARD_DEBUFFED,
+                in_deck or bool(lies & r.CARD_FACE_DOWN),
+                bool(lies & r.CARD_FORCED),
+            )
             rank, suit, enhancement, edition, seal = look
-            letters = SUIT_LETTERS[suit], LETTER_OF_RANK[rank]
-            chips = f"+{RANK_CHIPS[rank]} chips" if enhancement != STONE else ""
-            more = ENHANCEMENTS.rows[enhancement - 1]["effect"] if enhancement else ""
-            price = usual_price(OFFER_CARD, rank, edition, 0, costs)
+            letters = content.SUIT_LETTERS[suit], content.LETTER_OF_RANK[rank]
+            chips = f"+{content.RANK_CHIPS[rank]} chips" if enhancement != content.STONE else ""
+            more = content.ENHANCEMENTS.rows[enhancement - 1]["effect"] if enhancement else ""
+            price = usual_price(r.OFFER_CARD, rank, edition, 0, costs)
             value = f'{{"suit":"{letters[0]}","rank":"{letters[1]}","effect":{quoted(f"{chips} {more}".strip())}}}'
             self._pieces[known] = _card_text(
                 f"{letters[0]}_{letters[1]}",
                 "ENHANCED" if enhancement else "DEFAULT",
-                ENHANCEMENTS.name(enhancement) if enhancement else "Base Card",
+                content.ENHANCEMENTS.name(enhancement) if enhancement else "Base Card",
                 value,
                 self._modifier(seal, edition, self._dialect.enhancements[enhancement] if enhancement else None),
                 _lies(weak, down, forced),
@@ -117,9 +100,9 @@ class CardTexts:
     ) -> str:
         known = ("joker", joker, edition, stickers, perish, weak, down, sells, asks, state, costs)
         if known not in self._pieces:
-            row = JOKERS.rows[joker]
+            row = content.JOKERS.rows[joker]
             now = f" ({', '.join(f'{name} {value}' for name, value in state)})" if state else ""
-            price = usual_price(OFFER_JOKER, joker, edition, stickers, costs)
+            price = usual_price(r.OFFER_JOKER, joker, edition, stickers, costs)
             self._pieces[known] = _card_text(
                 row["key"],
                 "JOKER",
@@ -135,8 +118,8 @@ class CardTexts:
     def consumable(self, consumable: int, edition: int, sells: int, asks: int | None, costs: Costs) -> str:
         known = ("consumable", consumable, edition, sells, asks, costs)
         if known not in self._pieces:
-            row = CONSUMABLES.rows[consumable]
-            price = usual_price(OFFER_CONSUMABLE, consumable, edition, 0, costs)
+            row = content.CONSUMABLES.rows[consumable]
+            price = usual_price(r.OFFER_CONSUMABLE, consumable, edition, 0, costs)
             self._pieces[known] = _card_text(
                 row["key"],
                 d.SETS[row["set"]],
@@ -166,11 +149,11 @@ class CardTexts:
             parts.append(("edition", f'"{self._dialect.editions[edition]}"'))
         if enhancement is not None:
             parts.append(("enhancement", f'"{enhancement}"'))
-        if stickers & ETERNAL:
+        if stickers & r.ETERNAL:
             parts.append(("eternal", "true"))
         if perish > 0:
             parts.append(("perishable", str(perish)))
-        if stickers & RENTAL:
+        if stickers & r.RENTAL:
             parts.append(("rental", "true"))
         return as_object(parts)
 
@@ -180,13 +163,15 @@ class CardTexts:
 
 def usual_price(kind: int, number: int, edition: int, stickers: int, costs: Costs) -> int:
     """What a card of this kind (`offer_kind`) costs where nothing makes it cheaper."""
-    if stickers & RENTAL:
+    if stickers & r.RENTAL:
         return _RENTAL_COST
     base = _PLAYING_CARD_COST
-    if kind != OFFER_CARD:
-        base = int((JOKER_COST if kind == OFFER_JOKER else CONSUMABLE_COST)[number])
+    if kind != r.OFFER_CARD:
+        base = int((content.JOKER_COST if kind == r.OFFER_JOKER else content.CONSUMABLE_COST)[number])
     inflation, discount = costs
-    return max(1, math.floor((base + inflation + int(EDITION_SURCHARGE[edition]) + 0.5) * (100 - discount) / 100))
+    return max(
+        1, math.floor((base + inflation + int(content.EDITION_SURCHARGE[edition]) + 0.5) * (100 - discount) / 100)
+    )
 
 
 def _lies(weak: int, down: bool, forced: bool) -> str:

@@ -6,21 +6,14 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jimbot.games.balatro.live import dialects as d
 from jimbot.games.balatro.live.methods import SETTABLE
 from jimbot.games.balatro.live.refusals import bad, not_allowed, wrong_state
+from jimbot.games.balatro.rules import state as r
 from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, JOKERS, NEGATIVE, PACKS, VOUCHERS, parse_card
-from jimbot.games.balatro.rules.state import (
-    ETERNAL,
-    MAX_BOOSTERS,
-    MAX_SHOP_VOUCHERS,
-    PERISHABLE,
-    RENTAL,
-    UPCOMING,
-)
+from jimbot.games.balatro.states import dialects as d
 
 if TYPE_CHECKING:
-    from jimbot.games.balatro.live.table import Table
+    from jimbot.games.balatro.live.table import LiveTable
 
 Params = dict[str, Any]
 _FAMILIES = {"j_": "joker", "c_": "consumable", "v_": "voucher", "p_": "pack"}
@@ -39,7 +32,7 @@ _WANTED = {
 _PLAYING_CARD = re.compile(r"[HDCS]_[2-9TJQKA]")
 
 
-def add(table: Table, params: Params) -> None:
+def add(table: LiveTable, params: Params) -> None:
     key = params["key"]
     family = "playing card" if _PLAYING_CARD.fullmatch(key) else _FAMILIES.get(key[:2])
     if family is None:
@@ -52,20 +45,20 @@ def add(table: Table, params: Params) -> None:
     _ADDERS[family](table, key, looks)
 
 
-def _check_place_to_add(table: Table, family: str, key: str) -> None:
+def _check_place_to_add(table: LiveTable, family: str, key: str) -> None:
     if family == "playing card" and table.state != d.SELECTING_HAND:
         raise wrong_state("Playing cards can only be added in SELECTING_HAND state")
     if family in ("voucher", "pack") and table.state != d.SHOP:
         raise wrong_state(f"{family.capitalize()}s can only be added in SHOP state")
-    if family == "pack" and table.g.booster_count >= MAX_BOOSTERS:
+    if family == "pack" and table.g.booster_count >= r.MAX_BOOSTERS:
         raise not_allowed("Cannot add pack, shop booster slots are full")
     if family == "pack" and key not in PACKS:
         raise bad(f"Pack key not found: {key}")
-    if family == "voucher" and table.g.voucher_count >= MAX_SHOP_VOUCHERS:
+    if family == "voucher" and table.g.voucher_count >= r.MAX_SHOP_VOUCHERS:
         raise not_allowed("Cannot add voucher, shop voucher slots are full")
 
 
-def _read_looks(table: Table, family: str, params: Params) -> dict[str, int]:
+def _read_looks(table: LiveTable, family: str, params: Params) -> dict[str, int]:
     """Seal, edition, enhancement and stickers as ids, checked in the mod's order."""
     names = table.dialect
     if "seal" in params and family != "playing card":
@@ -98,38 +91,40 @@ def _enum(names: d.Dialect, kind: str, params: Params) -> int:
     return known[params[kind]]
 
 
-def _add_joker(table: Table, key: str, looks: dict[str, int]) -> None:
+def _add_joker(table: LiveTable, key: str, looks: dict[str, int]) -> None:
     if key not in JOKERS:
         raise bad(f"Failed to add card: {key}")
-    flags = ETERNAL * bool(looks["eternal"]) | PERISHABLE * bool(looks["perishable"]) | RENTAL * bool(looks["rental"])
+    flags = (
+        r.ETERNAL * bool(looks["eternal"]) | r.PERISHABLE * bool(looks["perishable"]) | r.RENTAL * bool(looks["rental"])
+    )
     table.add_joker(JOKERS.id(key), looks["edition"], flags, looks["perishable"])
 
 
-def _add_consumable(table: Table, key: str, looks: dict[str, int]) -> None:
+def _add_consumable(table: LiveTable, key: str, looks: dict[str, int]) -> None:
     if key not in CONSUMABLES:
         raise bad(f"Failed to add card: {key}")
     table.add_consumable(CONSUMABLES.id(key), looks["edition"])
 
 
-def _add_card(table: Table, key: str, looks: dict[str, int]) -> None:
+def _add_card(table: LiveTable, key: str, looks: dict[str, int]) -> None:
     rank, suit = parse_card(key)
     table.add_card(rank, suit, looks["enhancement"], looks["edition"], looks["seal"])
 
 
-def _add_voucher(table: Table, key: str, looks: dict[str, int]) -> None:
+def _add_voucher(table: LiveTable, key: str, looks: dict[str, int]) -> None:
     if key not in VOUCHERS:
         raise bad(f"Failed to add card: {key}")
     table.g.shop_voucher[table.g.voucher_count] = VOUCHERS.id(key)
     table.g.voucher_count += 1
 
 
-def _add_pack(table: Table, key: str, looks: dict[str, int]) -> None:
+def _add_pack(table: LiveTable, key: str, looks: dict[str, int]) -> None:
     table.g.booster_id[table.g.booster_count] = PACKS.id(key)
     table.g.booster_free[table.g.booster_count] = 0
     table.g.booster_count += 1
 
 
-_ADDERS: dict[str, Callable[[Table, str, dict[str, int]], None]] = {
+_ADDERS: dict[str, Callable[[LiveTable, str, dict[str, int]], None]] = {
     "joker": _add_joker,
     "consumable": _add_consumable,
     "playing card": _add_card,
@@ -140,7 +135,7 @@ _FIELDS = {"money": "money", "chips": "score", "ante": "ante", "round": "rounds"
            "discards": "discards_left"}  # fmt: skip
 
 
-def set_values(table: Table, params: Params) -> None:
+def set_values(table: LiveTable, params: Params) -> None:
     if not table.in_run:
         raise wrong_state("Can only set during an active run")
     if not params:
@@ -163,12 +158,12 @@ def set_values(table: Table, params: Params) -> None:
         table.g.boss = BLINDS.id(params["boss"])
 
 
-def _check_boss(table: Table, params: Params) -> None:
+def _check_boss(table: LiveTable, params: Params) -> None:
     if params.get("shop"):
         raise bad("Cannot set boss and shop at the same time")
     if table.state != d.BLIND_SELECT:
         raise wrong_state("Can only set boss blind during blind selection (BLIND_SELECT state)")
-    if table.g.blind_state[2] != UPCOMING:
+    if table.g.blind_state[2] != r.UPCOMING:
         state = d.STATUS[table.g.blind_state[2]].capitalize()
         raise wrong_state(f"Boss blind is not selectable (current state: {state})")
     if params["boss"] not in BLINDS:

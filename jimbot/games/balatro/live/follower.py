@@ -24,22 +24,22 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import JimbotError, UnreadableError, UsageError
-from jimbot.games.balatro.encoding import action_table
-from jimbot.games.balatro.game import BalatroGame
-from jimbot.games.balatro.live import dialects as d
-from jimbot.games.balatro.live.calls import Call, call_of, moves_of
-from jimbot.games.balatro.live.carry import carry, forget, still_unknown
-from jimbot.games.balatro.live.rebuild import rebuild, require_sound
-from jimbot.games.balatro.live.shown import Shown, differences, essence, read_shown
-from jimbot.games.balatro.live.writer import Writer
+from jimbot.games.balatro.encoding import action_table, rewards
+from jimbot.games.balatro.game import SPEC, BalatroGame
+from jimbot.games.balatro.live.calls import call_of, moves_of
+from jimbot.games.balatro.live.memory import UNKNOWN, carry, forget, still_unknown
+from jimbot.games.balatro.live.reading import read_shown
 from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules import decisions
 from jimbot.games.balatro.rules.chance.streams import seed_bytes
 from jimbot.games.balatro.rules.content import CHALLENGES, DECKS
 from jimbot.games.balatro.rules.scratch import new_scratch
-from jimbot.games.balatro.rules.state import GRABBED_JOKER, NOTHING, new_games
+from jimbot.games.balatro.rules.state import GAME_OVER, GRABBED_JOKER, NOTHING, WON, new_games
+from jimbot.games.balatro.states import dialects as d
+from jimbot.games.balatro.states.rebuild import rebuild, require_sound
+from jimbot.games.balatro.states.shown import Shown, differences, essence, shown_of
 from jimbot.games.balatro.view.move_text import Move
-from jimbot.games.hooks import Sight
+from jimbot.games.hooks import LiveCall, LiveResult, Sight
 from jimbot.reading.plain import json_value
 
 _NONE = np.uint64(0)
@@ -57,14 +57,16 @@ class Follower:
         self._truth: Any = None
         self._s: Any = new_scratch()[0]
         self._game: BalatroGame | None = None
-        self._writer: Writer | None = None
         self._foreseen: tuple[Any, Shown, list[Move], Any] | None = None
+        self._weights = np.array(rewards.PRESETS[options.reward])
+        self._first: Any = None
+        self._points = self._score = 0.0
         self.exact = False
         """Whether everything is known, from the run's first state on."""
         self.unknown: set[str] = set()
         """What is assumed, by the names of `unknown.UNKNOWN`."""
         self.happened: bool | None = None
-        """Whether the call that the last state came after was made; None: it cannot be told."""
+        """Whether the call that the last state came after was made; None: unknown."""
 
     @property
     def game(self) -> BalatroGame:
@@ -74,12 +76,17 @@ class Follower:
         return self._game
 
     @property
+    def assumed(self) -> list[str]:
+        """What is unknown, in words."""
+        return [UNKNOWN[name].words for name in sorted(self.unknown)]
+
+    @property
     def dialect(self) -> d.Dialect:
         return self._dialect or d.ONE
 
     # --- reading ---
 
-    def see(self, state: Any, after: Call | Sequence[Move] | None = None) -> None:
+    def see(self, state: Any, after: LiveCall | Sequence[Move] | None = None) -> None:
         """The live game as it stands now, and the call (or the engine's moves) that led to it."""
         foreseen, self._foreseen = self._foreseen, None
         if foreseen is not None and foreseen[0] is state:
@@ -97,7 +104,7 @@ class Follower:
             self._put_together(shown, moves)
         self._publish(shown)
 
-    def expects(self, state: Any, after: Call) -> bool:
+    def expects(self, state: Any, after: LiveCall) -> bool:
         """Whether the memory, moved on by a call, shows exactly this state. What is foreseen is read once only."""
         self._foreseen = None
         try:
@@ -111,10 +118,10 @@ class Follower:
         self._foreseen = state, shown, moves, moved
         return True
 
-    def _moves(self, after: Call | Sequence[Move] | None) -> list[Move] | None:
+    def _moves(self, after: LiveCall | Sequence[Move] | None) -> list[Move] | None:
         if self._truth is None or after is None:
             return None
-        return moves_of(self._truth, after.method, after.params) if isinstance(after, Call) else list(after)
+        return moves_of(self._truth, after.method, after.params) if isinstance(after, LiveCall) else list(after)
 
     def _followed(self, shown: Shown, moves: list[Move] | None) -> Any:
         """The memory moved on, if it agrees with the state; None if it does not."""
@@ -166,10 +173,7 @@ class Follower:
         return g
 
     def _agrees(self, g: Any, shown: Shown) -> bool:
-        if self._writer is None or self._writer.dialect is not shown.dialect:
-            self._writer = Writer(shown.dialect)
-        own = essence(self._writer.state(g), shown.dialect)
-        return not differences(essence(shown), own)
+        return not differences(essence(shown), essence(shown_of(g, shown.dialect)))
 
     def _publish(self, shown: Shown) -> None:
         if self._game is None:
@@ -177,6 +181,23 @@ class Follower:
             self._game.reset(np.zeros(1, np.uint64))
         self._game.games[0] = self._truth
         self._game.redraw_hidden(_ROW, np.zeros(1, np.uint64))
+        g: Any = self._game.games[0]
+        if self._first is None:
+            self._first = self._game.games.copy()[0]
+        self._points += max(0.0, float(g.score) - self._score)  # a new round starts at 0
+        self._score = float(g.score)
+
+    def result(self) -> LiveResult | None:
+        """What the run came to: every term is paid for what a measure gained, so first and last state have it all."""
+        if self._first is None:
+            return None
+        g: Any = self.game.games[0]
+        memory, terms = np.zeros(rewards.MEMORY), np.zeros(len(SPEC.reward_terms), np.float32)
+        stats = np.zeros(len(SPEC.episode_stats), np.float32)
+        rewards.remember(self._first, memory)
+        rewards.write(g, memory, g.phase in (GAME_OVER, WON), self._weights, 1.0, terms)
+        rewards.write_stats(g, self._points, stats)
+        return LiveResult(float(terms.sum()), terms, stats)
 
     # --- moving ---
 
@@ -197,7 +218,7 @@ class Follower:
         kind = int(action_table.KIND[action]) - action_table.GRAB_JOKER + decisions.MOVE_JOKER
         return call_of(self.game.games[0], Move(kind, 0, 1), self.dialect) is not None
 
-    def request(self, action: int) -> Call | None:
+    def request(self, action: int) -> LiveCall | None:
         """The call an action makes. Choosing and taking up a card make none: they are done here and now."""
         g = self.game.games[0]
         if not self.game.legal_mask[0, action]:

@@ -1,17 +1,21 @@
-"""Every method of the protocol as a row: its parameters, the states that allow it, and the dialects that have it.
+"""Every method of the protocol as a row: its parameters, the states that allow it, and the dialects that have it; and
+the OpenRPC document made of them, which `rpc.discover` answers with.
 
 Checks come in the mod's order: the method, then the types of its parameters (no ranges), then the state; what is left
-is the method's own business (`handlers.py`). Parameters nobody knows are passed over, as the mod does.
+is the method's own business (`handlers.py`). Unknown parameters are passed over, as the mod does.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from jimbot.games.balatro.live import dialects as d
-from jimbot.games.balatro.live.refusals import bad, wrong_state
+from jimbot.games.balatro.live.refusals import CODES, bad, wrong_state
+from jimbot.games.balatro.rules.content import CHALLENGES
+from jimbot.games.balatro.states import dialects as d
 
 STRING, INTEGER, BOOLEAN, INTEGERS = "string", "integer", "boolean", "array"
 
@@ -78,11 +82,17 @@ _SET = (
     Param("shop", BOOLEAN, "Stock the shop anew."),
 )
 
+# The states the mod names when it refuses to save, in its order.
+_SAVED = (
+    d.SELECTING_HAND, "HAND_PLAYED", "DRAW_TO_HAND", d.GAME_OVER, d.SHOP, "PLAY_TAROT", d.BLIND_SELECT, d.ROUND_EVAL,
+    "TAROT_PACK", "PLANET_PACK", "SPECTRAL_PACK", "STANDARD_PACK", "BUFFOON_PACK", "NEW_ROUND", d.PACK,
+)  # fmt: skip
+
 _SHARED = (
     Method("health", "Answers that the server runs.", answer="health"),
     Method("gamestate", "The state as it is now."),
     Method("menu", "Leaves the run for the main menu."),
-    Method("save", "Writes the run to a file.", _PATH, d.RUN_STATES, "path"),
+    Method("save", "Writes the run to a file.", _PATH, _SAVED, "path"),
     Method("load", "Goes on with a run from a file.", _PATH, answer="path"),
     Method("screenshot", "Writes a picture of the table, as PNG.", _PATH, answer="path"),
     Method("select", "Plays the blind that is up.", (), (d.BLIND_SELECT,)),
@@ -204,3 +214,89 @@ def _is_integer(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return isinstance(value, int) or value.is_integer()
+
+
+_LEFT_OUT = {"1.x": ("pack",), "dev": ()}
+_ABOUT = {
+    "INTERNAL_ERROR": "Something went wrong inside.",
+    "BAD_REQUEST": "The request does not fit.",
+    "INVALID_STATE": "The method is not open in this state.",
+    "NOT_ALLOWED": "The rules do not allow it.",
+}
+
+
+def _type(param: Param) -> dict[str, Any]:
+    if param.type == INTEGERS:
+        return {"type": "array", "items": {"type": "integer", "minimum": 0}}
+    if param.type == INTEGER:
+        return {"type": "integer", "minimum": 1 if param.name == "perishable" else 0}
+    if param.type == BOOLEAN:
+        return {"type": "boolean"}
+    enum = {"deck": "Deck", "stake": "Stake", "seal": "Seal", "edition": "Edition", "enhancement": "Enhancement"}
+    if param.name in enum:
+        return {"$ref": f"#/components/schemas/{enum[param.name]}"}
+    return {"type": "string"}
+
+
+def _method(method: Method) -> dict[str, Any]:
+    answers = {"gamestate": "GameState", "path": "PathResult", "health": "Health"}
+    return {
+        "name": method.name,
+        "summary": method.about,
+        "params": [
+            {"name": p.name, "description": p.about, "required": p.required, "schema": _type(p)} for p in method.params
+        ],
+        "result": {"name": method.answer, "schema": {"$ref": f"#/components/schemas/{answers[method.answer]}"}},
+        "errors": [{"$ref": f"#/components/errors/{name}"} for name in CODES],
+    }
+
+
+def _choice(values: tuple[str, ...]) -> dict[str, Any]:
+    return {"oneOf": [{"const": value} for value in values if value]}
+
+
+def _object(required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {} for name in (*required, *optional)}, "required": list(required)}
+
+
+def _schemas(dialect: d.Dialect) -> dict[str, Any]:
+    states = tuple(state for state in (d.MENU, *d.RUN_STATES, *d.PASSING_STATES) if "SMODS" not in state)
+    tags = ("key", "tag", "reroll_available") if dialect.shows_more else ("tag_name", "tag_effect")
+    more = ("paused", "challenge", "last_tarot_planet", "starting_deck_size", "tags") if dialect.shows_more else ()
+    return {
+        "GameState": _object(
+            ("state", "round_num", "ante_num", "money"),
+            ("won", "deck", "stake", "seed", "used_vouchers", "hands", "round", "blinds", "jokers", "consumables",
+             "cards", "hand", "shop", "vouchers", "packs", "pack", *more),
+        ),
+        "Area": _object(("count", "limit", "cards"), ("highlighted_limit",)),
+        "Card": _object(("id", "key", "set", "label", "value", "modifier", "state", "cost")),
+        "Blind": _object(("type", "status", "name", "effect", "score"), tags),
+        "PathResult": _object(("success", "path")),
+        "Health": _object(("status",)),
+        "State": _choice(states),
+        "Deck": _choice(dialect.decks),
+        "Stake": _choice(dialect.stakes),
+        "Seal": _choice(dialect.seals),
+        "Edition": _choice(dialect.editions),
+        "Enhancement": _choice(dialect.enhancements),
+        **({"Challenge": _choice(CHALLENGES.keys)} if dialect.shows_more else {}),
+    }  # fmt: skip
+
+
+@cache
+def document(dialect: d.Dialect) -> str:
+    """The document of a dialect, as JSON."""
+    methods = [
+        {"name": "rpc.discover", "summary": "This document.", "params": [], "result": {"name": "OpenRPC", "schema": {}}}
+    ]
+    methods += [_method(m) for m in METHODS[dialect.name].values() if m.name not in _LEFT_OUT[dialect.name]]
+    errors = {name: {"code": code, "message": _ABOUT[name], "data": {"name": name}} for name, code in CODES.items()}
+    return json.dumps(
+        {
+            "openrpc": d.OPENRPC,
+            "info": {"title": "Balatro, simulated by JimBot, as balatrobot serves it", "version": d.VERSION},
+            "methods": methods,
+            "components": {"schemas": _schemas(dialect), "errors": errors},
+        }
+    )

@@ -1,6 +1,6 @@
 """One game at one table that answers the protocol's methods: the simulator in the place of the bought game.
 
-No sockets and no envelopes here (`rpc.py`). Runs go on after the win at ante 8, as they do in the mod; `won` tells.
+No sockets and no envelopes here (`door.py`). Runs go on after the win at ante 8, as they do in the mod; `won` tells.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 from jimbot.errors import JimbotError, SnapshotError
 from jimbot.games.balatro.compiling.kernels import announce_compilation
 from jimbot.games.balatro.game import BalatroGame
-from jimbot.games.balatro.live import dialects as d
 from jimbot.games.balatro.live.calls import moves_of
 from jimbot.games.balatro.live.handlers import HANDLERS, discover
 from jimbot.games.balatro.live.methods import find_method, read_params, require_state
-from jimbot.games.balatro.live.refusals import NeverAnsweredError, bad, failed, not_allowed
-from jimbot.games.balatro.live.traps import Traps
+from jimbot.games.balatro.live.refusals import NeverAnsweredError, Traps, bad, failed, not_allowed
 from jimbot.games.balatro.live.writer import Leftover, Writer
 from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules import decisions
 from jimbot.games.balatro.rules.chance.streams import SEED_COUNT, seed_bytes, seed_text
 from jimbot.games.balatro.rules.scratch import new_scratch
 from jimbot.games.balatro.rules.state import GAME_DTYPE, IN_HAND, MAX_HAND, SHOP, new_games
-from jimbot.games.balatro.verify import staging
-from jimbot.games.balatro.view.table import render
+from jimbot.games.balatro.states import dialects as d
+from jimbot.games.balatro.states import staging
+from jimbot.games.balatro.view.scene import scene
+from jimbot.games.drawing import draw
 from jimbot.games.hooks import HostFiles
 
 _NONE = np.uint64(0)
@@ -38,7 +38,7 @@ _LARGEST_SAVE = 1 << 20
 
 
 class NoFiles:
-    """A table that nobody gave files to."""
+    """The files of a table that was given none."""
 
     def read(self, path: str) -> bytes:
         raise OSError("this table has no files")
@@ -50,7 +50,7 @@ class NoFiles:
         return b""
 
 
-class Table:
+class LiveTable:
     """One instance of the game."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Table:
         fair: bool = True,
         traps: Traps = Traps(),
         files: HostFiles | None = None,
-        luck: int | None = None,
+        rng_seed: int | None = None,
     ) -> None:
         self.dialect = d.find_dialect(dialect)
         self.traps = traps
@@ -70,9 +70,9 @@ class Table:
         self.in_run = False
         self.leftover: Leftover | None = None
         self.dealing = self.restocking = False
-        """The game is not done with what was answered already (see `traps.py`)."""
+        """The game is not done with what was answered already (see `refusals.Traps`)."""
         self._stock = 0
-        self._luck = random.Random(luck)
+        self._rng = random.Random(rng_seed)
 
     @property
     def state(self) -> str:
@@ -106,7 +106,7 @@ class Table:
 
     def begin(self, deck: int, stake: int, challenge: int, seed: str | None) -> None:
         g = new_games(1)[0]
-        text = seed if seed else seed_text(self._luck.randrange(SEED_COUNT))
+        text = seed if seed else seed_text(self._rng.randrange(SEED_COUNT))
         try:
             g.seed, g.seed_length = seed_bytes(text)
         except JimbotError as problem:
@@ -143,7 +143,7 @@ class Table:
             return "JimBot: main menu"
         game = BalatroGame(1)
         game.games[0] = self.g
-        return render(game, 0)
+        return draw(scene(game, 0))
 
     # --- moves ---
 
@@ -167,8 +167,8 @@ class Table:
     # --- debugging ---
 
     def add_joker(self, joker: int, edition: int, flags: int, rounds: int) -> None:
-        counter = self._stage(staging.START_COUNTER, joker)
-        place = self._stage(staging.ADD_JOKER, joker, edition, flags, counter)
+        counter = staging.stage(self.g, self.s, staging.START_COUNTER, joker)
+        place = staging.stage(self.g, self.s, staging.ADD_JOKER, joker, edition, flags, counter)
         if place < 0:
             raise not_allowed("No room for another joker, of any edition")
         self.g.joker_serial[place] = self._serial()
@@ -176,7 +176,7 @@ class Table:
             self.g.joker_perish[place] = min(rounds, 127)
 
     def add_consumable(self, consumable: int, edition: int) -> None:
-        place = self._stage(staging.ADD_CONSUMABLE, consumable, edition)
+        place = staging.stage(self.g, self.s, staging.ADD_CONSUMABLE, consumable, edition)
         if place < 0:
             raise not_allowed("No room for another consumable, of any edition")
         self.g.consumable_serial[place] = self._serial()
@@ -185,7 +185,7 @@ class Table:
         g = self.g
         if g.hand_count >= MAX_HAND:
             raise not_allowed("No room for another card in the hand")
-        slot = self._stage(staging.ADD_CARD, rank, suit, enhancement, edition, seal, IN_HAND)
+        slot = staging.stage(self.g, self.s, staging.ADD_CARD, rank, suit, enhancement, edition, seal, IN_HAND)
         if slot < 0:
             raise not_allowed("No room for another card in the deck")
         others = [other for other in g.cards[: g.card_count].tolist() if other != slot]
@@ -193,25 +193,21 @@ class Table:
         g.card_serial[slot] = self._serial()
         g.hand[g.hand_count] = slot
         g.hand_count += 1
-        self._stage(staging.DEBUFF)
+        staging.stage(self.g, self.s, staging.DEBUFF)
 
     def restock(self) -> None:
-        self._stage(staging.STOCK)
+        staging.stage(self.g, self.s, staging.STOCK)
         self._stock += 1
 
     def _serial(self) -> int:
         self.g.next_serial += 1
         return int(self.g.next_serial) - 1
 
-    def _stage(self, what: int, *values: int) -> int:
-        padded = (*values, *(0,) * (6 - len(values)))
-        return int(staging.stage(self.g, self.s, what, *padded))
-
 
 @cache
 def warm_up() -> None:
     """Compiles, or loads, what calls need: clients wait seconds for an answer, not minutes."""
-    table = Table(luck=0)
+    table = LiveTable(rng_seed=0)
     announce_compilation(decisions.apply, lambda: table.begin(0, 1, 0, None))
     table.begin(0, 1, 0, None)
     table.gamestate()

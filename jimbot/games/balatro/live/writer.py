@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jimbot.games.balatro.live import dialects as d
 from jimbot.games.balatro.live.card_texts import (
     MOST_PIECES,
     CardTexts,
@@ -30,50 +29,21 @@ from jimbot.games.balatro.live.card_texts import (
     quoted,
     usual_price,
 )
-from jimbot.games.balatro.rules.content import (
-    BLINDS,
-    CHALLENGES,
-    CONSUMABLES,
-    HAND_CHIPS,
-    HAND_LEVEL_CHIPS,
-    HAND_LEVEL_MULT,
-    HAND_MULT,
-    HANDS,
-    JOKERS,
-    PACK_CARDS,
-    PACKS,
-    RATES,
-    TAGS,
-    VOUCHERS,
-)
+from jimbot.games.balatro.rules import content
+from jimbot.games.balatro.rules import state as r
 from jimbot.games.balatro.rules.scratch import MAX_PLAYED
-from jimbot.games.balatro.rules.state import (
-    BLIND_SELECT,
-    CARD_DEBUFFED,
-    CARD_FACE_DOWN,
-    CARD_FORCED,
-    DEBUFFED,
-    FACE_DOWN,
-    FIRST_PACK_OFFER,
-    GAME_DTYPE,
-    OFFER_CARD,
-    OFFER_JOKER,
-    PACK,
-    PERISHABLE,
-    SELECTABLE,
-    SHOP,
-)
-from jimbot.games.balatro.verify.recorded_states import joker_state
-from jimbot.games.balatro.view.figures import FIGURE_NAMES, read_figures
+from jimbot.games.balatro.states import dialects as d
+from jimbot.games.balatro.states.document import joker_state
+from jimbot.games.balatro.view.derived import DERIVED_NAMES, read_derived
 
-_BOSS_REROLL = VOUCHERS.row("v_directors_cut")["config"]["extra"]
-_DIRECTORS_CUT, _RETCON = VOUCHERS.id("v_directors_cut"), VOUCHERS.id("v_retcon")
-_CREDIT_CARD = JOKERS.id("j_credit_card")
-_CREDIT = JOKERS.row("j_credit_card")["config"]["extra"]
+_BOSS_REROLL = content.VOUCHERS.row("v_directors_cut")["config"]["extra"]
+_DIRECTORS_CUT, _RETCON = content.VOUCHERS.id("v_directors_cut"), content.VOUCHERS.id("v_retcon")
+_CREDIT_CARD = content.JOKERS.id("j_credit_card")
+_CREDIT = content.JOKERS.row("j_credit_card")["config"]["extra"]
 _VOUCHER_IDS, _BOOSTER_IDS = 1_000_000, 1_000_000_000  # our goods have no serial; theirs must not meet one of a card
-_FIELDS: tuple[str, ...] = GAME_DTYPE.names or ()
+_FIELDS: tuple[str, ...] = r.GAME_DTYPE.names or ()
 _MENU_COUNTERS = {"hands_left": 0, "hands_played": 0, "discards_left": 0, "discards_used": 0,
-                  "reroll_cost": RATES["starting"]["reroll_cost"], "chips": 0}  # fmt: skip
+                  "reroll_cost": content.RATES["starting"]["reroll_cost"], "chips": 0}  # fmt: skip
 _MENU_BLINDS = {"small": ("SELECT", 0, 300.0), "big": ("UPCOMING", 1, 450.0), "boss": ("UPCOMING", -1, 600.0)}
 
 
@@ -89,7 +59,7 @@ def spendable(g: Any) -> int:
     """Dollars that can be spent: the balance, and what Credit Cards lend."""
     count = int(g.joker_count)
     cards = sum(
-        joker == _CREDIT_CARD and not flags & DEBUFFED
+        joker == _CREDIT_CARD and not flags & r.DEBUFFED
         for joker, flags in zip(g.joker_id[:count].tolist(), g.joker_flags[:count].tolist(), strict=True)
     )
     return int(g.money) + _CREDIT * cards
@@ -121,13 +91,13 @@ class Writer:
         self._texts.forget()
         if len(self._pieces) > MOST_PIECES:
             self._pieces.clear()
-        figures, g = _plain(read_figures(g), FIGURE_NAMES), _plain(g, _FIELDS)
+        derived, g = _plain(read_derived(g), DERIVED_NAMES), _plain(g, _FIELDS)
         phase = g.phase
-        parts = [*self._run(g, phase), *self._progress(g, phase, figures)]
-        parts += self._held(g, figures, dealt)
-        in_shop = phase == SHOP or (phase == PACK and g.pack_phase == SHOP)
-        parts += self._goods(g, figures, stocked, stock) if in_shop else _leftover(g, leftover)
-        if phase == PACK:
+        parts = [*self._run(g, phase), *self._progress(g, phase, derived)]
+        parts += self._held(g, derived, dealt)
+        in_shop = phase == r.SHOP or (phase == r.PACK and g.pack_phase == r.SHOP)
+        parts += self._goods(g, derived, stocked, stock) if in_shop else _leftover(g, leftover)
+        if phase == r.PACK:
             parts.append(("pack", self._open_pack(g)))
         return as_object(parts)
 
@@ -144,7 +114,7 @@ class Writer:
                 ("deck", quoted(self.dialect.decks[0])),
                 ("stake", quoted(self.dialect.stakes[1])),
                 ("used_vouchers", "[]"),
-                ("hands", self._hands([1] * len(HANDS), [0] * len(HANDS), [0] * len(HANDS))),
+                ("hands", self._hands([1] * len(content.HANDS), [0] * len(content.HANDS), [0] * len(content.HANDS))),
                 ("round", as_object((name, str(value)) for name, value in _MENU_COUNTERS.items())),
                 (
                     "blinds",
@@ -156,7 +126,7 @@ class Writer:
     # --- the run ---
 
     def _run(self, g: Any, phase: int) -> list[tuple[str, str]]:
-        owned = [VOUCHERS.keys[i] for i, yes in enumerate(g.voucher_owned.tolist()) if yes]
+        owned = [content.VOUCHERS.keys[i] for i, yes in enumerate(g.voucher_owned.tolist()) if yes]
         parts = [
             ("state", f'"{d.STATE_OF_PHASE[phase]}"'),
             ("round_num", str(int(g.rounds))),
@@ -172,65 +142,65 @@ class Writer:
             return parts
         parts += [("paused", "false"), ("starting_deck_size", str(int(g.starting_deck_size)))]
         if g.challenge:
-            parts.append(("challenge", f'"{CHALLENGES.key(int(g.challenge))}"'))
+            parts.append(("challenge", f'"{content.CHALLENGES.key(int(g.challenge))}"'))
         if g.last_tarot_planet >= 0:
-            parts.append(("last_tarot_planet", f'"{CONSUMABLES.keys[g.last_tarot_planet]}"'))
+            parts.append(("last_tarot_planet", f'"{content.CONSUMABLES.keys[g.last_tarot_planet]}"'))
         if g.tag_count:
             parts.append(("tags", f"[{','.join(_tag(tag) for tag in g.tag_id[: g.tag_count].tolist())}]"))
         return parts
 
-    def _progress(self, g: Any, phase: int, figures: Any) -> list[tuple[str, str]]:
+    def _progress(self, g: Any, phase: int, derived: Any) -> list[tuple[str, str]]:
         levels, played, in_round = g.hand_level.tolist(), g.hand_played.tolist(), g.hand_played_round.tolist()
         left = int(g.hands_left), int(g.discards_left), float(g.score)
-        if phase in (BLIND_SELECT, SHOP, PACK):  # cashing out sets them to what the next round will start with
+        if phase in (r.BLIND_SELECT, r.SHOP, r.PACK):  # cashing out sets them to what the next round will start with
             left = max(1, int(g.hands_per_round)), max(0, int(g.discards_per_round)), 0.0
         counters = [
             ("hands_left", str(left[0])),
             ("hands_played", str(int(g.hands_played_round))),
             ("discards_left", str(left[1])),
             ("discards_used", str(int(g.discards_used))),
-            ("reroll_cost", str(int(figures.reroll))),
+            ("reroll_cost", str(int(derived.reroll))),
             ("chips", number(left[2])),
         ]
         if self.dialect.shows_more:
-            counters.append(("most_played_hand", quoted(HANDS.keys[g.most_played_hand])))
+            counters.append(("most_played_hand", quoted(content.HANDS.keys[g.most_played_hand])))
         return [
             ("hands", self._hands(levels, played, in_round)),
             ("round", as_object(counters)),
-            ("blinds", self._blinds(g, phase, figures)),
+            ("blinds", self._blinds(g, phase, derived)),
         ]
 
     def _hands(self, levels: Sequence[int], played: Sequence[int], in_round: Sequence[int]) -> str:
         known = ("hands", *levels, *played, *in_round)
         if known not in self._pieces:
             self._pieces[known] = as_object(
-                (HANDS.keys[hand], self._hand(hand, levels[hand], played[hand], in_round[hand]))
-                for hand in range(len(HANDS))
+                (content.HANDS.keys[hand], self._hand(hand, levels[hand], played[hand], in_round[hand]))
+                for hand in range(len(content.HANDS))
             )
         return self._pieces[known]
 
     def _hand(self, hand: int, level: int, played: int, in_round: int) -> str:
         known = ("hand", hand, level, played, in_round)
         if known not in self._pieces:
-            chips = max(0.0, HAND_CHIPS[hand] + HAND_LEVEL_CHIPS[hand] * (level - 1))
-            mult = max(1.0, HAND_MULT[hand] + HAND_LEVEL_MULT[hand] * (level - 1))
-            example = [[card.strip("()"), card[0] != "("] for card in d.EXAMPLES[HANDS.keys[hand]].split()]
+            chips = max(0.0, content.HAND_CHIPS[hand] + content.HAND_LEVEL_CHIPS[hand] * (level - 1))
+            mult = max(1.0, content.HAND_MULT[hand] + content.HAND_LEVEL_MULT[hand] * (level - 1))
+            example = [[card.strip("()"), card[0] != "("] for card in d.EXAMPLES[content.HANDS.keys[hand]].split()]
             self._pieces[known] = (
                 f'{{"order":{hand + 1},"level":{level},"chips":{number(chips)},"mult":{number(mult)},'
                 f'"played":{played},"played_this_round":{in_round},"example":{json.dumps(example)}}}'
             )
         return self._pieces[known]
 
-    def _blinds(self, g: Any, phase: int, figures: Any) -> str:
-        choosing = phase == BLIND_SELECT or (phase == PACK and g.pack_phase == BLIND_SELECT)
+    def _blinds(self, g: Any, phase: int, derived: Any) -> str:
+        choosing = phase == r.BLIND_SELECT or (phase == r.PACK and g.pack_phase == r.BLIND_SELECT)
         blinds, tags = (0, 1, int(g.boss)), (*g.skip_tag.tolist(), -1)
         parts = []
         for place, (name, state) in enumerate(zip(d.PLACES, g.blind_state.tolist(), strict=True)):
             status = d.STATUS[state]
-            if state == SELECTABLE and not choosing:  # it is offered when the choice is shown
+            if state == r.SELECTABLE and not choosing:  # it is offered when the choice is shown
                 status = "UPCOMING"
             parts.append(
-                (name, self._blind(name, status, blinds[place], float(figures.requirements[place]), tags[place]))
+                (name, self._blind(name, status, blinds[place], float(derived.requirements[place]), tags[place]))
             )
         if self.dialect.shows_more:
             reroll = '"reroll_available":' + ("true" if can_reroll_boss(g) else "false")
@@ -240,7 +210,11 @@ class Writer:
     def _blind(self, place: str, status: str, blind: int, score: float, tag: int) -> str:
         known = ("blind", place, status, blind, score, tag)
         if known not in self._pieces:
-            row = BLINDS.rows[blind] if blind >= 0 else {"key": "", "name": "Boss Blind", "effect": "", "type": ""}
+            row = (
+                content.BLINDS.rows[blind]
+                if blind >= 0
+                else {"key": "", "name": "Boss Blind", "effect": "", "type": ""}
+            )
             parts = [
                 ("type", f'"{place.upper()}"'),
                 ("status", f'"{status}"'),
@@ -253,25 +227,25 @@ class Writer:
                 parts += [("tag", _tag(tag))] if tag >= 0 else []
             else:
                 parts.append(("tag_name", quoted(d.TAG_NAMES[tag] if tag >= 0 else "")))
-                parts.append(("tag_effect", quoted(TAGS.rows[tag]["effect"] if tag >= 0 else "")))
+                parts.append(("tag_effect", quoted(content.TAGS.rows[tag]["effect"] if tag >= 0 else "")))
             self._pieces[known] = as_object(parts)
         return self._pieces[known]
 
     # --- what is held ---
 
-    def _held(self, g: Any, figures: Any, dealt: int | None) -> list[tuple[str, str]]:
+    def _held(self, g: Any, derived: Any, dealt: int | None) -> list[tuple[str, str]]:
         hand, pile = g.hand[: g.hand_count][:dealt], g.pile[: g.pile_count]
         shown = pile
         if self.fair:
-            unseen = np.concatenate([pile, hand[g.card_flags[hand] & CARD_FACE_DOWN != 0]])
+            unseen = np.concatenate([pile, hand[g.card_flags[hand] & r.CARD_FACE_DOWN != 0]])
             shown = unseen[np.argsort(g.card_serial[unseen])]
-        jokers = [self._joker(g, index, int(figures.jokers[index])) for index in range(g.joker_count)]
-        consumables = [self._consumable(g, i, int(figures.consumables[i])) for i in range(g.consumable_count)]
+        jokers = [self._joker(g, index, int(derived.jokers[index])) for index in range(g.joker_count)]
+        consumables = [self._consumable(g, i, int(derived.consumables[i])) for i in range(g.consumable_count)]
         return [
             ("jokers", _area(jokers, g.joker_slots, 1)),
             ("consumables", _area(consumables, g.consumable_slots, 1)),
             ("cards", self._deck(g, shown, len(pile))),
-            ("hand", _area(self._cards(g, hand, False), figures.hand_limit, MAX_PLAYED)),
+            ("hand", _area(self._cards(g, hand, False), derived.hand_limit, MAX_PLAYED)),
         ]
 
     def _deck(self, g: Any, shown: np.ndarray, count: int) -> str:
@@ -289,22 +263,22 @@ class Writer:
                                                             g.card_edition, g.card_seal)), strict=True)  # fmt: skip
         costs, out = _costs(g), []
         flags = g.card_flags[slots]
-        lying = (flags & (CARD_DEBUFFED if in_deck else CARD_DEBUFFED | CARD_FACE_DOWN | CARD_FORCED)).tolist()
+        lying = (flags & (r.CARD_DEBUFFED if in_deck else r.CARD_DEBUFFED | r.CARD_FACE_DOWN | r.CARD_FORCED)).tolist()
         for place, (serial, look, lies) in enumerate(zip(g.card_serial[slots].tolist(), looks, lying, strict=True)):
-            if lies & CARD_FACE_DOWN and self.fair:
-                out.append(blank(place, "DEFAULT", "Base Card", bool(lies & CARD_FORCED)))
+            if lies & r.CARD_FACE_DOWN and self.fair:
+                out.append(blank(place, "DEFAULT", "Base Card", bool(lies & r.CARD_FORCED)))
             else:
                 out.append(f'{{"id":{serial},{self._texts.playing_card(look, lies, in_deck, costs)}')
         return out
 
     def _joker(self, g: Any, index: int, sells: int) -> str:
         joker, edition, flags = int(g.joker_id[index]), int(g.joker_edition[index]), int(g.joker_flags[index])
-        down = bool(flags & FACE_DOWN)
+        down = bool(flags & r.FACE_DOWN)
         if down and self.fair:
             return blank(index, "JOKER", "Joker", False)
         state = tuple(joker_state(g, index).items())
         piece = self._texts.joker(
-            joker, edition, flags, int(g.joker_perish[index]), flags & DEBUFFED, down, sells, None, state, _costs(g)
+            joker, edition, flags, int(g.joker_perish[index]), flags & r.DEBUFFED, down, sells, None, state, _costs(g)
         )
         return f'{{"id":{g.joker_serial[index]},{piece}'
 
@@ -315,20 +289,22 @@ class Writer:
 
     # --- what is on offer ---
 
-    def _goods(self, g: Any, figures: Any, stocked: bool, stock: int) -> list[tuple[str, str]]:
-        cards = [self._offer(g, place, int(figures.offers[place])) for place in range(g.shop_count)] if stocked else []
+    def _goods(self, g: Any, derived: Any, stocked: bool, stock: int) -> list[tuple[str, str]]:
+        cards = [self._offer(g, place, int(derived.offers[place])) for place in range(g.shop_count)] if stocked else []
         first = 100 * (int(g.rounds) + 1000 * stock)
         vouchers = []
         for index in range(g.voucher_count):
             voucher = int(g.shop_voucher[index])
             identifier = _VOUCHER_IDS + first + voucher
-            vouchers.append(self._texts.ware(identifier, VOUCHERS, voucher, "VOUCHER", int(figures.vouchers[index])))
+            vouchers.append(
+                self._texts.ware(identifier, content.VOUCHERS, voucher, "VOUCHER", int(derived.vouchers[index]))
+            )
         packs, seen = [], set()
         for index in range(g.booster_count):
             pack = int(g.booster_id[index])
             identifier = _BOOSTER_IDS + first + 2 * pack + (pack in seen)
             seen.add(pack)
-            packs.append(self._texts.ware(identifier, PACKS, pack, "BOOSTER", int(figures.boosters[index])))
+            packs.append(self._texts.ware(identifier, content.PACKS, pack, "BOOSTER", int(derived.boosters[index])))
         return [
             ("shop", _area(cards, int(g.shop_slots), 1, int(g.shop_count))),
             ("vouchers", _area(vouchers, max(1, len(vouchers)), 1)),
@@ -336,20 +312,20 @@ class Writer:
         ]
 
     def _open_pack(self, g: Any) -> str:
-        cards = [self._offer(g, FIRST_PACK_OFFER + number) for number in range(g.pack_count)]
-        return _area(cards, int(PACK_CARDS[g.pack_id]), 1)
+        cards = [self._offer(g, r.FIRST_PACK_OFFER + number) for number in range(g.pack_count)]
+        return _area(cards, int(content.PACK_CARDS[g.pack_id]), 1)
 
     def _offer(self, g: Any, place: int, asks: int | None = None) -> str:
-        """A card of the shop for what it asks; one of a pack costs what it usually does, though nobody pays."""
+        """A card of the shop for what it asks; one of a pack costs what it usually does, though it is free."""
         kind, identifier, edition = int(g.offer_kind[place]), int(g.offer_id[place]), int(g.offer_edition[place])
         costs, flags = _costs(g), int(g.offer_flags[place])
         if asks is None:
             asks = usual_price(kind, identifier, edition, flags, costs)
         sells = max(1, asks // 2)
-        if kind == OFFER_JOKER:
-            perish = RATES["stickers"]["perish_rounds"] if flags & PERISHABLE else 0
+        if kind == r.OFFER_JOKER:
+            perish = content.RATES["stickers"]["perish_rounds"] if flags & r.PERISHABLE else 0
             piece = self._texts.joker(identifier, edition, flags, perish, 0, False, sells, asks, (), costs)
-        elif kind == OFFER_CARD:
+        elif kind == r.OFFER_CARD:
             look = (identifier, int(g.offer_suit[place]), int(g.offer_enhancement[place]), edition)
             piece = self._texts.playing_card((*look, int(g.offer_seal[place])), 0, False, costs)
             piece = f'{piece[: piece.rindex(chr(34) + "cost")]}"cost":{{"sell":{sells},"buy":{asks}}}}}'
@@ -379,7 +355,8 @@ def can_reroll_boss(g: Any) -> bool:
 
 
 def _tag(tag: int) -> str:
-    return f'{{"key":"{TAGS.keys[tag]}","name":{quoted(d.TAG_NAMES[tag])},"effect":{quoted(TAGS.rows[tag]["effect"])}}}'
+    name, effect = quoted(d.TAG_NAMES[tag]), quoted(content.TAGS.rows[tag]["effect"])
+    return f'{{"key":"{content.TAGS.keys[tag]}","name":{name},"effect":{effect}}}'
 
 
 def _area(cards: Sequence[str], limit: int, highlighted: int, count: int | None = None) -> str:

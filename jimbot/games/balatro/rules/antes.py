@@ -8,25 +8,16 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.challenges import BANNED_BLIND
 from jimbot.games.balatro.rules.chance.streams import pick, stream_id
-from jimbot.games.balatro.rules.content import (
-    BLIND_BASE,
-    BLIND_MIN_ANTE,
-    BLIND_MULT,
-    BLIND_SHOWDOWN,
-    BOSS_ORDER,
-    DECKS,
-    STAKE_SCALING,
-    STONE,
-)
 
 _BOSS = stream_id("boss")
 _IDOL, _MAIL = stream_id("idol{ante}"), stream_id("mail{ante}")
 _ANCIENT, _CASTLE = stream_id("anc{ante}"), stream_id("cas{ante}")
-_BOSS_COUNT = len(BOSS_ORDER)
-_PLASMA = DECKS.id("b_plasma")
-_PLASMA_SCALE = float(DECKS.row("b_plasma")["config"]["ante_scaling"])
+_BOSS_COUNT = len(content.BOSS_ORDER)
+_PLASMA = content.DECKS.id("b_plasma")
+_PLASMA_SCALE = float(content.DECKS.row("b_plasma")["config"]["ante_scaling"])
 NO_SUIT = 255  # ancient suit before the first draw
 
 
@@ -35,9 +26,9 @@ def _boss_eligible(g, boss):
     if BANNED_BLIND[g.challenge, boss]:
         return False
     showdown = g.ante >= 2 and g.ante % g.win_ante == 0
-    if showdown or BLIND_SHOWDOWN[boss]:
-        return showdown and BLIND_SHOWDOWN[boss]
-    return BLIND_MIN_ANTE[boss] <= max(1, g.ante)
+    if showdown or content.BLIND_SHOWDOWN[boss]:
+        return showdown and content.BLIND_SHOWDOWN[boss]
+    return content.BLIND_MIN_ANTE[boss] <= max(1, g.ante)
 
 
 @njit
@@ -46,7 +37,7 @@ def draw_boss(g):
     least = 255
     count = 0
     for index in range(_BOSS_COUNT):
-        boss = BOSS_ORDER[index]
+        boss = content.BOSS_ORDER[index]
         if _boss_eligible(g, boss):
             if g.boss_uses[boss] < least:
                 least = g.boss_uses[boss]
@@ -55,7 +46,7 @@ def draw_boss(g):
                 count += 1
     chosen = pick(g, _BOSS, count)
     for index in range(_BOSS_COUNT):
-        boss = BOSS_ORDER[index]
+        boss = content.BOSS_ORDER[index]
         if _boss_eligible(g, boss) and g.boss_uses[boss] == least:
             if chosen == 0:
                 g.boss = boss
@@ -68,12 +59,12 @@ def draw_boss(g):
 def base_requirement(ante, scaling):
     """The score of an ante's Small Blind; beyond ante 8 it grows faster than any power, to two significant digits."""
     if ante < 1:
-        return BLIND_BASE[scaling, 0]
+        return content.BLIND_BASE[scaling, 0]
     if ante <= 8:
-        return BLIND_BASE[scaling, ante]
+        return content.BLIND_BASE[scaling, ante]
     beyond = np.float64(ante - 8)
     exponent = 1 + 0.2 * beyond
-    raw = np.floor(BLIND_BASE[scaling, 8] * (1.6 + (0.75 * beyond) ** exponent) ** beyond)
+    raw = np.floor(content.BLIND_BASE[scaling, 8] * (1.6 + (0.75 * beyond) ** exponent) ** beyond)
     if not np.isfinite(raw):
         return raw
     return raw - raw % 10.0 ** np.floor(np.log10(raw) - 1)
@@ -83,7 +74,7 @@ def base_requirement(ante, scaling):
 def requirement_of(g, blind):
     """The score a blind asks for at the current ante."""
     scale = _PLASMA_SCALE if g.deck == _PLASMA else 1.0
-    return base_requirement(g.ante, STAKE_SCALING[g.stake]) * BLIND_MULT[blind] * scale
+    return base_requirement(g.ante, content.STAKE_SCALING[g.stake]) * content.BLIND_MULT[blind] * scale
 
 
 @njit
@@ -91,7 +82,7 @@ def _nth_ranked_card(g, number):
     """The slot of the owned card with this number in creation order, Stone Cards left out."""
     for index in range(g.card_count):
         slot = g.cards[index]
-        if g.card_enhancement[slot] != STONE:
+        if g.card_enhancement[slot] != content.STONE:
             if number == 0:
                 return slot
             number -= 1
@@ -104,7 +95,7 @@ def draw_targets(g):
 
     With nothing but Stone Cards the Ace of Spades stands in.
     """
-    ranked = g.card_count - g.enhancement_count[STONE]
+    ranked = g.card_count - g.enhancement_count[content.STONE]
     g.idol_rank = 14
     g.idol_suit = 0
     g.mail_rank = 14

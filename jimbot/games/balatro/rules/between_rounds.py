@@ -1,4 +1,4 @@
-"""What a player does between rounds: cash out, buy, sell, reroll, redeem, open and use packs, leave.
+"""What a player does between rounds: cash out, buy, sell, reroll, redeem, open and use packs, leave, choose a blind.
 
 Every function trusts its caller to have asked `decisions.is_legal`.
 """
@@ -8,55 +8,25 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import firing_tags, inventory, state, tags
 from jimbot.games.balatro.rules.antes import draw_boss
-from jimbot.games.balatro.rules.blind_select import enter_blind_select
 from jimbot.games.balatro.rules.bosses.blind import disable_blind, is_boss_round
 from jimbot.games.balatro.rules.bosses.dispatch import gives_up_at_sale
 from jimbot.games.balatro.rules.challenges import INFLATION
-from jimbot.games.balatro.rules.chance.streams import stream_id
+from jimbot.games.balatro.rules.chance.create import pick_visible_hand
+from jimbot.games.balatro.rules.chance.streams import BANKS, stream_id
 from jimbot.games.balatro.rules.consumables.using import use_effect
-from jimbot.games.balatro.rules.content import NEGATIVE
-from jimbot.games.balatro.rules.inventory import (
-    add_consumable,
-    add_joker,
-    debt_floor,
-    has_consumable_room,
-    has_joker_room,
-    release_key,
-    remove_consumable,
-    remove_joker,
-)
+from jimbot.games.balatro.rules.content import NEGATIVE, VOUCHERS
+from jimbot.games.balatro.rules.inventory import debt_floor
 from jimbot.games.balatro.rules.jokers import moments
 from jimbot.games.balatro.rules.playing_cards.cards import add_card, shuffle_pile
 from jimbot.games.balatro.rules.playing_cards.dealing import draw_for_hand_size
 from jimbot.games.balatro.rules.playing_cards.piles import put_under_pile
+from jimbot.games.balatro.rules.shop import prices
 from jimbot.games.balatro.rules.shop.packs import end_pack, start_pack
-from jimbot.games.balatro.rules.shop.prices import (
-    booster_price,
-    consumable_sell_value,
-    joker_sell_value,
-    offer_price,
-    reroll_price,
-    voucher_price,
-)
 from jimbot.games.balatro.rules.shop.stock import clear_shop, fill_card_slots, reroll_cards, stock_shop, take_offer
-from jimbot.games.balatro.rules.shop.vouchers import own_voucher
-from jimbot.games.balatro.rules.state import (
-    BLIND_SELECT,
-    FIRST_CONSUMABLE_KEY,
-    FIRST_PACK_OFFER,
-    FREE,
-    IN_DECK,
-    MAX_JOKERS,
-    OFFER_CONSUMABLE,
-    OFFER_JOKER,
-    SELECTABLE,
-    SELECTING_HAND,
-    SHOP,
-    UPCOMING,
-)
-from jimbot.games.balatro.rules.tags.firing import fire_choice_tags
-from jimbot.games.balatro.rules.tags.held import draw_skip_tags
+from jimbot.games.balatro.rules.shop.vouchers import DIRECTORS_CUT, RETCON, own_voucher
+from jimbot.games.balatro.rules.state import BLIND_SELECT, SELECTABLE, SKIPPED
 
 _CASH_OUT = stream_id("cashout{ante}")
 
@@ -70,17 +40,17 @@ def cash_out(g, s):
     g.money += g.payout
     shuffle_pile(g, _CASH_OUT)
     if is_boss_round(g):
-        draw_skip_tags(g)
+        tags.draw_skip_tags(g)
         draw_boss(g)
         g.boss_rerolled = False
         g.on_deck = 0
-        g.blind_state[1] = UPCOMING
-        g.blind_state[2] = UPCOMING
+        g.blind_state[1] = state.UPCOMING
+        g.blind_state[2] = state.UPCOMING
     else:
         g.on_deck += 1
-    g.blind_state[g.on_deck] = SELECTABLE
+    g.blind_state[g.on_deck] = state.SELECTABLE
     stock_shop(g)
-    g.phase = SHOP
+    g.phase = state.SHOP
 
 
 @njit
@@ -97,7 +67,7 @@ def leave_shop(g, s):
 @njit
 def can_afford(g, price):
     """Whether a price may be paid; free things always."""
-    return price == 0 or g.money - debt_floor(g) >= price
+    return price == 0 or g.money - inventory.debt_floor(g) >= price
 
 
 @njit
@@ -117,27 +87,27 @@ def has_room_for_offer(g, place):
     A Negative joker brings its own slot. In the shop that has to suffice: with more jokers than slots (Typecast) it
     cannot be bought, while a pack gives it all the same.
     """
-    if g.offer_kind[place] == OFFER_CONSUMABLE:
-        return has_consumable_room(g)
-    if g.offer_kind[place] != OFFER_JOKER:
+    if g.offer_kind[place] == state.OFFER_CONSUMABLE:
+        return inventory.has_consumable_room(g)
+    if g.offer_kind[place] != state.OFFER_JOKER:
         return True
     if g.offer_edition[place] != NEGATIVE:
-        return has_joker_room(g)
-    return g.joker_count < MAX_JOKERS and (place >= FIRST_PACK_OFFER or g.joker_count <= g.joker_slots)
+        return inventory.has_joker_room(g)
+    return g.joker_count < state.MAX_JOKERS and (place >= state.FIRST_PACK_OFFER or g.joker_count <= g.joker_slots)
 
 
 @njit
 def _take(g, s, place):
     """Hands an offered card to the player; the caller closes the gap."""
     identifier, edition, serial = g.offer_id[place], g.offer_edition[place], g.offer_serial[place]
-    if g.offer_kind[place] == OFFER_JOKER:
-        flags = g.offer_flags[place] & (0xFF ^ FREE)
-        add_joker(g, identifier, edition, flags, g.offer_counter[place], serial)
-    elif g.offer_kind[place] == OFFER_CONSUMABLE:
-        add_consumable(g, identifier, edition, serial)
+    if g.offer_kind[place] == state.OFFER_JOKER:
+        flags = g.offer_flags[place] & (0xFF ^ state.FREE)
+        inventory.add_joker(g, identifier, edition, flags, g.offer_counter[place], serial)
+    elif g.offer_kind[place] == state.OFFER_CONSUMABLE:
+        inventory.add_consumable(g, identifier, edition, serial)
     else:
         enhancement, seal = g.offer_enhancement[place], g.offer_seal[place]
-        slot = add_card(g, identifier, g.offer_suit[place], enhancement, edition, seal, serial, IN_DECK)
+        slot = add_card(g, identifier, g.offer_suit[place], enhancement, edition, seal, serial, state.IN_DECK)
         if slot >= 0:
             put_under_pile(g, slot)
             moments.card_added(g, s, 1)
@@ -146,7 +116,7 @@ def _take(g, s, place):
 @njit
 def buy(g, s, index):
     """Buys a shop card."""
-    _pay(g, offer_price(g, index))
+    _pay(g, prices.offer_price(g, index))
     _take(g, s, index)
     take_offer(g, index, 0, g.shop_count)
     g.shop_count -= 1
@@ -156,18 +126,18 @@ def buy(g, s, index):
 def buy_and_use(g, s, index, targets):
     """Buys a consumable and uses it at once, so that it needs no slot."""
     consumable = np.int64(g.offer_id[index])
-    _pay(g, offer_price(g, index))
+    _pay(g, prices.offer_price(g, index))
     take_offer(g, index, 0, g.shop_count)
     g.shop_count -= 1
     use_effect(g, s, consumable, targets)
-    release_key(g, FIRST_CONSUMABLE_KEY + consumable)
+    inventory.release_key(g, state.FIRST_CONSUMABLE_KEY + consumable)
 
 
 @njit
 def redeem(g, s, index):
     """Buys a voucher. Overstock fills its new slot and all empty ones at once."""
     voucher = g.shop_voucher[index]
-    _pay(g, voucher_price(g, voucher))
+    _pay(g, prices.voucher_price(g, voucher))
     for place in range(index, g.voucher_count - 1):
         g.shop_voucher[place] = g.shop_voucher[place + 1]
     g.voucher_count -= 1
@@ -182,7 +152,7 @@ def redeem(g, s, index):
 @njit
 def reroll(g, s):
     """New cards for money; a free reroll does not raise the price."""
-    price = reroll_price(g)
+    price = prices.reroll_price(g)
     if g.free_rerolls > 0:
         g.free_rerolls -= 1
     else:
@@ -200,7 +170,7 @@ def reroll(g, s):
 def open_booster(g, s, index):
     """Buys a booster pack and opens it."""
     pack = g.booster_id[index]
-    g.money -= booster_price(g, index)
+    g.money -= prices.booster_price(g, index)
     for place in range(index, g.booster_count - 1):
         g.booster_id[place] = g.booster_id[place + 1]
         g.booster_free[place] = g.booster_free[place + 1]
@@ -211,24 +181,24 @@ def open_booster(g, s, index):
 @njit
 def _leave_pack(g, s):
     end_pack(g)
-    if g.phase == BLIND_SELECT:
-        fire_choice_tags(g, s)
+    if g.phase == state.BLIND_SELECT:
+        firing_tags.fire_choice_tags(g, s)
 
 
 @njit
 def pick_from_pack(g, s, index, targets):
     """Takes a card out of the open pack; a consumable is used on the spot."""
-    place = FIRST_PACK_OFFER + index
+    place = state.FIRST_PACK_OFFER + index
     consumable = -1
-    if g.offer_kind[place] == OFFER_CONSUMABLE:
+    if g.offer_kind[place] == state.OFFER_CONSUMABLE:
         consumable = np.int64(g.offer_id[place])
     else:
         _take(g, s, place)
-    take_offer(g, place, FIRST_PACK_OFFER, g.pack_count)
+    take_offer(g, place, state.FIRST_PACK_OFFER, g.pack_count)
     g.pack_count -= 1
     if consumable >= 0:
         use_effect(g, s, consumable, targets)
-        release_key(g, FIRST_CONSUMABLE_KEY + consumable)
+        inventory.release_key(g, state.FIRST_CONSUMABLE_KEY + consumable)
     g.pack_picks -= 1
     if g.pack_picks <= 0:
         _leave_pack(g, s)
@@ -251,32 +221,92 @@ def use_held(g, s, index, targets):
     size = g.hand_size
     negative = g.consumable_edition[index] == NEGATIVE
     g.consumable_edition[index] = 0
-    remove_consumable(g, index)
-    g.used[FIRST_CONSUMABLE_KEY + consumable] = 1
+    inventory.remove_consumable(g, index)
+    g.used[state.FIRST_CONSUMABLE_KEY + consumable] = 1
     use_effect(g, s, consumable, targets)
     draw_for_hand_size(g, size)
     if negative:
         g.consumable_slots -= 1
-    release_key(g, FIRST_CONSUMABLE_KEY + consumable)
+    inventory.release_key(g, state.FIRST_CONSUMABLE_KEY + consumable)
 
 
 @njit
 def sell_consumable(g, s, index):
     """Sells a consumable."""
-    g.money += consumable_sell_value(g, index)
-    remove_consumable(g, index)
+    g.money += prices.consumable_sell_value(g, index)
+    inventory.remove_consumable(g, index)
     moments.selling_card(g, s)
 
 
 @njit
 def sell_joker(g, s, index):
     """Sells a joker; its own last effect comes before the money. Verdant Leaf gives up at a sold joker."""
-    value = joker_sell_value(g, index)
+    value = prices.joker_sell_value(g, index)
     size = g.hand_size
     moments.selling_self(g, s, index)
     g.money += value
-    remove_joker(g, index)
+    inventory.remove_joker(g, index)
     moments.selling_card(g, s)
-    if g.phase == SELECTING_HAND and gives_up_at_sale(g):
+    if g.phase == state.SELECTING_HAND and gives_up_at_sale(g):
         disable_blind(g)
     draw_for_hand_size(g, size)
+
+
+_ORBITAL = stream_id("orbital")
+_BOSS_REROLL_PRICE = VOUCHERS.row("v_directors_cut")["config"]["extra"]
+
+
+@njit
+def _orbital_bank(g):
+    return (g.ante + BANKS * (1 << 20)) % BANKS
+
+
+@njit
+def show_choices(g):
+    """The first time an ante's choices are shown it is fixed what Orbital Tags on them would raise.
+
+    Antes come back through Hieroglyph and Petroglyph, so the hands of earlier ones are kept.
+    """
+    bank = _orbital_bank(g)
+    if g.orbital_ante[bank] != g.ante:
+        g.orbital_ante[bank] = g.ante
+        for place in range(3):
+            g.orbital_hand[bank, place] = pick_visible_hand(g, _ORBITAL, -1)
+
+
+@njit
+def enter_blind_select(g, s):
+    """Shows the choices and lets waiting tags fire."""
+    g.phase = BLIND_SELECT
+    show_choices(g)
+    firing_tags.fire_choice_tags(g, s)
+
+
+@njit
+def skip_blind(g, s):
+    """Skips the Small or Big Blind for its tag."""
+    g.skips += 1
+    tag = g.skip_tag[g.on_deck]
+    hand = g.orbital_hand[_orbital_bank(g), g.on_deck] if tag == tags.ORBITAL else -1
+    tags.gain_tag(g, tag, hand)
+    g.blind_state[g.on_deck] = SKIPPED
+    g.on_deck += 1
+    g.blind_state[g.on_deck] = SELECTABLE
+    firing_tags.fire_immediate_tags(g)
+    firing_tags.fire_choice_tags(g, s)
+
+
+@njit
+def can_reroll_boss(g):
+    """Director's Cut allows one reroll per ante, Retcon any number; each costs money."""
+    if g.money - debt_floor(g) < _BOSS_REROLL_PRICE:
+        return False
+    return g.voucher_owned[RETCON] != 0 or (g.voucher_owned[DIRECTORS_CUT] != 0 and not g.boss_rerolled)
+
+
+@njit
+def reroll_boss(g, s):
+    """Pays for another boss."""
+    g.money -= _BOSS_REROLL_PRICE
+    g.boss_rerolled = True
+    draw_boss(g)

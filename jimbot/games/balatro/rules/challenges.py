@@ -10,20 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.games.balatro.rules.content import (
-    BLINDS,
-    CHALLENGES,
-    CONSUMABLES,
-    EDITIONS,
-    ENHANCEMENTS,
-    FRONTS,
-    JOKERS,
-    PACKS,
-    SEALS,
-    TAGS,
-    VOUCHERS,
-    Table,
-)
+from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.state import ETERNAL, PINNED
 
 KEEP = -1  # in START_*: the challenge does not change this value
@@ -31,44 +18,44 @@ KEEP = -1  # in START_*: the challenge does not change this value
 
 def _rule(name: str, default: int = 1) -> np.ndarray:
     """(challenge,) the value of a custom rule, 0 where it does not hold."""
-    out = np.zeros(CHALLENGES.size, np.int64)
-    for row in CHALLENGES:
+    out = np.zeros(content.CHALLENGES.size, np.int64)
+    for row in content.CHALLENGES:
         for rule in row["custom_rules"]:
             if rule["id"] == name:
-                out[CHALLENGES.id(row["id"])] = rule.get("value", default)
+                out[content.CHALLENGES.id(row["id"])] = rule.get("value", default)
     return out
 
 
 def _no_reward_for(blind: str) -> np.ndarray:
     out = _rule("no_reward")
-    for row in CHALLENGES:
+    for row in content.CHALLENGES:
         if {"id": "no_reward_specific", "value": blind} in row["custom_rules"]:
-            out[CHALLENGES.id(row["id"])] = 1
+            out[content.CHALLENGES.id(row["id"])] = 1
     return out
 
 
-def _banned(field: str, table: Table) -> np.ndarray:
+def _banned(field: str, table: content.ContentTable) -> np.ndarray:
     """(challenge, id) bool."""
-    out = np.zeros((CHALLENGES.size, table.size), np.bool_)
-    for row in CHALLENGES:
+    out = np.zeros((content.CHALLENGES.size, table.size), np.bool_)
+    for row in content.CHALLENGES:
         for key in row[field]:
             if key in table:
-                out[CHALLENGES.id(row["id"]), table.id(key)] = True
+                out[content.CHALLENGES.id(row["id"]), table.id(key)] = True
     return out
 
 
 def _start(name: str) -> np.ndarray:
-    out = CHALLENGES.column(lambda row: row["modifiers"].get(name, KEEP), np.int64)
+    out = content.CHALLENGES.column(lambda row: row["modifiers"].get(name, KEEP), np.int64)
     out[0] = KEEP
     return out
 
 
 def _lists(field: str, number: Any, width: int) -> np.ndarray:
     """(challenge, width) of ids, -1 behind the end."""
-    out = np.full((CHALLENGES.size, width), -1, np.int64)
-    for row in CHALLENGES:
+    out = np.full((content.CHALLENGES.size, width), -1, np.int64)
+    for row in content.CHALLENGES:
         for place, entry in enumerate(row[field]):
-            out[CHALLENGES.id(row["id"]), place] = number(entry)
+            out[content.CHALLENGES.id(row["id"]), place] = number(entry)
     return out
 
 
@@ -90,12 +77,12 @@ NO_SHOP_JOKERS = _rule("no_shop_jokers")
 DISCARD_COST = _rule("discard_cost")
 
 # Bans
-BANNED_JOKER = _banned("banned_cards", JOKERS)
-BANNED_CONSUMABLE = _banned("banned_cards", CONSUMABLES)
-BANNED_VOUCHER = _banned("banned_cards", VOUCHERS)
-BANNED_PACK = _banned("banned_cards", PACKS)
-BANNED_TAG = _banned("banned_tags", TAGS)
-BANNED_BLIND = _banned("banned_blinds", BLINDS)
+BANNED_JOKER = _banned("banned_cards", content.JOKERS)
+BANNED_CONSUMABLE = _banned("banned_cards", content.CONSUMABLES)
+BANNED_VOUCHER = _banned("banned_cards", content.VOUCHERS)
+BANNED_PACK = _banned("banned_cards", content.PACKS)
+BANNED_TAG = _banned("banned_tags", content.TAGS)
+BANNED_BLIND = _banned("banned_blinds", content.BLINDS)
 
 # Start values, KEEP where the challenge leaves the usual one
 START_MONEY = _start("dollars")
@@ -105,33 +92,33 @@ START_HAND_SIZE = _start("hand_size")
 START_JOKER_SLOTS = _start("joker_slots")
 
 # Start cards
-START_JOKER = _lists("jokers", lambda entry: JOKERS.id(entry["id"]), 5)
-START_JOKER_EDITION = _lists("jokers", lambda entry: EDITIONS.id(f"e_{entry.get('edition', 'base')}"), 5)
+START_JOKER = _lists("jokers", lambda entry: content.JOKERS.id(entry["id"]), 5)
+START_JOKER_EDITION = _lists("jokers", lambda entry: content.EDITIONS.id(f"e_{entry.get('edition', 'base')}"), 5)
 START_JOKER_FLAGS = _lists(
     "jokers", lambda entry: ETERNAL * entry.get("eternal", False) | PINNED * entry.get("pinned", False), 5
 )
-START_CONSUMABLE = _lists("consumables", CONSUMABLES.id, 2)
-START_VOUCHER = _lists("vouchers", VOUCHERS.id, 2)
+START_CONSUMABLE = _lists("consumables", content.CONSUMABLES.id, 2)
+START_VOUCHER = _lists("vouchers", content.VOUCHERS.id, 2)
 
 
 def _deck_tables() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Per challenge: number of cards (0: the standard 52), then front index, enhancement and seal in creation order."""
-    size = np.zeros(CHALLENGES.size, np.int64)
-    front = np.zeros((CHALLENGES.size, 52), np.int64)
-    enhancement = np.zeros((CHALLENGES.size, 52), np.int64)
-    seal = np.zeros((CHALLENGES.size, 52), np.int64)
-    for row in CHALLENGES:
+    size = np.zeros(content.CHALLENGES.size, np.int64)
+    front = np.zeros((content.CHALLENGES.size, 52), np.int64)
+    enhancement = np.zeros((content.CHALLENGES.size, 52), np.int64)
+    seal = np.zeros((content.CHALLENGES.size, 52), np.int64)
+    for row in content.CHALLENGES:
         if isinstance(row["deck"], str):
             continue
-        number = CHALLENGES.id(row["id"])
+        number = content.CHALLENGES.id(row["id"])
         size[number] = len(row["deck"])
         for place, text in enumerate(sorted(row["deck"])):
             code, _, extra = text.partition("+")
-            front[number, place] = FRONTS.index(code)
+            front[number, place] = content.FRONTS.index(code)
             if extra.startswith("seal:"):
-                seal[number, place] = SEALS.id(extra.removeprefix("seal:"))
+                seal[number, place] = content.SEALS.id(extra.removeprefix("seal:"))
             elif extra:
-                enhancement[number, place] = ENHANCEMENTS.id(extra)
+                enhancement[number, place] = content.ENHANCEMENTS.id(extra)
     return size, front, enhancement, seal
 
 

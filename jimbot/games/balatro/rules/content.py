@@ -21,7 +21,7 @@ from jimbot.errors import UnknownNameError
 _FOLDER = Path(__file__).resolve().parents[1] / "tables"
 
 
-class Table:
+class ContentTable:
     """One kind of content: ids ↔ keys ↔ names, and the raw rows.
 
     `first` is the id of the first row: 1 where 0 means "none" (enhancements, seals), else 0.
@@ -35,7 +35,7 @@ class Table:
         self.names = tuple(str(row.get("name", row[key])) for row in rows)
         self._ids = {text: first + index for index, text in enumerate(self.keys)}
         if len(self._ids) != len(self.keys):
-            raise ValueError(f"Table of {kind}s has a key twice; keys must be unique.")
+            raise ValueError(f"ContentTable of {kind}s has a key twice; keys must be unique.")
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -89,19 +89,19 @@ def _load(name: str) -> Any:
 
 RATES: dict[str, Any] = _load("rates")
 
-JOKERS = Table("joker", _load("jokers"))
-CONSUMABLES = Table("consumable", _load("consumables"))  # 22 Tarots, then 12 Planets, then 18 Spectrals
-VOUCHERS = Table("voucher", _load("vouchers"))
-TAGS = Table("tag", _load("tags"))
-BLINDS = Table("blind", _load("blinds"))
-DECKS = Table("deck", _load("decks"))
-STAKES = Table("stake", _load("stakes"), first=1)
-PACKS = Table("pack", _load("packs"))
-HANDS = Table("poker hand", _load("hands"), key="name")  # strongest first
-ENHANCEMENTS = Table("enhancement", _load("enhancements"), first=1)
-EDITIONS = Table("edition", _load("editions"))
-SEALS = Table("seal", _load("seals"), first=1)
-CHALLENGES = Table("challenge", _load("challenges"), first=1, key="id")
+JOKERS = ContentTable("joker", _load("jokers"))
+CONSUMABLES = ContentTable("consumable", _load("consumables"))  # 22 Tarots, then 12 Planets, then 18 Spectrals
+VOUCHERS = ContentTable("voucher", _load("vouchers"))
+TAGS = ContentTable("tag", _load("tags"))
+BLINDS = ContentTable("blind", _load("blinds"))
+DECKS = ContentTable("deck", _load("decks"))
+STAKES = ContentTable("stake", _load("stakes"), first=1)
+PACKS = ContentTable("pack", _load("packs"))
+HANDS = ContentTable("poker hand", _load("hands"), key="name")  # strongest first
+ENHANCEMENTS = ContentTable("enhancement", _load("enhancements"), first=1)
+EDITIONS = ContentTable("edition", _load("editions"))
+SEALS = ContentTable("seal", _load("seals"), first=1)
+CHALLENGES = ContentTable("challenge", _load("challenges"), first=1, key="id")
 
 SUITS = ("Spades", "Hearts", "Clubs", "Diamonds")
 SUIT_LETTERS = "SHCD"

@@ -9,22 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules import between_rounds, blind_select, reorder, rounds, run_start
+from jimbot.games.balatro.rules import between_rounds, inventory, rounds, run_start, state
 from jimbot.games.balatro.rules.consumables.using import can_use
 from jimbot.games.balatro.rules.playing_cards.piles import count_chosen, leaves_out_forced_card, sort_hand
 from jimbot.games.balatro.rules.scratch import MAX_PLAYED
 from jimbot.games.balatro.rules.shop.prices import booster_price, offer_price, reroll_price, voucher_price
-from jimbot.games.balatro.rules.state import (
-    ETERNAL,
-    FIRST_PACK_OFFER,
-    GAME_OVER,
-    OFFER_CONSUMABLE,
-    PACK,
-    ROUND_EVAL,
-    SELECTING_HAND,
-    SHOP,
-    WON,
-)
 
 ACTION_KINDS = (
     "select", "skip", "reroll_boss", "play", "discard", "cash_out", "buy", "buy_and_use", "redeem", "open", "reroll",
@@ -59,7 +48,7 @@ def _legal_in_shop(g, kind, index, targets):
     if kind == BUY_AND_USE:
         return (
             index < g.shop_count
-            and g.offer_kind[index] == OFFER_CONSUMABLE
+            and g.offer_kind[index] == state.OFFER_CONSUMABLE
             and between_rounds.can_afford(g, offer_price(g, index))
             and can_use(g, g.offer_id[index], targets, False)
         )
@@ -75,10 +64,10 @@ def _legal_in_shop(g, kind, index, targets):
 @njit
 def _legal_in_pack(g, kind, index, targets):
     if kind == PICK:
-        place = FIRST_PACK_OFFER + index
+        place = state.FIRST_PACK_OFFER + index
         if index >= g.pack_count:
             return False
-        if g.offer_kind[place] == OFFER_CONSUMABLE:
+        if g.offer_kind[place] == state.OFFER_CONSUMABLE:
             return can_use(g, g.offer_id[place], targets, False)
         return targets == 0 and between_rounds.has_room_for_offer(g, place)
     return kind == SKIP_PACK
@@ -90,7 +79,7 @@ def _legal_with_held_cards(g, kind, index, targets):
     if kind == USE:
         return index < g.consumable_count and can_use(g, g.consumable_id[index], targets, True)
     if kind == SELL_JOKER:
-        return index < g.joker_count and not g.joker_flags[index] & ETERNAL
+        return index < g.joker_count and not g.joker_flags[index] & state.ETERNAL
     if kind == SELL_CONSUMABLE:
         return index < g.consumable_count
     count = 0
@@ -108,24 +97,24 @@ def _legal_with_held_cards(g, kind, index, targets):
 @njit
 def is_legal(g, kind, index, targets):
     """Whether an action may be taken now. Kinds without index or targets want 0."""
-    if g.phase == GAME_OVER or g.phase == WON or index < 0:
+    if g.phase == state.GAME_OVER or g.phase == state.WON or index < 0:
         return False
     if kind >= USE:
         return _legal_with_held_cards(g, kind, index, targets)
-    if g.phase == SHOP:
+    if g.phase == state.SHOP:
         return _legal_in_shop(g, kind, index, targets)
-    if g.phase == PACK:
+    if g.phase == state.PACK:
         return _legal_in_pack(g, kind, index, targets)
-    if g.phase == SELECTING_HAND:
+    if g.phase == state.SELECTING_HAND:
         if kind == DISCARD:
             return g.discards_left > 0 and _can_play(g, targets)
         return kind == PLAY and _can_play(g, targets)
-    if g.phase == ROUND_EVAL:
+    if g.phase == state.ROUND_EVAL:
         return kind == CASH_OUT
     if kind == SKIP:
         return g.on_deck < 2
     if kind == REROLL_BOSS:
-        return blind_select.can_reroll_boss(g)
+        return between_rounds.can_reroll_boss(g)
     return kind == SELECT
 
 
@@ -144,11 +133,11 @@ def _step_with_held_cards(g, s, kind, index, targets):
         g.sort_by_suit = index == _BY_SUIT
         sort_hand(g)
     elif kind == MOVE_JOKER:
-        reorder.move_joker_to(g, index, np.int64(targets))
+        inventory.move_joker_to(g, index, np.int64(targets))
     elif kind == MOVE_CONSUMABLE:
-        reorder.move_consumable_to(g, index, np.int64(targets))
+        inventory.move_consumable_to(g, index, np.int64(targets))
     elif kind == MOVE_HAND:
-        reorder.move_hand_card_to(g, index, np.int64(targets))
+        inventory.move_hand_card_to(g, index, np.int64(targets))
     rounds.check_round(g, s)
 
 
@@ -189,16 +178,16 @@ def step(g, s, kind, index, targets):
     elif kind == SELECT:
         rounds.start_round(g, s)
     elif kind == SKIP:
-        blind_select.skip_blind(g, s)
+        between_rounds.skip_blind(g, s)
     elif kind == REROLL_BOSS:
-        blind_select.reroll_boss(g, s)
+        between_rounds.reroll_boss(g, s)
 
 
 @njit
 def start(g, s):
     """A run at its first decision; the caller has written seed, deck, stake, challenge and endless."""
     run_start.start_run(g)
-    blind_select.enter_blind_select(g, s)
+    between_rounds.enter_blind_select(g, s)
 
 
 @njit

@@ -13,29 +13,18 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import state
 from jimbot.games.balatro.rules.bosses.definitions import is_face_to_boss
 from jimbot.games.balatro.rules.bosses.dispatch import turns_faces_down
 from jimbot.games.balatro.rules.chance import streams
 from jimbot.games.balatro.rules.chance.streams import pick, set_seed_number, start_streams, stream_id
 from jimbot.games.balatro.rules.content import CONSUMABLES
-from jimbot.games.balatro.rules.reorder import swap_jokers
-from jimbot.games.balatro.rules.state import (
-    CARD_FACE_DOWN,
-    CARD_FORCED,
-    ETERNAL,
-    FACE_DOWN,
-    FIRST_PACK_OFFER,
-    IN_DECK,
-    IN_HAND,
-    MAX_HAND,
-    OFFER_CONSUMABLE,
-    PINNED,
-)
+from jimbot.games.balatro.rules.inventory import swap_jokers
 
 _SHUFFLE = stream_id("shuffle")  # of the first shuffle of a run: nothing draws from it later
 _AURA = CONSUMABLES.id("c_aura")
-_OF_THE_PLACE = CARD_FACE_DOWN | CARD_FORCED  # flags that stay where they are when the card changes
-_TELLING_FLAGS = ETERNAL | PINNED
+_OF_THE_PLACE = state.CARD_FACE_DOWN | state.CARD_FORCED  # flags that stay where they are when the card changes
+_TELLING_FLAGS = state.ETERNAL | state.PINNED
 
 
 @njit
@@ -43,8 +32,8 @@ def _has_aura(g):
     for index in range(g.consumable_count):
         if g.consumable_id[index] == _AURA:
             return True
-    for place in range(FIRST_PACK_OFFER, FIRST_PACK_OFFER + g.pack_count):
-        if g.offer_kind[place] == OFFER_CONSUMABLE and g.offer_id[place] == _AURA:
+    for place in range(state.FIRST_PACK_OFFER, state.FIRST_PACK_OFFER + g.pack_count):
+        if g.offer_kind[place] == state.OFFER_CONSUMABLE and g.offer_id[place] == _AURA:
             return True
     return False
 
@@ -62,7 +51,7 @@ def _lay_out_pile(g):
     """All cards that are in the deck, in the order of the deck list, whatever their hidden order was."""
     g.pile_count = 0
     for index in range(g.card_count):
-        if g.card_place[g.cards[index]] == IN_DECK:
+        if g.card_place[g.cards[index]] == state.IN_DECK:
             g.pile[g.pile_count] = g.cards[index]
             g.pile_count += 1
 
@@ -87,29 +76,29 @@ def _take_like(g, slot):
 
 @njit
 def _redeal_face_down(g):
-    """Every face-down hand card becomes any card that nobody sees. All of them go back to the pile first, so that what
+    """Every face-down hand card becomes any unseen card. All of them go back to the pile first, so that what
     is dealt does not depend on which they were."""
-    marks = np.zeros(MAX_HAND, np.uint8)
+    marks = np.zeros(state.MAX_HAND, np.uint8)
     for place in range(g.hand_count):
         slot = g.hand[place]
-        if g.card_flags[slot] & CARD_FACE_DOWN:
+        if g.card_flags[slot] & state.CARD_FACE_DOWN:
             marks[place] = g.card_flags[slot] & _OF_THE_PLACE
             g.card_flags[slot] &= 0xFF ^ _OF_THE_PLACE
-            g.card_place[slot] = IN_DECK
+            g.card_place[slot] = state.IN_DECK
     _lay_out_pile(g)
     for place in range(g.hand_count):
         if marks[place]:
             slot = _take_like(g, g.hand[place])
             g.hand[place] = slot
             g.card_flags[slot] |= marks[place]
-            g.card_place[slot] = IN_HAND
+            g.card_place[slot] = state.IN_HAND
 
 
 @njit
 def _are_alike(g, one, other):
     """Whether the player could take one joker for the other."""
     flags = g.joker_flags[one], g.joker_flags[other]
-    return flags[0] & flags[1] & FACE_DOWN != 0 and (flags[0] ^ flags[1]) & _TELLING_FLAGS == 0
+    return flags[0] & flags[1] & state.FACE_DOWN != 0 and (flags[0] ^ flags[1]) & _TELLING_FLAGS == 0
 
 
 @njit

@@ -9,51 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import content, state
 from jimbot.games.balatro.rules.antes import NO_SUIT
 from jimbot.games.balatro.rules.chance.streams import BANKS, RESAMPLE_CAPACITY, TEMPLATES
-from jimbot.games.balatro.rules.content import (
-    BLINDS,
-    CHALLENGES,
-    CONSUMABLES,
-    DECKS,
-    EDITIONS,
-    ENHANCEMENTS,
-    HANDS,
-    JOKERS,
-    PACKS,
-    SEALS,
-    STAKES,
-    TAGS,
-    VOUCHERS,
-)
-from jimbot.games.balatro.rules.state import (
-    BLIND_SELECT,
-    DEFEATED,
-    FIRST_PACK_OFFER,
-    GRABBED_CONSUMABLE,
-    GRABBED_HAND_CARD,
-    GRABBED_JOKER,
-    IN_DECK,
-    IN_DISCARD,
-    IN_HAND,
-    MAX_BOOSTERS,
-    MAX_CARDS,
-    MAX_CONSUMABLES,
-    MAX_HAND,
-    MAX_JOKERS,
-    MAX_PACK_CARDS,
-    MAX_SHOP_CARDS,
-    MAX_SHOP_VOUCHERS,
-    MAX_TAGS,
-    NOTHING,
-    NOWHERE,
-    OFFER_CARD,
-    OFFER_CONSUMABLE,
-    OFFER_JOKER,
-    PACK,
-    PHASE_NAMES,
-    SHOP,
-)
 
 FAULTS = (
     "is in order",
@@ -68,11 +26,27 @@ FAULTS = (
 _SOUND, _RANGE, _COUNT, _HELD, _OFFER, _CARD, _PLACE, _CHOICE = range(len(FAULTS))
 _MOST_ANTES = 1 << 20  # far beyond any game; streams count on it
 _MOST_COUNTED, _MOST_MONEY = 1 << 30, 1 << 53  # likewise: no game counts on until a number wraps
-_PHASES, _DECKS, _STAKES, _CHALLENGES = len(PHASE_NAMES), len(DECKS), len(STAKES), len(CHALLENGES)
-_BLINDS, _TAGS, _HANDS, _VOUCHERS, _PACKS = len(BLINDS), len(TAGS), len(HANDS), len(VOUCHERS), len(PACKS)
-_JOKERS, _CONSUMABLES, _EDITIONS, _SEALS = len(JOKERS), len(CONSUMABLES), len(EDITIONS), len(SEALS)
-_ENHANCEMENTS, _STREAMS = len(ENHANCEMENTS), len(TEMPLATES)
-_TODO_LIST = JOKERS.id("j_todo_list")
+_PHASES, _DECKS, _STAKES, _CHALLENGES = (
+    len(state.PHASE_NAMES),
+    len(content.DECKS),
+    len(content.STAKES),
+    len(content.CHALLENGES),
+)
+_BLINDS, _TAGS, _HANDS, _VOUCHERS, _PACKS = (
+    len(content.BLINDS),
+    len(content.TAGS),
+    len(content.HANDS),
+    len(content.VOUCHERS),
+    len(content.PACKS),
+)
+_JOKERS, _CONSUMABLES, _EDITIONS, _SEALS = (
+    len(content.JOKERS),
+    len(content.CONSUMABLES),
+    len(content.EDITIONS),
+    len(content.SEALS),
+)
+_ENHANCEMENTS, _STREAMS = len(content.ENHANCEMENTS), len(TEMPLATES)
+_TODO_LIST = content.JOKERS.id("j_todo_list")
 
 
 @njit
@@ -84,7 +58,7 @@ def _within(value, least, most):
 def _numbers_fit(g):
     if not (g.phase < _PHASES and g.deck < _DECKS and g.challenge <= _CHALLENGES and _within(g.stake, 1, _STAKES)):
         return False
-    if g.pack_phase != BLIND_SELECT and g.pack_phase != SHOP:
+    if g.pack_phase != state.BLIND_SELECT and g.pack_phase != state.SHOP:
         return False
     if not (_within(g.ante, -_MOST_ANTES, _MOST_ANTES) and g.win_ante >= 1):
         return False
@@ -105,7 +79,7 @@ def _numbers_fit(g):
             return False
     if np.isnan(g.requirement) or np.isnan(g.score) or np.isnan(g.edition_rate):
         return False
-    return g.phase != PACK or g.pack_id >= 0
+    return g.phase != state.PACK or g.pack_id >= 0
 
 
 @njit
@@ -116,7 +90,7 @@ def _targets_exist(g):
     if g.ancient_suit >= 4 and g.ancient_suit != NO_SUIT:
         return False
     for place in range(3):
-        if g.blind_state[place] > DEFEATED:
+        if g.blind_state[place] > state.DEFEATED:
             return False
         for bank in range(BANKS):
             if not _within(g.orbital_hand[bank, place], -1, _HANDS - 1):
@@ -127,17 +101,17 @@ def _targets_exist(g):
 @njit
 def _counts_fit(g):
     return (
-        _within(g.joker_count, 0, MAX_JOKERS)
-        and _within(g.consumable_count, 0, MAX_CONSUMABLES)
-        and _within(g.card_count, 0, MAX_CARDS)
+        _within(g.joker_count, 0, state.MAX_JOKERS)
+        and _within(g.consumable_count, 0, state.MAX_CONSUMABLES)
+        and _within(g.card_count, 0, state.MAX_CARDS)
         and _within(g.pile_count, 0, g.card_count)
-        and _within(g.hand_count, 0, min(MAX_HAND, g.card_count))
-        and _within(g.tag_count, 0, MAX_TAGS)
-        and _within(g.shop_slots, 0, MAX_SHOP_CARDS)
-        and _within(g.shop_count, 0, MAX_SHOP_CARDS)
-        and _within(g.pack_count, 0, MAX_PACK_CARDS)
-        and _within(g.voucher_count, 0, MAX_SHOP_VOUCHERS)
-        and _within(g.booster_count, 0, MAX_BOOSTERS)
+        and _within(g.hand_count, 0, min(state.MAX_HAND, g.card_count))
+        and _within(g.tag_count, 0, state.MAX_TAGS)
+        and _within(g.shop_slots, 0, state.MAX_SHOP_CARDS)
+        and _within(g.shop_count, 0, state.MAX_SHOP_CARDS)
+        and _within(g.pack_count, 0, state.MAX_PACK_CARDS)
+        and _within(g.voucher_count, 0, state.MAX_SHOP_VOUCHERS)
+        and _within(g.booster_count, 0, state.MAX_BOOSTERS)
         and _within(g.resample_count, 0, RESAMPLE_CAPACITY)
     )
 
@@ -172,13 +146,13 @@ def _held_exist(g):
 @njit
 def _offer_exists(g, place):
     kind, identifier = g.offer_kind[place], g.offer_id[place]
-    if kind == OFFER_JOKER:
+    if kind == state.OFFER_JOKER:
         return _joker_exists(identifier, g.offer_edition[place], g.offer_counter[place])
     if g.offer_edition[place] >= _EDITIONS:
         return False
-    if kind == OFFER_CONSUMABLE:
+    if kind == state.OFFER_CONSUMABLE:
         return identifier < _CONSUMABLES
-    if kind != OFFER_CARD or g.offer_enhancement[place] > _ENHANCEMENTS or g.offer_seal[place] > _SEALS:
+    if kind != state.OFFER_CARD or g.offer_enhancement[place] > _ENHANCEMENTS or g.offer_seal[place] > _SEALS:
         return False
     return _within(identifier, 2, 14) and g.offer_suit[place] < 4
 
@@ -188,7 +162,7 @@ def _offers_exist(g):
     for place in range(g.shop_count):
         if not _offer_exists(g, place):
             return False
-    for place in range(FIRST_PACK_OFFER, FIRST_PACK_OFFER + g.pack_count):
+    for place in range(state.FIRST_PACK_OFFER, state.FIRST_PACK_OFFER + g.pack_count):
         if not _offer_exists(g, place):
             return False
     for index in range(g.voucher_count):
@@ -204,10 +178,10 @@ def _offers_exist(g):
 def _cards_exist(g):
     """Every owned card once, with a face; the tally of enhancements agrees."""
     tally = np.zeros(_ENHANCEMENTS + 1, np.int64)
-    seen = np.zeros(MAX_CARDS, np.uint8)
+    seen = np.zeros(state.MAX_CARDS, np.uint8)
     for index in range(g.card_count):
         slot = g.cards[index]
-        if slot >= MAX_CARDS or seen[slot]:
+        if slot >= state.MAX_CARDS or seen[slot]:
             return False
         seen[slot] = 1
         if not _within(g.card_rank[slot], 2, 14) or g.card_suit[slot] >= 4 or g.card_first_suit[slot] >= 4:
@@ -225,7 +199,7 @@ def _cards_exist(g):
 def _listed_once(g, slots, count, place, seen):
     for index in range(count):
         slot = slots[index]
-        if slot >= MAX_CARDS or seen[slot] or g.card_place[slot] != place:
+        if slot >= state.MAX_CARDS or seen[slot] or g.card_place[slot] != place:
             return False
         seen[slot] = 1
     return True
@@ -234,34 +208,34 @@ def _listed_once(g, slots, count, place, seen):
 @njit
 def _places_agree(g):
     """Every owned card is in the pile, in the hand or discarded, and only there."""
-    seen = np.zeros(MAX_CARDS, np.uint8)
-    if not _listed_once(g, g.pile, g.pile_count, IN_DECK, seen):
+    seen = np.zeros(state.MAX_CARDS, np.uint8)
+    if not _listed_once(g, g.pile, g.pile_count, state.IN_DECK, seen):
         return False
-    if not _listed_once(g, g.hand, g.hand_count, IN_HAND, seen):
+    if not _listed_once(g, g.hand, g.hand_count, state.IN_HAND, seen):
         return False
     discarded = 0
     placed = 0
-    for slot in range(MAX_CARDS):
-        placed += g.card_place[slot] != NOWHERE
-        discarded += g.card_place[slot] == IN_DISCARD
+    for slot in range(state.MAX_CARDS):
+        placed += g.card_place[slot] != state.NOWHERE
+        discarded += g.card_place[slot] == state.IN_DISCARD
     for index in range(g.card_count):
-        if g.card_place[g.cards[index]] == NOWHERE:
+        if g.card_place[g.cards[index]] == state.NOWHERE:
             return False
     return placed == g.card_count and g.pile_count + g.hand_count + discarded == g.card_count
 
 
 @njit
 def _choice_is_there(g):
-    if g.hand_count < MAX_HAND and g.selected >> np.uint64(g.hand_count) != np.uint64(0):
+    if g.hand_count < state.MAX_HAND and g.selected >> np.uint64(g.hand_count) != np.uint64(0):
         return False
-    if g.grabbed == NOTHING:
+    if g.grabbed == state.NOTHING:
         return True
     count = np.int64(0)
-    if g.grabbed == GRABBED_JOKER:
+    if g.grabbed == state.GRABBED_JOKER:
         count = np.int64(g.joker_count)
-    elif g.grabbed == GRABBED_CONSUMABLE:
+    elif g.grabbed == state.GRABBED_CONSUMABLE:
         count = np.int64(g.consumable_count)
-    elif g.grabbed == GRABBED_HAND_CARD:
+    elif g.grabbed == state.GRABBED_HAND_CARD:
         count = np.int64(g.hand_count)
     return count > 1 and _within(g.grabbed_index, 0, count - 1)
 

@@ -1,4 +1,4 @@
-"""Jokers and consumables held: adding, removing, slots, and what a joker gives merely by being there.
+"""Jokers and consumables held: adding, removing, slots, their order, and what a joker gives merely by being there.
 
 Passive bonuses (hand size, hands, discards, interest, a free reroll) are applied when a joker comes or is revived and
 withdrawn when it goes or is debuffed. What a passive joker changes about other rules (odds, debt floor, prices, hand
@@ -10,20 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import state
 from jimbot.games.balatro.rules.chance.pools import count_active
 from jimbot.games.balatro.rules.chance.streams import draw, stream_id
 from jimbot.games.balatro.rules.content import JOKERS, NEGATIVE, RATES
 from jimbot.games.balatro.rules.playing_cards.cards import new_serial
-from jimbot.games.balatro.rules.state import (
-    CURRENT,
-    DEBUFFED,
-    DOOMED,
-    FACE_DOWN,
-    FIRST_CONSUMABLE_KEY,
-    MAX_CONSUMABLES,
-    MAX_JOKERS,
-    PERISHABLE,
-)
+from jimbot.games.balatro.rules.state import PINNED
 
 _PERISH_ROUNDS = RATES["stickers"]["perish_rounds"]
 _DEBT_PER_CREDIT_CARD = JOKERS.row("j_credit_card")["config"]["extra"]
@@ -83,7 +75,7 @@ def _apply_passives(g, index, sign):
     g.hand_size += sign * size
     g.hands_per_round += sign * _HANDS[joker]
     g.discards_per_round += sign * _DISCARDS[joker]
-    if g.blind_state[g.on_deck] == CURRENT:  # otherwise the next round starts from the new number
+    if g.blind_state[g.on_deck] == state.CURRENT:  # otherwise the next round starts from the new number
         g.discards_left = max(0, g.discards_left + sign * _DISCARDS[joker])
     g.interest_per_five += sign * _INTEREST[joker]
     if joker == _CHAOS:
@@ -93,24 +85,24 @@ def _apply_passives(g, index, sign):
 @njit
 def has_joker_room(g):
     """Whether a joker without Negative edition may be added."""
-    return g.joker_count < g.joker_slots and g.joker_count < MAX_JOKERS
+    return g.joker_count < g.joker_slots and g.joker_count < state.MAX_JOKERS
 
 
 @njit
 def has_consumable_room(g):
     """Whether a consumable without Negative edition may be added."""
-    return g.consumable_count < g.consumable_slots and g.consumable_count < MAX_CONSUMABLES
+    return g.consumable_count < g.consumable_slots and g.consumable_count < state.MAX_CONSUMABLES
 
 
 @njit
 def _append_joker(g, joker, edition, flags, counter, serial, value):
-    if g.joker_count >= MAX_JOKERS:
+    if g.joker_count >= state.MAX_JOKERS:
         return -1
     index = g.joker_count
     g.joker_id[index] = joker
     g.joker_edition[index] = edition
     g.joker_flags[index] = flags
-    g.joker_perish[index] = _PERISH_ROUNDS if flags & PERISHABLE else 0
+    g.joker_perish[index] = _PERISH_ROUNDS if flags & state.PERISHABLE else 0
     g.joker_extra_value[index] = 0
     g.joker_serial[index] = serial
     g.joker_value[index] = value
@@ -119,7 +111,7 @@ def _append_joker(g, joker, edition, flags, counter, serial, value):
     g.used[joker] = 1
     if edition == NEGATIVE:
         g.joker_slots += 1
-    if not flags & DEBUFFED:
+    if not flags & state.DEBUFFED:
         _apply_passives(g, index, 1)
     return index
 
@@ -137,7 +129,7 @@ def copy_joker(g, source, edition):
     if joker == _TODO_LIST:
         draw(g, _TO_DO)  # every To Do List draws a hand when it is made; the copy then takes over the original's
     counter = START_COUNTER[joker] if joker == _INVISIBLE else g.joker_counter[source]
-    flags = g.joker_flags[source] & (0xFF ^ (DOOMED | FACE_DOWN))
+    flags = g.joker_flags[source] & (0xFF ^ (state.DOOMED | state.FACE_DOWN))
     place = _append_joker(g, joker, edition, flags, counter, new_serial(g), g.joker_value[source])
     if place >= 0:
         g.joker_perish[place] = g.joker_perish[source]
@@ -148,18 +140,18 @@ def copy_joker(g, source, edition):
 @njit
 def set_joker_debuff(g, index, debuffed):
     """Debuffs or revives a joker; its passive bonuses go and come with it."""
-    if debuffed and not g.joker_flags[index] & DEBUFFED:
+    if debuffed and not g.joker_flags[index] & state.DEBUFFED:
         _apply_passives(g, index, -1)
-        g.joker_flags[index] |= DEBUFFED
-    elif not debuffed and g.joker_flags[index] & DEBUFFED:
-        g.joker_flags[index] &= ~DEBUFFED & 0xFF
+        g.joker_flags[index] |= state.DEBUFFED
+    elif not debuffed and g.joker_flags[index] & state.DEBUFFED:
+        g.joker_flags[index] &= ~state.DEBUFFED & 0xFF
         _apply_passives(g, index, 1)
 
 
 @njit
 def _has_expired(g, index):
     """Whether a Perishable joker's rounds are over: nothing revives it."""
-    return (g.joker_flags[index] & PERISHABLE) != 0 and g.joker_perish[index] <= 0
+    return (g.joker_flags[index] & state.PERISHABLE) != 0 and g.joker_perish[index] <= 0
 
 
 @njit
@@ -174,19 +166,19 @@ def revive_jokers(g):
 def turn_jokers_up(g):
     """Turns all jokers face up."""
     for index in range(g.joker_count):
-        g.joker_flags[index] &= 0xFF ^ FACE_DOWN
+        g.joker_flags[index] &= 0xFF ^ state.FACE_DOWN
 
 
 @njit
 def release_key(g, key):
     """Frees a joker or consumable key for the pools when no copy of it is held any more."""
-    if key < FIRST_CONSUMABLE_KEY:
+    if key < state.FIRST_CONSUMABLE_KEY:
         for index in range(g.joker_count):
             if g.joker_id[index] == key:
                 return
     else:
         for index in range(g.consumable_count):
-            if g.consumable_id[index] == key - FIRST_CONSUMABLE_KEY:
+            if g.consumable_id[index] == key - state.FIRST_CONSUMABLE_KEY:
                 return
     g.used[key] = 0
 
@@ -208,7 +200,7 @@ def move_joker(g, source, target):
 def remove_joker(g, index):
     """Takes a joker away (sold or destroyed); those to its right move up."""
     joker = g.joker_id[index]
-    if not g.joker_flags[index] & DEBUFFED:
+    if not g.joker_flags[index] & state.DEBUFFED:
         _apply_passives(g, index, -1)
     if g.joker_edition[index] == NEGATIVE:
         g.joker_slots -= 1
@@ -221,7 +213,7 @@ def remove_joker(g, index):
 @njit
 def add_consumable(g, consumable, edition, serial):
     """Puts a consumable at the right end; the caller has checked for room. Returns its place, or -1 at the cap."""
-    if g.consumable_count >= MAX_CONSUMABLES:
+    if g.consumable_count >= state.MAX_CONSUMABLES:
         return -1
     index = g.consumable_count
     g.consumable_id[index] = consumable
@@ -229,7 +221,7 @@ def add_consumable(g, consumable, edition, serial):
     g.consumable_extra_value[index] = 0
     g.consumable_serial[index] = serial
     g.consumable_count += 1
-    g.used[FIRST_CONSUMABLE_KEY + consumable] = 1
+    g.used[state.FIRST_CONSUMABLE_KEY + consumable] = 1
     if edition == NEGATIVE:
         g.consumable_slots += 1
     return index
@@ -247,7 +239,7 @@ def remove_consumable(g, index):
         g.consumable_edition[place] = g.consumable_edition[place + 1]
         g.consumable_extra_value[place] = g.consumable_extra_value[place + 1]
         g.consumable_serial[place] = g.consumable_serial[place + 1]
-    release_key(g, FIRST_CONSUMABLE_KEY + consumable)
+    release_key(g, state.FIRST_CONSUMABLE_KEY + consumable)
 
 
 @njit
@@ -271,14 +263,14 @@ def debt_floor(g):
 @njit
 def doom(g, index):
     """Marks a joker for destruction; it stays in its place until `remove_doomed`, so positions hold during a phase."""
-    g.joker_flags[index] |= DOOMED
+    g.joker_flags[index] |= state.DOOMED
 
 
 @njit
 def remove_doomed(g):
     """Takes all doomed jokers away."""
     for index in range(g.joker_count - 1, -1, -1):
-        if g.joker_flags[index] & DOOMED:
+        if g.joker_flags[index] & state.DOOMED:
             remove_joker(g, index)
 
 
@@ -297,3 +289,60 @@ def _oldest(g, wanted):
         if wanted >> index & 1 and (oldest < 0 or g.joker_serial[index] < g.joker_serial[oldest]):
             oldest = index
     return oldest
+
+
+@njit
+def swap_jokers(g, a, b):
+    """Exchanges two joker places."""
+    g.joker_id[a], g.joker_id[b] = g.joker_id[b], g.joker_id[a]
+    g.joker_edition[a], g.joker_edition[b] = g.joker_edition[b], g.joker_edition[a]
+    g.joker_flags[a], g.joker_flags[b] = g.joker_flags[b], g.joker_flags[a]
+    g.joker_perish[a], g.joker_perish[b] = g.joker_perish[b], g.joker_perish[a]
+    g.joker_extra_value[a], g.joker_extra_value[b] = g.joker_extra_value[b], g.joker_extra_value[a]
+    g.joker_serial[a], g.joker_serial[b] = g.joker_serial[b], g.joker_serial[a]
+    g.joker_value[a], g.joker_value[b] = g.joker_value[b], g.joker_value[a]
+    g.joker_counter[a], g.joker_counter[b] = g.joker_counter[b], g.joker_counter[a]
+
+
+@njit
+def _swap_consumables(g, a, b):
+    g.consumable_id[a], g.consumable_id[b] = g.consumable_id[b], g.consumable_id[a]
+    g.consumable_edition[a], g.consumable_edition[b] = g.consumable_edition[b], g.consumable_edition[a]
+    g.consumable_extra_value[a], g.consumable_extra_value[b] = g.consumable_extra_value[b], g.consumable_extra_value[a]
+    g.consumable_serial[a], g.consumable_serial[b] = g.consumable_serial[b], g.consumable_serial[a]
+
+
+@njit
+def keep_pinned_left(g):
+    """A pinned joker (On a Knife's Edge) always lies at the left end."""
+    for index in range(1, g.joker_count):
+        if g.joker_flags[index] & PINNED:
+            place = index
+            while place > 0 and not g.joker_flags[place - 1] & PINNED:
+                swap_jokers(g, place, place - 1)
+                place -= 1
+
+
+@njit
+def move_joker_to(g, source, target):
+    """Moves a joker to another place; those between shift by one."""
+    step = 1 if target > source else -1
+    for place in range(source, target, step):
+        swap_jokers(g, place, place + step)
+    keep_pinned_left(g)
+
+
+@njit
+def move_consumable_to(g, source, target):
+    """Moves a consumable to another place."""
+    step = 1 if target > source else -1
+    for place in range(source, target, step):
+        _swap_consumables(g, place, place + step)
+
+
+@njit
+def move_hand_card_to(g, source, target):
+    """Moves a hand card to another position."""
+    step = 1 if target > source else -1
+    for place in range(source, target, step):
+        g.hand[place], g.hand[place + step] = g.hand[place + step], g.hand[place]

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules.challenges import (
-    NO_EXTRA_HAND_MONEY,
-    NO_INTEREST,
-    NO_REWARD_BIG,
-    NO_REWARD_BOSS,
-    NO_REWARD_SMALL,
-)
+from jimbot.games.balatro.rules import challenges
 from jimbot.games.balatro.rules.content import BLIND_REWARD, DECKS, RATES, STAKE_SMALL_REWARD, TAGS
 from jimbot.games.balatro.rules.jokers import moments
-from jimbot.games.balatro.rules.tags.held import DOUBLE, INVESTMENT, find_tag, gain_tag, remove_tag
+from jimbot.games.balatro.rules.tags import DOUBLE, INVESTMENT, find_tag, gain_tag, remove_tag
 
 BLIND_PART, HANDS_PART, JOKERS_PART, TAGS_PART, INTEREST_PART = range(5)
 _GREEN, _ANAGLYPH = DECKS.id("b_green"), DECKS.id("b_anaglyph")
@@ -27,18 +21,18 @@ _INVESTMENT_DOLLARS = TAGS.row("tag_investment")["config"]["dollars"]
 def blind_reward(g, blind, on_deck):
     """What beating a blind pays; stakes and challenges may take it away."""
     if on_deck == 0:
-        paid = STAKE_SMALL_REWARD[g.stake] and not NO_REWARD_SMALL[g.challenge]
+        paid = STAKE_SMALL_REWARD[g.stake] and not challenges.NO_REWARD_SMALL[g.challenge]
     elif on_deck == 1:
-        paid = not NO_REWARD_BIG[g.challenge]
+        paid = not challenges.NO_REWARD_BIG[g.challenge]
     else:
-        paid = not NO_REWARD_BOSS[g.challenge]
+        paid = not challenges.NO_REWARD_BOSS[g.challenge]
     return BLIND_REWARD[blind] if paid else 0
 
 
 @njit
 def _remaining_hands(g):
     """Money for hands left over and, with the Green Deck, for discards."""
-    if NO_EXTRA_HAND_MONEY[g.challenge]:
+    if challenges.NO_EXTRA_HAND_MONEY[g.challenge]:
         hands = 0
     else:
         hands = g.hands_left * (_GREEN_HAND if g.deck == _GREEN else _HAND_DOLLARS)
@@ -60,7 +54,7 @@ def _spend_investment_tags(g):
 @njit
 def interest_on(g, money):
     """Interest the run would pay on so much money."""
-    if money < _INTEREST_PER or g.deck == _GREEN or NO_INTEREST[g.challenge]:
+    if money < _INTEREST_PER or g.deck == _GREEN or challenges.NO_INTEREST[g.challenge]:
         return 0
     return g.interest_per_five * (min(money, g.interest_cap) // _INTEREST_PER)
 

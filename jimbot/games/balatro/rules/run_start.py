@@ -6,59 +6,36 @@ import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules import challenges as ch
+from jimbot.games.balatro.rules import content, state
 from jimbot.games.balatro.rules.antes import NO_SUIT, draw_boss, draw_targets
 from jimbot.games.balatro.rules.chance.streams import pick, start_streams, stream_id
-from jimbot.games.balatro.rules.content import (
-    CONSUMABLES,
-    DECKS,
-    FRONT_RANK,
-    FRONT_SUIT,
-    HANDS,
-    RATES,
-    STAKE_DISCARDS,
-    VOUCHERS,
-)
 from jimbot.games.balatro.rules.inventory import START_COUNTER, add_joker, give_consumable
 from jimbot.games.balatro.rules.playing_cards.cards import new_serial, put_card, shuffle_pile
 from jimbot.games.balatro.rules.shop.vouchers import draw_ante_voucher, own_voucher
-from jimbot.games.balatro.rules.state import (
-    BLIND_SELECT,
-    IN_DECK,
-    MAX_CARDS,
-    NOTHING,
-    NOWHERE,
-    SELECTABLE,
-    UPCOMING,
-    WEIGHT_JOKER,
-    WEIGHT_PLANET,
-    WEIGHT_PLAYING_CARD,
-    WEIGHT_SPECTRAL,
-    WEIGHT_TAROT,
-)
-from jimbot.games.balatro.rules.tags.held import draw_skip_tags
+from jimbot.games.balatro.rules.tags import draw_skip_tags
 
-_START = RATES["starting"]
-_WEIGHTS = RATES["shop_weights"]
+_START = content.RATES["starting"]
+_WEIGHTS = content.RATES["shop_weights"]
 _MONEY, _HANDS, _DISCARDS, _HAND_SIZE = (_START[key] for key in ("dollars", "hands", "discards", "hand_size"))
 _JOKER_SLOTS, _CONSUMABLE_SLOTS = _START["joker_slots"], _START["consumable_slots"]
 _REROLL, _WIN_ANTE, _SHOP_SLOTS = _START["reroll_cost"], _START["win_ante"], _START["shop_slots"]
-_INTEREST, _INTEREST_CAP = RATES["interest"]["dollars"], RATES["interest"]["up_to"]
+_INTEREST, _INTEREST_CAP = content.RATES["interest"]["dollars"], content.RATES["interest"]["up_to"]
 _WEIGHT_OF_JOKER, _WEIGHT_OF_TAROT, _WEIGHT_OF_PLANET, _WEIGHT_OF_PLAYING_CARD = (
     _WEIGHTS[kind] for kind in ("Joker", "Tarot", "Planet", "PlayingCard")
 )
 
 
 def _deck_column(name: str) -> np.ndarray:
-    return DECKS.column(lambda row: row["config"].get(name, 0), np.int64)
+    return content.DECKS.column(lambda row: row["config"].get(name, 0), np.int64)
 
 
 def _deck_lists(one: str, many: str, number: object, width: int) -> np.ndarray:
     """(deck, width) ids from a deck's single entry or list, -1 behind the end."""
-    out = np.full((len(DECKS), width), -1, np.int64)
-    for row in DECKS:
+    out = np.full((len(content.DECKS), width), -1, np.int64)
+    for row in content.DECKS:
         entries = row["config"].get(many, [row["config"][one]] if one in row["config"] else [])
         for place, entry in enumerate(entries):
-            out[DECKS.id(row["key"]), place] = number(entry)  # ty: ignore[call-non-callable]
+            out[content.DECKS.id(row["key"]), place] = number(entry)  # ty: ignore[call-non-callable]
     return out
 
 
@@ -66,22 +43,22 @@ _DECK_HANDS, _DECK_DISCARDS, _DECK_MONEY = (_deck_column(name) for name in ("han
 _DECK_HAND_SIZE = _deck_column("hand_size")
 _DECK_JOKER_SLOTS, _DECK_CONSUMABLE_SLOTS = _deck_column("joker_slot"), _deck_column("consumable_slot")
 _DECK_SPECTRAL_WEIGHT = _deck_column("spectral_rate")
-_DECK_VOUCHER = _deck_lists("voucher", "vouchers", VOUCHERS.id, 3)
-_DECK_CONSUMABLE = _deck_lists("consumable", "consumables", CONSUMABLES.id, 2)
+_DECK_VOUCHER = _deck_lists("voucher", "vouchers", content.VOUCHERS.id, 3)
+_DECK_CONSUMABLE = _deck_lists("consumable", "consumables", content.CONSUMABLES.id, 2)
 
-_ABANDONED, _CHECKERED, _ERRATIC = (DECKS.id(key) for key in ("b_abandoned", "b_checkered", "b_erratic"))
+_ABANDONED, _CHECKERED, _ERRATIC = (content.DECKS.id(key) for key in ("b_abandoned", "b_checkered", "b_erratic"))
 _ERRATIC_STREAM = stream_id("erratic")
 _SHUFFLE_STREAM = stream_id("shuffle")
-_HIGH_CARD = HANDS.id("High Card")
-_HAND_COUNT = len(HANDS)
+_HIGH_CARD = content.HANDS.id("High Card")
+_HAND_COUNT = len(content.HANDS)
 NO_ANTE = -(2**31)  # in `orbital_ante`
 
 
 @njit
 def _clear(g):
     """Back to an empty record of an ordinary run; streams are started separately."""
-    g.phase = BLIND_SELECT
-    g.pack_phase = BLIND_SELECT
+    g.phase = state.BLIND_SELECT
+    g.pack_phase = state.BLIND_SELECT
     g.won = False
     g.ante = 1
     g.win_ante = _WIN_ANTE
@@ -114,8 +91,8 @@ def _clear(g):
 
 @njit
 def _clear_lists(g):
-    for slot in range(MAX_CARDS):
-        g.card_place[slot] = NOWHERE
+    for slot in range(state.MAX_CARDS):
+        g.card_place[slot] = state.NOWHERE
     for enhancement in range(g.enhancement_count.shape[0]):
         g.enhancement_count[enhancement] = 0
     g.card_count = 0
@@ -123,7 +100,7 @@ def _clear_lists(g):
     g.hand_count = 0
     g.selected = 0
     g.sort_by_suit = False
-    g.grabbed = NOTHING
+    g.grabbed = state.NOTHING
     g.grabbed_index = 0
     g.reorderings = 0
     g.joker_count = 0
@@ -146,8 +123,8 @@ def _clear_round(g):
     for bank in range(g.orbital_ante.shape[0]):
         g.orbital_ante[bank] = NO_ANTE
     for index in range(3):
-        g.blind_state[index] = UPCOMING
-    g.blind_state[0] = SELECTABLE
+        g.blind_state[index] = state.UPCOMING
+    g.blind_state[0] = state.SELECTABLE
     g.on_deck = 0
     g.blind = 0
     g.blind_disabled = False
@@ -190,7 +167,7 @@ def _set_limits(g):
     c = g.challenge
     g.money = _or_keep(ch.START_MONEY[c], _MONEY + _DECK_MONEY[g.deck])
     g.hands_per_round = _or_keep(ch.START_HANDS[c], _HANDS + _DECK_HANDS[g.deck])
-    discards = _DISCARDS + STAKE_DISCARDS[g.stake] + _DECK_DISCARDS[g.deck]
+    discards = _DISCARDS + content.STAKE_DISCARDS[g.stake] + _DECK_DISCARDS[g.deck]
     g.discards_per_round = _or_keep(ch.START_DISCARDS[c], discards)
     g.hand_size = _or_keep(ch.START_HAND_SIZE[c], _HAND_SIZE + _DECK_HAND_SIZE[g.deck])
     g.joker_slots = _or_keep(ch.START_JOKER_SLOTS[c], _JOKER_SLOTS + _DECK_JOKER_SLOTS[g.deck])
@@ -202,17 +179,27 @@ def _set_limits(g):
     g.inflation = 0
     g.edition_rate = 1.0
     g.shop_slots = _SHOP_SLOTS
-    g.shop_weight[WEIGHT_JOKER] = _WEIGHT_OF_JOKER
-    g.shop_weight[WEIGHT_TAROT] = _WEIGHT_OF_TAROT
-    g.shop_weight[WEIGHT_PLANET] = _WEIGHT_OF_PLANET
-    g.shop_weight[WEIGHT_PLAYING_CARD] = _WEIGHT_OF_PLAYING_CARD
-    g.shop_weight[WEIGHT_SPECTRAL] = _DECK_SPECTRAL_WEIGHT[g.deck]
+    g.shop_weight[state.WEIGHT_JOKER] = _WEIGHT_OF_JOKER
+    g.shop_weight[state.WEIGHT_TAROT] = _WEIGHT_OF_TAROT
+    g.shop_weight[state.WEIGHT_PLANET] = _WEIGHT_OF_PLANET
+    g.shop_weight[state.WEIGHT_PLAYING_CARD] = _WEIGHT_OF_PLAYING_CARD
+    g.shop_weight[state.WEIGHT_SPECTRAL] = _DECK_SPECTRAL_WEIGHT[g.deck]
 
 
 @njit
 def _add_front(g, front, enhancement, seal):
     slot = np.int64(g.card_count)  # nothing was removed yet, so all slots below are taken and this one is free
-    put_card(g, slot, FRONT_RANK[front], FRONT_SUIT[front], enhancement, 0, seal, new_serial(g), IN_DECK)
+    put_card(
+        g,
+        slot,
+        content.FRONT_RANK[front],
+        content.FRONT_SUIT[front],
+        enhancement,
+        0,
+        seal,
+        new_serial(g),
+        state.IN_DECK,
+    )
 
 
 @njit
@@ -233,7 +220,7 @@ def build_deck(g):
                 _add_front(g, front, 0, 0)
     else:
         for front in range(52):
-            face = FRONT_RANK[front] >= 11 and FRONT_RANK[front] <= 13
+            face = content.FRONT_RANK[front] >= 11 and content.FRONT_RANK[front] <= 13
             if not (face and g.deck == _ABANDONED):
                 _add_front(g, front, 0, 0)
     if g.deck == _CHECKERED and c == 0:

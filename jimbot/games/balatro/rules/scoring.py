@@ -9,84 +9,51 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.bosses import dispatch as bosses
 from jimbot.games.balatro.rules.chance.streams import stream_id
-from jimbot.games.balatro.rules.content import (
-    DECKS,
-    EDITIONS,
-    ENHANCEMENTS,
-    FIRST_PLANET,
-    FIRST_SPECTRAL,
-    FOIL,
-    GLASS,
-    GOLD_SEAL,
-    HAND_CHIPS,
-    HAND_LEVEL_CHIPS,
-    HAND_LEVEL_MULT,
-    HAND_MULT,
-    HOLOGRAPHIC,
-    LUCKY,
-    MULT,
-    PLANET_HAND,
-    POLYCHROME,
-    RANK_CHIPS,
-    RED_SEAL,
-    SEALS,
-    STEEL,
-    STONE,
-    VOUCHERS,
-)
 from jimbot.games.balatro.rules.inventory import remove_doomed
-from jimbot.games.balatro.rules.jokers import dispatch
-from jimbot.games.balatro.rules.jokers.copying import resolve_copies
-from jimbot.games.balatro.rules.jokers.evaluate import (
-    add_chips,
-    apply_held_row,
-    apply_main_row,
-    apply_scored_row,
-    chance,
-    held_retriggers,
-    row_retriggers,
-)
+from jimbot.games.balatro.rules.jokers import dispatch, evaluate
+from jimbot.games.balatro.rules.jokers.evaluate import resolve_copies
 from jimbot.games.balatro.rules.playing_cards.hands import detect_hand, is_debuffed, is_face, rank_of, read_jokers
 from jimbot.games.balatro.rules.shop.vouchers import OBSERVATORY
 from jimbot.games.balatro.rules.state import DEBUFFED, IN_HAND
 
 _LUCKY_MULT_STREAM, _LUCKY_MONEY_STREAM = stream_id("lucky_mult"), stream_id("lucky_money")
 _GLASS_STREAM = stream_id("glass")
-_PLASMA = DECKS.id("b_plasma")
+_PLASMA = content.DECKS.id("b_plasma")
 
 
 def _enhancement(name: str) -> np.ndarray:
-    return ENHANCEMENTS.column(lambda row: row["config"].get(name, 0), np.float64)
+    return content.ENHANCEMENTS.column(lambda row: row["config"].get(name, 0), np.float64)
 
 
 _BONUS_CHIPS = _enhancement("bonus")
-_CARD_MULT = float(_enhancement("mult")[MULT])
-_LUCKY_MULT, _LUCKY_DOLLARS = float(_enhancement("mult")[LUCKY]), int(_enhancement("p_dollars")[LUCKY])
-_GLASS_X, _GLASS_ODDS = float(_enhancement("Xmult")[GLASS]), float(_enhancement("extra")[GLASS])
-_STEEL_X = float(_enhancement("h_x_mult")[STEEL])
+_CARD_MULT = float(_enhancement("mult")[content.MULT])
+_LUCKY_MULT, _LUCKY_DOLLARS = float(_enhancement("mult")[content.LUCKY]), int(_enhancement("p_dollars")[content.LUCKY])
+_GLASS_X, _GLASS_ODDS = float(_enhancement("Xmult")[content.GLASS]), float(_enhancement("extra")[content.GLASS])
+_STEEL_X = float(_enhancement("h_x_mult")[content.STEEL])
 _LUCKY_MULT_ODDS, _LUCKY_MONEY_ODDS = (
-    float(_enhancement("mult_odds")[LUCKY]),
-    float(_enhancement("dollars_odds")[LUCKY]),
+    float(_enhancement("mult_odds")[content.LUCKY]),
+    float(_enhancement("dollars_odds")[content.LUCKY]),
 )
-_FOIL_CHIPS = float(EDITIONS.row("e_foil")["values"]["chips"])
-_HOLOGRAPHIC_MULT = float(EDITIONS.row("e_holo")["values"]["mult"])
-_POLYCHROME_X = float(EDITIONS.row("e_polychrome")["values"]["x_mult"])
-_GOLD_SEAL_DOLLARS = SEALS.row("Gold")["config"]["dollars"]
-_OBSERVATORY_X = float(VOUCHERS.row("v_observatory")["config"]["extra"])
+_FOIL_CHIPS = float(content.EDITIONS.row("e_foil")["values"]["chips"])
+_HOLOGRAPHIC_MULT = float(content.EDITIONS.row("e_holo")["values"]["mult"])
+_POLYCHROME_X = float(content.EDITIONS.row("e_polychrome")["values"]["x_mult"])
+_GOLD_SEAL_DOLLARS = content.SEALS.row("Gold")["config"]["dollars"]
+_OBSERVATORY_X = float(content.VOUCHERS.row("v_observatory")["config"]["extra"])
 
 
 @njit
 def level_chips(g, hand):
     """Chips of a poker hand at its level."""
-    return max(0.0, HAND_CHIPS[hand] + HAND_LEVEL_CHIPS[hand] * (g.hand_level[hand] - 1))
+    return max(0.0, content.HAND_CHIPS[hand] + content.HAND_LEVEL_CHIPS[hand] * (g.hand_level[hand] - 1))
 
 
 @njit
 def level_mult(g, hand):
     """Mult of a poker hand at its level."""
-    return max(1.0, HAND_MULT[hand] + HAND_LEVEL_MULT[hand] * (g.hand_level[hand] - 1))
+    return max(1.0, content.HAND_MULT[hand] + content.HAND_LEVEL_MULT[hand] * (g.hand_level[hand] - 1))
 
 
 # --- the poker hand ---
@@ -95,8 +62,8 @@ def level_mult(g, hand):
 @njit
 def _count_enhanced_cards(g, s):
     """Stone Joker, Steel Joker and Driver's License count the full deck as it was when the hand was played."""
-    s.stone_tally = g.enhancement_count[STONE]
-    s.steel_tally = g.enhancement_count[STEEL]
+    s.stone_tally = g.enhancement_count[content.STONE]
+    s.steel_tally = g.enhancement_count[content.STEEL]
     s.enhanced_tally = g.card_count - g.enhancement_count[0]
 
 
@@ -104,7 +71,7 @@ def _count_enhanced_cards(g, s):
 def _set_base(g, s):
     s.chips = 0.0
     s.mult = level_mult(g, s.hand)
-    add_chips(g, s, level_chips(g, s.hand))
+    evaluate.add_chips(g, s, level_chips(g, s.hand))
     bosses.on_base(g, s)
 
 
@@ -113,11 +80,11 @@ def _set_base(g, s):
 
 @njit
 def _apply_edition(g, s, edition):
-    if edition == FOIL:
-        add_chips(g, s, _FOIL_CHIPS)
-    elif edition == HOLOGRAPHIC:
+    if edition == content.FOIL:
+        evaluate.add_chips(g, s, _FOIL_CHIPS)
+    elif edition == content.HOLOGRAPHIC:
         s.mult += _HOLOGRAPHIC_MULT
-    elif edition == POLYCHROME:
+    elif edition == content.POLYCHROME:
         s.mult *= _POLYCHROME_X
 
 
@@ -126,22 +93,22 @@ def _score_own(g, s, slot):
     """What a scored card gives by itself: chips, Mult, dollars, X Mult, then its edition."""
     enhancement = g.card_enhancement[slot]
     chips = _BONUS_CHIPS[enhancement] + g.card_extra_chips[slot]
-    if enhancement != STONE:
-        chips += RANK_CHIPS[g.card_rank[slot]]
-    add_chips(g, s, chips)
+    if enhancement != content.STONE:
+        chips += content.RANK_CHIPS[g.card_rank[slot]]
+    evaluate.add_chips(g, s, chips)
     s.lucky_hit = False
-    if enhancement == MULT:
+    if enhancement == content.MULT:
         s.mult += _CARD_MULT
-    elif enhancement == LUCKY:
-        if chance(g, s, _LUCKY_MULT_STREAM, _LUCKY_MULT_ODDS):
+    elif enhancement == content.LUCKY:
+        if evaluate.chance(g, s, _LUCKY_MULT_STREAM, _LUCKY_MULT_ODDS):
             s.mult += _LUCKY_MULT
             s.lucky_hit = True
-        if chance(g, s, _LUCKY_MONEY_STREAM, _LUCKY_MONEY_ODDS):
+        if evaluate.chance(g, s, _LUCKY_MONEY_STREAM, _LUCKY_MONEY_ODDS):
             s.dollars += _LUCKY_DOLLARS
             s.lucky_hit = True
-    elif enhancement == GLASS:
+    elif enhancement == content.GLASS:
         s.mult *= _GLASS_X
-    if g.card_seal[slot] == GOLD_SEAL:
+    if g.card_seal[slot] == content.GOLD_SEAL:
         s.dollars += _GOLD_SEAL_DOLLARS
     _apply_edition(g, s, g.card_edition[slot])
 
@@ -150,18 +117,18 @@ def _score_own(g, s, slot):
 def _score_card(g, s, slot):
     """All triggers of one scored card; their number is fixed before the first."""
     triggers = 1
-    if g.card_seal[slot] == RED_SEAL:
+    if g.card_seal[slot] == content.RED_SEAL:
         triggers += 1
     for i in range(g.joker_count):
         if s.acts_as[i] >= 0:
-            triggers += row_retriggers(g, s, g.joker_id[s.acts_as[i]], slot)
+            triggers += evaluate.row_retriggers(g, s, g.joker_id[s.acts_as[i]], slot)
     for _ in range(triggers):
         _score_own(g, s, slot)
         for i in range(g.joker_count):
             source = s.acts_as[i]
             if source >= 0:
                 joker = g.joker_id[source]
-                apply_scored_row(g, s, joker, slot)
+                evaluate.apply_scored_row(g, s, joker, slot)
                 dispatch.run_score_card(joker, g, s, source, source != i, slot)
 
 
@@ -187,14 +154,14 @@ def _trigger_held(g, s, slot):
     """One trigger of a card held in hand."""
     if is_debuffed(g, slot):
         return
-    if g.card_enhancement[slot] == STEEL:
+    if g.card_enhancement[slot] == content.STEEL:
         s.mult *= _STEEL_X
         s.had_effect = True
     for i in range(g.joker_count):
         source = s.acts_as[i]
         if source >= 0:
             joker = g.joker_id[source]
-            apply_held_row(g, s, joker, slot)
+            evaluate.apply_held_row(g, s, joker, slot)
             dispatch.run_held_card(joker, g, s, source, source != i, slot)
 
 
@@ -221,7 +188,7 @@ def _score_held_cards(g, s):
         s.had_effect = False
         _trigger_held(g, s, slot)
         if s.had_effect:
-            for _ in range(held_retriggers(g, s, slot)):
+            for _ in range(evaluate.held_retriggers(g, s, slot)):
                 _trigger_held(g, s, slot)
 
 
@@ -232,23 +199,27 @@ def _score_held_cards(g, s):
 def _main_pass(g, s):
     for i in range(g.joker_count):
         edition = 0 if g.joker_flags[i] & DEBUFFED else g.joker_edition[i]
-        if edition != POLYCHROME:
+        if edition != content.POLYCHROME:
             _apply_edition(g, s, edition)
         source = s.acts_as[i]
         if source >= 0:
             joker = g.joker_id[source]
-            apply_main_row(g, s, source, joker)
+            evaluate.apply_main_row(g, s, source, joker)
             dispatch.run_main(joker, g, s, source, source != i)
         for other in range(g.joker_count):
             reacting = s.acts_as[other]
             if reacting >= 0:
                 dispatch.run_other_joker(g.joker_id[reacting], g, s, reacting, reacting != other, i)
-        if edition == POLYCHROME:
+        if edition == content.POLYCHROME:
             _apply_edition(g, s, edition)
     if g.voucher_owned[OBSERVATORY]:
         for index in range(g.consumable_count):
             consumable = g.consumable_id[index]
-            if consumable >= FIRST_PLANET and consumable < FIRST_SPECTRAL and PLANET_HAND[consumable] == s.hand:
+            if (
+                consumable >= content.FIRST_PLANET
+                and consumable < content.FIRST_SPECTRAL
+                and content.PLANET_HAND[consumable] == s.hand
+            ):
                 s.mult *= _OBSERVATORY_X
 
 
@@ -259,8 +230,8 @@ def _destroy_cards(g, s):
     for index in range(s.scoring_count):
         slot = s.scoring[index]
         dispatch.destroy_check(g, s, slot)
-        if g.card_enhancement[slot] == GLASS and not is_debuffed(g, slot):
-            if chance(g, s, _GLASS_STREAM, _GLASS_ODDS):
+        if g.card_enhancement[slot] == content.GLASS and not is_debuffed(g, slot):
+            if evaluate.chance(g, s, _GLASS_STREAM, _GLASS_ODDS):
                 for place in range(s.played_count):
                     if s.played[place] == slot:
                         s.destroyed |= 1 << place

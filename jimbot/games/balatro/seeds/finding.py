@@ -23,25 +23,8 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import UnknownNameError, UsageError
+from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.chance.streams import SEED_COUNT, seed_bytes, seed_text
-from jimbot.games.balatro.rules.content import (
-    BLINDS,
-    CONSUMABLES,
-    DECKS,
-    EDITIONS,
-    ENHANCEMENTS,
-    FIRST_PLANET,
-    FIRST_SPECTRAL,
-    JOKER_RARITY,
-    JOKERS,
-    PACKS,
-    SEALS,
-    STAKES,
-    TAGS,
-    VOUCHERS,
-    Table,
-    card_code,
-)
 from jimbot.games.balatro.rules.run_start import clear_run
 from jimbot.games.balatro.rules.state import ETERNAL, OFFER_CARD, OFFER_JOKER, PERISHABLE, RENTAL, new_games
 from jimbot.games.balatro.seeds import preview_kernel as view
@@ -123,19 +106,19 @@ class SeedPreview:
 def decode_item(code: int) -> Item:
     """An item from the number the compiled part makes of it."""
     kind, number, edition, flags, suit, enhancement, seal = ((code >> shift) & 0xFF for shift in range(0, 56, 8))
-    name = "" if edition == 0 else EDITIONS.key(edition).removeprefix("e_")
+    name = "" if edition == 0 else content.EDITIONS.key(edition).removeprefix("e_")
     if kind == OFFER_CARD:
         return Item(
             "c_base",
             edition=name,
-            card=card_code(number, suit),
-            enhancement=ENHANCEMENTS.key(enhancement) if enhancement else "",
-            seal=SEALS.key(seal) if seal else "",
+            card=content.card_code(number, suit),
+            enhancement=content.ENHANCEMENTS.key(enhancement) if enhancement else "",
+            seal=content.SEALS.key(seal) if seal else "",
         )
     if kind == OFFER_JOKER:
         eternal, perishable, rental = (bool(flags & flag) for flag in (ETERNAL, PERISHABLE, RENTAL))
-        return Item(JOKERS.key(number), name, eternal, perishable, rental)
-    return Item(CONSUMABLES.key(number), name)
+        return Item(content.JOKERS.key(number), name, eternal, perishable, rental)
+    return Item(content.CONSUMABLES.key(number), name)
 
 
 def _records(deck: str, stake: str, shop_cards: int, first_packs: int, later_packs: int) -> tuple[Any, Any]:
@@ -148,7 +131,7 @@ def _records(deck: str, stake: str, shop_cards: int, first_packs: int, later_pac
         if not 0 <= value <= most:
             raise UsageError(f"{name} is {value}; expected 0 to {most}. Look at fewer.")
     game = new_games(1)[0]
-    game.deck, game.stake = DECKS.id(deck), STAKES.id(stake)
+    game.deck, game.stake = content.DECKS.id(deck), content.STAKES.id(stake)
     game.seed_length = 8
     game.seed = ord("1")
     clear_run(game)
@@ -190,19 +173,21 @@ def preview(
         packs = []
         for number in range(first_packs if ante == 1 else later_packs):
             codes = [int(code) for code in seen.content[ante, number] if code]
-            packs.append(Pack(PACKS.key(int(seen.pack[ante, number])), tuple(decode_item(code) for code in codes)))
+            packs.append(
+                Pack(content.PACKS.key(int(seen.pack[ante, number])), tuple(decode_item(code) for code in codes))
+            )
         rows.append(
             Ante(
                 ante,
-                BLINDS.key(int(seen.boss[ante])),
-                VOUCHERS.key(int(seen.voucher[ante])),
-                (TAGS.key(int(seen.tag[ante, 0])), TAGS.key(int(seen.tag[ante, 1]))),
+                content.BLINDS.key(int(seen.boss[ante])),
+                content.VOUCHERS.key(int(seen.voucher[ante])),
+                (content.TAGS.key(int(seen.tag[ante, 0])), content.TAGS.key(int(seen.tag[ante, 1]))),
                 tuple(decode_item(int(code)) for code in seen.shop[ante, :shop_cards]),
                 tuple(packs),
             )
         )
     text = bytes(game.seed[: game.seed_length]).decode()
-    return SeedPreview(text, deck, stake, tuple(rows), JOKERS.key(int(seen.legendary)))
+    return SeedPreview(text, deck, stake, tuple(rows), content.JOKERS.key(int(seen.legendary)))
 
 
 # --- questions --------------------------------------------------------------------------------------------------------
@@ -234,17 +219,21 @@ class _Either:
 
 _Node = Condition | _Not | _Either
 
-_CONSUMABLE_IDS = range(len(CONSUMABLES))
-_TABLES: dict[str, tuple[int, Table, range | None]] = {
-    "boss": (view.ASK_BOSS, BLINDS, None),
-    "voucher": (view.ASK_VOUCHER, VOUCHERS, None),
-    "tag": (view.ASK_TAG, TAGS, None),
-    "joker": (view.ASK_JOKER, JOKERS, None),
-    "tarot": (view.ASK_CONSUMABLE, CONSUMABLES, _CONSUMABLE_IDS[:FIRST_PLANET]),
-    "planet": (view.ASK_CONSUMABLE, CONSUMABLES, _CONSUMABLE_IDS[FIRST_PLANET:FIRST_SPECTRAL]),
-    "spectral": (view.ASK_CONSUMABLE, CONSUMABLES, _CONSUMABLE_IDS[FIRST_SPECTRAL:]),
-    "card": (view.ASK_CONSUMABLE, CONSUMABLES, None),
-    "pack": (view.ASK_PACK, PACKS, None),
+_CONSUMABLE_IDS = range(len(content.CONSUMABLES))
+_TABLES: dict[str, tuple[int, content.ContentTable, range | None]] = {
+    "boss": (view.ASK_BOSS, content.BLINDS, None),
+    "voucher": (view.ASK_VOUCHER, content.VOUCHERS, None),
+    "tag": (view.ASK_TAG, content.TAGS, None),
+    "joker": (view.ASK_JOKER, content.JOKERS, None),
+    "tarot": (view.ASK_CONSUMABLE, content.CONSUMABLES, _CONSUMABLE_IDS[: content.FIRST_PLANET]),
+    "planet": (
+        view.ASK_CONSUMABLE,
+        content.CONSUMABLES,
+        _CONSUMABLE_IDS[content.FIRST_PLANET : content.FIRST_SPECTRAL],
+    ),
+    "spectral": (view.ASK_CONSUMABLE, content.CONSUMABLES, _CONSUMABLE_IDS[content.FIRST_SPECTRAL :]),
+    "card": (view.ASK_CONSUMABLE, content.CONSUMABLES, None),
+    "pack": (view.ASK_PACK, content.PACKS, None),
 }
 _QUOTED = r"\"[^\"]*\"|'[^']*'"
 _WORD = re.compile(rf"\(|\)|(?:{_QUOTED}|[^\s()\"'])+")
@@ -280,13 +269,13 @@ def _parse_term(term: str, antes: int) -> _Node:
     if match["edition"]:
         if kind != view.ASK_JOKER:
             raise UsageError(f"'{term}' asks for an edition; only jokers are found with one.")
-        edition = find_id(EDITIONS, match["edition"])
+        edition = find_id(content.EDITIONS, match["edition"])
     first, last = _parse_antes(match["antes"], antes, term)
     if kind == view.ASK_JOKER and key.lower() == "any":
         return Condition(kind, view.ANY, edition, first, last)
     found: list[_Node] = []
     for item in find_ids(table, key, name, only):
-        legendary = kind == view.ASK_JOKER and JOKER_RARITY[item] == _LEGENDARY
+        legendary = kind == view.ASK_JOKER and content.JOKER_RARITY[item] == _LEGENDARY
         found.append(Condition(view.ASK_LEGENDARY if legendary else kind, item, edition, first, last))
     return found[0] if len(found) == 1 else _Either(False, found)
 
@@ -394,7 +383,7 @@ def search(
 
     Seeds come by number from `start`, at most `limit` of them. `shop_cards` and `packs` say how much of each ante is
     looked at: 4 cards and 4 packs are two shops without a reroll. The answer does not depend on `threads`. A wrong
-    question is told at once, before the first seed is asked for.
+    question is reported at once, before the first seed is asked for.
     """
     _check_antes(antes)
     if limit < 1 or threads < 1:

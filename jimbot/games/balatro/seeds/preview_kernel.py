@@ -19,7 +19,7 @@ from jimbot.games.balatro.rules.shop.packs import close_pack, open_pack
 from jimbot.games.balatro.rules.shop.stock import draw_booster, offer_shop_card, release_offer
 from jimbot.games.balatro.rules.shop.vouchers import draw_ante_voucher
 from jimbot.games.balatro.rules.state import FIRST_PACK_OFFER, OFFER_CONSUMABLE, OFFER_JOKER
-from jimbot.games.balatro.rules.tags.held import draw_skip_tags
+from jimbot.games.balatro.rules.tags import draw_skip_tags
 
 # Parts of an ante, columns of `have`
 BOSS, VOUCHER, TAGS, SHOP, PACKS, CONTENTS = range(6)

@@ -1,9 +1,9 @@
 """Measures what jokers do together with the exact rules: every pair, with neither, with each, with both.
 
-Two kinds of play, both the same for all arms of a pair (`worlds.py`):
+Two kinds of play, both the same for all arms of a pair (`shared_starts.py`):
 
 - single hands, best play, for the channel `score`: expected log-score now, with jokers as far grown as is typical;
-- whole antes by a script, for `growth` (how much more a hand scores after the ante than before it) and `money`
+- whole antes by fixed rules, for `growth` (how much more a hand scores after the ante than before it) and `money`
   (dollars earned in it, consumables and risen sell values included, turned into log-score by what jokers cost).
 
 All strengths have one unit, log-score. `all` is the one number to rank pairs by: the score, and what the ante brings in
@@ -21,12 +21,19 @@ from itertools import combinations
 import numpy as np
 
 from jimbot.errors import UsageError
-from jimbot.games.balatro.arms.playing import AFTER, BEFORE, EARNED, FIRST_VALUE, HAND, LOG_SCORE, MOST_JOKERS, RUN
+from jimbot.games.balatro.arms import AFTER, BEFORE, EARNED, FIRST_VALUE, HAND, LOG_SCORE, MOST_JOKERS, RUN
 from jimbot.games.balatro.rules.content import JOKER_COST, JOKERS
 from jimbot.games.balatro.rules.inventory import START_VALUE
-from jimbot.games.balatro.synergy import starts
+from jimbot.games.balatro.synergy.shared_starts import (
+    STAGES,
+    STYLES,
+    SharedStarts,
+    as_they_come,
+    hand_starts,
+    run,
+    run_starts,
+)
 from jimbot.games.balatro.synergy.statistics import Estimate, interactions, resampling, shrunk
-from jimbot.games.balatro.synergy.worlds import STAGES, STYLES, Worlds, as_they_come, hand_worlds, run_worlds
 from jimbot.games.hooks import Interaction
 
 SCORE, GROWTH, MONEY, ALL = "score", "growth", "money", "all"
@@ -51,8 +58,8 @@ Progress = Callable[[int, int], None]
 class Bench:
     """What all pairs are compared with: the starts, and how each joker does alone. Gains are over nothing held."""
 
-    hands: Worlds
-    runs: Worlds
+    hands: SharedStarts
+    runs: SharedStarts
     grown: np.ndarray  # (W of hands, jokers)
     nothing: dict[str, np.ndarray]  # channel → (W,)
     alone: dict[str, np.ndarray]  # channel → (jokers, C, S)
@@ -71,17 +78,17 @@ def _arms(rows: Sequence[Sequence[int]]) -> np.ndarray:
     return out
 
 
-def _by_cell(worlds: Worlds, values: np.ndarray) -> np.ndarray:
+def _by_cell(starts: SharedStarts, values: np.ndarray) -> np.ndarray:
     """(N, W) → (N, C, S)."""
-    return values.reshape(len(values), int(worlds.cells.max()) + 1, -1)
+    return values.reshape(len(values), int(starts.cells.max()) + 1, -1)
 
 
-def play(task: int, worlds: Worlds, rows: Sequence[Sequence[int]], values: np.ndarray) -> np.ndarray:
+def play(task: int, starts: SharedStarts, rows: Sequence[Sequence[int]], values: np.ndarray) -> np.ndarray:
     """(N, W, columns) of arms, each a row of jokers."""
-    return starts.run(task, worlds.records, worlds.situations, _arms(rows), values)
+    return run(task, starts.records, starts.situations, _arms(rows), values)
 
 
-def _grown(runs: Worlds, hands: Worlds, played: np.ndarray) -> np.ndarray:
+def _grown(runs: SharedStarts, hands: SharedStarts, played: np.ndarray) -> np.ndarray:
     """(W of hands, jokers): what jokers have typically grown to at each stage, from the style that suits them best.
 
     `played` are the jokers' antes alone. Where a joker does not grow, or is gone by then, it is as it comes.
@@ -106,8 +113,8 @@ def _mean_where_known(values: np.ndarray) -> np.ndarray:
 @cache
 def bench(seed: int = 0, effort: float = 1.0) -> Bench:
     """The starts of a seed with every joker played alone; `effort` 1 is what ships."""
-    hands = hand_worlds(seed, max(1, round(_HAND_SAMPLES * effort)))
-    runs = run_worlds(seed + 1, max(1, round(effort)), every=max(1, round(1 / effort)))
+    hands = hand_starts(seed, max(1, round(_HAND_SAMPLES * effort)))
+    runs = run_starts(seed + 1, max(1, round(effort)), every=max(1, round(1 / effort)))
     rows: list[list[int]] = [[], *([joker] for joker in range(len(JOKERS)))]
     antes = play(RUN, runs, rows, as_they_come(runs))
     grown = _grown(runs, hands, antes[1:])
@@ -147,10 +154,10 @@ def _run_gains(bench: Bench, rows: Sequence[Sequence[int]]) -> dict[str, np.ndar
 def _order_matters(bench: Bench, pairs: Sequence[Pair]) -> np.ndarray:
     """(N,) bool: whether the two ways round differ in a few hands or antes."""
     differs = np.zeros(len(pairs), np.bool_)
-    for task, worlds, values in ((HAND, bench.hands, bench.grown), (RUN, bench.runs, as_they_come(bench.runs))):
+    for task, starts, values in ((HAND, bench.hands, bench.grown), (RUN, bench.runs, as_they_come(bench.runs))):
         few = slice(None, None, 9 if task == HAND else 13)
         played = [
-            starts.run(task, worlds.records[few], worlds.situations[few], _arms(rows), values[few])
+            run(task, starts.records[few], starts.situations[few], _arms(rows), values[few])
             for rows in (pairs, [(b, a) for a, b in pairs])
         ]
         columns = [LOG_SCORE] if task == HAND else [BEFORE, AFTER, EARNED]
@@ -225,7 +232,7 @@ def _told(bench: Bench, pair: Pair, measured: _Measured, row: int, order: str) -
 
 
 def _measure_chunk(bench: Bench, pairs: Sequence[Pair], channels: Iterable[str]) -> Iterator[Interaction]:
-    """Pairs in the better order; the order is told where it matters."""
+    """Pairs in the better order; the order is given where it matters."""
     measured = _measure_ordered(bench, pairs, channels)
     turned = np.flatnonzero(_order_matters(bench, pairs))
     others = _measure_ordered(bench, [pairs[row][::-1] for row in turned], channels) if len(turned) else None

@@ -11,23 +11,44 @@ from typing import Any, cast
 import numpy as np
 
 from jimbot.games.balatro.game import BalatroGame
-from jimbot.games.balatro.rules.content import (
-    BLINDS,
-    CONSUMABLES,
-    DECKS,
-    HANDS,
-    JOKERS,
-    VOUCHERS,
-    Table,
-)
+from jimbot.games.balatro.rules import content
+from jimbot.games.balatro.rules.content import SUITS
 from jimbot.games.balatro.rules.inventory import START_COUNTER, add_joker
 from jimbot.games.balatro.rules.state import PHASE_NAMES
-from jimbot.games.balatro.synergy.deck_shape import deck_shape
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.hooks import Part
 
-TABLES: dict[str, Table] = {
-    "joker": JOKERS, "consumable": CONSUMABLES, "voucher": VOUCHERS, "hand": HANDS, "boss": BLINDS, "deck": DECKS,
+THIN, LARGE = 46, 58
+"""Cards: at most, at least."""
+_MANY = 0.36
+"""Share of a deck that is of one suit; a plain deck has 0.25."""
+_FACES = 0.33
+_ENHANCED = 0.15
+PLAIN = "plain deck"
+
+
+def deck_shape(cards: np.ndarray, enhanced: int) -> str:
+    """The most telling word about a deck of `cards` (13, suits), counts by rank (2 first) and suit.
+
+    >>> deck_shape(np.ones((13, 4)), 0)
+    'plain deck'
+    >>> deck_shape(np.ones((13, 4)) + np.eye(4)[1] * 3, 0)
+    'many Hearts'
+    """
+    count = max(1.0, float(cards.sum()))
+    suits = cards.sum(axis=0) / count
+    if suits.max() >= _MANY:
+        return f"many {SUITS[int(suits.argmax())]}"
+    if cards[9:12].sum() / count >= _FACES:
+        return "many faces"
+    if enhanced / count >= _ENHANCED:
+        return "enhanced deck"
+    return "thin deck" if count <= THIN else "large deck" if count >= LARGE else PLAIN
+
+
+TABLES: dict[str, content.ContentTable] = {
+    "joker": content.JOKERS, "consumable": content.CONSUMABLES, "voucher": content.VOUCHERS, "hand": content.HANDS,
+    "boss": content.BLINDS, "deck": content.DECKS,
 }  # fmt: skip
 _RARITIES = (1, 2, 3, 4)
 _SUBJECTS = (
@@ -39,7 +60,7 @@ _SUBJECTS = (
     "tarot", "planet", "spectral", "consumable", "joker", "jokers", "uncommon", "slot", "first", "last", "level",
 )  # fmt: skip
 """What the sentences about jokers are about."""
-_PHASES = tuple(sorted({phase for row in JOKERS for phase in row["phases"]}))
+_PHASES = tuple(sorted({phase for row in content.JOKERS for phase in row["phases"]}))
 
 
 @cache
@@ -53,7 +74,7 @@ def _belongs(kind: str, row: dict[str, Any]) -> bool:
     return kind != "boss" or row["type"] == "boss"
 
 
-def _part(kind: str, table: Table, row: dict[str, Any]) -> Part:
+def _part(kind: str, table: content.ContentTable, row: dict[str, Any]) -> Part:
     key = row["name"] if kind == "hand" else row["key"]
     words = row["effect"] if "effect" in row else _hand_words(row)
     return Part(kind, key, table.name(table.id(key)), words, _features(row) if kind == "joker" else ())
@@ -93,22 +114,22 @@ def give(game: BatchGame, row: int, keys: Sequence[str]) -> None:
     """Hands jokers to a run, left to right, as if they had been bought; who holds too many finds no room for others."""
     g = cast(BalatroGame, game).games[row]
     for key in keys:
-        joker = JOKERS.id(key)
+        joker = content.JOKERS.id(key)
         add_joker(g, joker, 0, 0, START_COUNTER[joker], int(g.next_serial))
         g.next_serial += 1
 
 
 def read_state(game: BatchGame, row: int) -> dict[str, Any]:
-    """Which of the parts a game has, by key, and the few figures that say how far it is."""
+    """Which of the parts a game has, by key, and the few numbers that say how far it is."""
     g = cast(BalatroGame, game).games[row]
     return {
-        "jokers": [JOKERS.key(int(joker)) for joker in g.joker_id[: g.joker_count]],
-        "consumables": [CONSUMABLES.key(int(card)) for card in g.consumable_id[: g.consumable_count]],
-        "vouchers": [VOUCHERS.key(int(number)) for number in np.flatnonzero(g.voucher_owned)],
-        "boss": BLINDS.key(int(g.boss)),
-        "deck": DECKS.key(int(g.deck)),
-        "levels": {HANDS.key(hand): int(level) for hand, level in enumerate(g.hand_level) if level != 1},
-        "played": {HANDS.key(hand): int(count) for hand, count in enumerate(g.hand_played) if count},
+        "jokers": [content.JOKERS.key(int(joker)) for joker in g.joker_id[: g.joker_count]],
+        "consumables": [content.CONSUMABLES.key(int(card)) for card in g.consumable_id[: g.consumable_count]],
+        "vouchers": [content.VOUCHERS.key(int(number)) for number in np.flatnonzero(g.voucher_owned)],
+        "boss": content.BLINDS.key(int(g.boss)),
+        "deck": content.DECKS.key(int(g.deck)),
+        "levels": {content.HANDS.key(hand): int(level) for hand, level in enumerate(g.hand_level) if level != 1},
+        "played": {content.HANDS.key(hand): int(count) for hand, count in enumerate(g.hand_played) if count},
         "phase": PHASE_NAMES[g.phase],
         "ante": int(g.ante),
         "round": int(g.rounds),

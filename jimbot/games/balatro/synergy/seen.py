@@ -6,24 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.games.balatro.encoding.fields import (
-    COLUMNS,
-    FIRST_CONSUMABLE_ITEM,
-    FIRST_JOKER_ITEM,
-    ITEM_IDS,
-    OBSERVATION,
-)
+from jimbot.games.balatro.encoding import fields
 from jimbot.games.balatro.encoding.scaling import LARGEST
 from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, DECKS, HANDS, JOKERS, VOUCHERS
-from jimbot.games.balatro.synergy.deck_shape import deck_shape
 from jimbot.games.hooks import Found
 
 
 def read_observation(observation: np.ndarray) -> dict[str, Any]:
     """(D,) observation → jokers, consumables, vouchers, boss, deck, how much each poker hand was played, and the
-    few figures that say how far the run is; what it does not show is left out."""
+    few numbers that say how far the run is; what it does not show is left out."""
+    from jimbot.games.balatro.synergy.parts import deck_shape
+
     keys = item_keys()
-    hands = _field(observation, "hands")[:, COLUMNS["hands"].index("played")]
+    hands = _field(observation, "hands")[:, fields.COLUMNS["hands"].index("played")]
     return {
         "jokers": [keys[item] for item in _ids(observation, "joker_id")],
         "consumables": [keys[item] for item in _ids(observation, "consumable_id")],
@@ -40,7 +35,7 @@ def read_observation(observation: np.ndarray) -> dict[str, Any]:
 
 def antes(observation: np.ndarray) -> np.ndarray:
     """(N, D) observations → (N,) int."""
-    scaled = observation[:, OBSERVATION.offsets["run"] + COLUMNS["run"].index("ante")]
+    scaled = observation[:, fields.OBSERVATION.offsets["run"] + fields.COLUMNS["run"].index("ante")]
     return np.rint(8 * np.clip(scaled, -LARGEST, LARGEST)).astype(np.int64)
 
 
@@ -52,43 +47,50 @@ def held_keys() -> tuple[str, ...]:
 def held(observation: np.ndarray) -> Found:
     """(N, D) observations → the jokers of each that has two or more, and the poker hand it has played most; places in
     `held_keys`."""
-    jokers = np.rint(observation[:, OBSERVATION.span("joker_id")]).astype(np.int64)
-    told = np.flatnonzero((jokers >= FIRST_JOKER_ITEM).sum(axis=1) >= 2)
-    rows, places = np.nonzero(jokers[told] >= FIRST_JOKER_ITEM)
-    shape = (len(told), *OBSERVATION["hands"].shape)
-    played = observation[told][:, OBSERVATION.span("hands")].reshape(shape)[:, :, COLUMNS["hands"].index("played")]
+    jokers = np.rint(observation[:, fields.OBSERVATION.span("joker_id")]).astype(np.int64)
+    told = np.flatnonzero((jokers >= fields.FIRST_JOKER_ITEM).sum(axis=1) >= 2)
+    rows, places = np.nonzero(jokers[told] >= fields.FIRST_JOKER_ITEM)
+    shape = (len(told), *fields.OBSERVATION["hands"].shape)
+    played = observation[told][:, fields.OBSERVATION.span("hands")].reshape(shape)[
+        :, :, fields.COLUMNS["hands"].index("played")
+    ]
     playing = np.flatnonzero(played.max(axis=1, initial=0.0) > 0)
-    hands = ITEM_IDS + played[playing].argmax(axis=1)
+    hands = fields.ITEM_IDS + played[playing].argmax(axis=1)
     found = told[rows], jokers[told][rows, places]
     return np.concatenate([found[0], told[playing]]), np.concatenate([found[1], hands])
 
 
 def _enhanced(observation: np.ndarray) -> int:
     """Cards owned that are not plain."""
-    kinds = [name for name in COLUMNS["deck_total_kinds"] if name.startswith("enhancement ")][1:]
+    kinds = [name for name in fields.COLUMNS["deck_total_kinds"] if name.startswith("enhancement ")][1:]
     return sum(_count(observation, "deck_total_kinds", name) for name in kinds)
 
 
 def _count(observation: np.ndarray, name: str, column: str) -> int:
     """A whole number, its scale (`scaling.count_log`) taken back."""
-    scaled = float(np.clip(_field(observation, name)[COLUMNS[name].index(column)], -LARGEST, LARGEST))
+    scaled = float(np.clip(_field(observation, name)[fields.COLUMNS[name].index(column)], -LARGEST, LARGEST))
     return int(np.copysign(np.rint(np.expm1(4 * abs(scaled))), scaled))
+
+
+def vocabulary() -> dict[str, tuple[str, ...]]:
+    """The keys behind the ids of an observation."""
+    return {"item": item_keys()}
 
 
 def item_keys() -> tuple[str, ...]:
     """The key of every id of the vocabulary `item`; nothing for ids that are no joker or consumable."""
-    keys = [""] * ITEM_IDS
-    for first, table in ((FIRST_JOKER_ITEM, JOKERS), (FIRST_CONSUMABLE_ITEM, CONSUMABLES)):
+    keys = [""] * fields.ITEM_IDS
+    for first, table in ((fields.FIRST_JOKER_ITEM, JOKERS), (fields.FIRST_CONSUMABLE_ITEM, CONSUMABLES)):
         for number in range(len(table)):
             keys[first + number] = table.key(number)
     return tuple(keys)
 
 
 def _field(observation: np.ndarray, name: str) -> np.ndarray:
-    return observation[OBSERVATION.span(name)].reshape(OBSERVATION[name].shape)
+    return observation[fields.OBSERVATION.span(name)].reshape(fields.OBSERVATION[name].shape)
 
 
 def _ids(observation: np.ndarray, name: str) -> list[int]:
     """The ids of a field without 0, which means nothing, and whatever no game would show."""
     ids = np.rint(_field(observation, name))
-    return ids[(ids > 0) & (ids < OBSERVATION[name].ids)].astype(int).tolist()
+    return ids[(ids > 0) & (ids < fields.OBSERVATION[name].ids)].astype(int).tolist()

@@ -57,7 +57,7 @@ def interactions(
 ) -> Estimate:
     """What arms gain beyond others: V(together) + Σ sign · V(other), all gains over nothing held, (N, C, S) each.
 
-    The resamples are the same for all arms, so what luck they share cancels.
+    The resamples are the same for all arms, so what chance they share cancels.
     """
     arms, weights = (together, *alone), (1, *signs)
     strength = sum(sign * steered(arm.mean(axis=-1)) for arm, sign in zip(arms, weights, strict=True))

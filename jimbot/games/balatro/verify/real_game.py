@@ -13,22 +13,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, product
 from typing import Any
 
-from jimbot.games.balatro.rules.content import (
-    BLINDS,
-    CONSUMABLES,
-    EDITIONS,
-    HANDS,
-    JOKERS,
-    PACK_CARDS,
-    PACK_KIND,
-    PACKS,
-    TAGS,
-    VOUCHERS,
-)
+from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.state import FIRST_CONSUMABLE_KEY, FIRST_PACK_OFFER, MAX_SHOP_CARDS
 from jimbot.games.balatro.seeds import finding
-from jimbot.games.balatro.verify import staging
-from jimbot.games.balatro.verify.recorded_hands import Table
+from jimbot.games.balatro.states import staging
+from jimbot.games.balatro.verify.recorded_hands import RecordedTable
 from jimbot.games.balatro.verify.recorded_seeds import FIRST_BOOSTER, StagedRun
 from jimbot.games.balatro.view.names import find_deck, find_id, find_stake
 from jimbot.games.verification import Entry, FileReport
@@ -81,13 +70,13 @@ def check_real_game(recorded: dict[str, Any], report: FileReport) -> None:
 def _check_ante(entry: Entry, ante: int, expected: dict[str, Any], deck: str, stake: str) -> None:
     entry.only_known("", expected, ("boss", "tags", "voucher"))
     got = finding.preview(entry.seed, ante, deck, stake, shop_cards=0, first_packs=0, later_packs=0).antes[-1]
-    for name, table, value in (("boss", BLINDS, got.boss), ("voucher", VOUCHERS, got.voucher)):
+    for name, table, value in (("boss", content.BLINDS, got.boss), ("voucher", content.VOUCHERS, got.voucher)):
         if name in expected:
             recorded = table.name(find_id(table, expected[name]))
             entry.compare(name, recorded, table.name(table.id(value)))
     if "tags" in expected:
-        recorded = [TAGS.name(find_id(TAGS, name)) for name in expected["tags"]]
-        entry.compare("tags", recorded, [TAGS.name(TAGS.id(tag)) for tag in got.tags])
+        recorded = [content.TAGS.name(find_id(content.TAGS, name)) for name in expected["tags"]]
+        entry.compare("tags", recorded, [content.TAGS.name(content.TAGS.id(tag)) for tag in got.tags])
 
 
 # --- shops ---
@@ -99,13 +88,15 @@ def _stage_owner(
     """A run in which the player owns what was seen; without jokers and consumables unless `holding`."""
     run = StagedRun(entry.seed, deck, stake)
     for key in shop.get("used_vouchers", ()):
-        if key != without and not run.g.voucher_owned[VOUCHERS.id(key)]:
-            run.do(staging.OWN_VOUCHER, VOUCHERS.id(key))
+        if key != without and not run.g.voucher_owned[content.VOUCHERS.id(key)]:
+            run.do(staging.OWN_VOUCHER, content.VOUCHERS.id(key))
     if holding:
         for joker in shop.get("owned_jokers", ()):
-            run.do(staging.ADD_JOKER, JOKERS.id(joker["key"]), EDITIONS.id(f"e_{joker.get('ed', 'base')}"))
+            run.do(
+                staging.ADD_JOKER, content.JOKERS.id(joker["key"]), content.EDITIONS.id(f"e_{joker.get('ed', 'base')}")
+            )
         for item in shop.get("owned_consumables", ()):
-            run.do(staging.ADD_CONSUMABLE, CONSUMABLES.id(item["key"] if isinstance(item, dict) else item))
+            run.do(staging.ADD_CONSUMABLE, content.CONSUMABLES.id(item["key"] if isinstance(item, dict) else item))
     run.g.ante = shop["ante"]
     run.g.first_booster_given = shop["ante"] > 1
     if shop["ante"] > 1:  # the first ante's was drawn when the run began, with nothing owned
@@ -122,7 +113,7 @@ def _check_shop(entry: Entry, shop: dict[str, Any], deck: str, stake: str) -> No
     voucher = ""
     for holding in (True, False):  # what was just bought from this very shop is owned now but did not block it
         run = _stage_owner(entry, shop, deck, stake, holding)
-        voucher = VOUCHERS.key(int(run.g.ante_voucher)) if run.g.ante_voucher >= 0 else ""
+        voucher = content.VOUCHERS.key(int(run.g.ante_voucher)) if run.g.ante_voucher >= 0 else ""
         for number in range(_SHOPS_OF_ANTE):
             cards, packs, costs = run.visit(shop["ante"], _REROLLS)
             displays += [list(zip(row, costs[place].tolist(), strict=False)) for place, row in enumerate(cards)]
@@ -151,13 +142,13 @@ def _displays_with_new_slot(
     """
     used = shop.get("used_vouchers", ())
     late = next((key for key in _OVERSTOCKS if key in used), "")
-    if not late or StagedRun(entry.seed, deck, stake).g.voucher_owned[VOUCHERS.id(late)]:
+    if not late or StagedRun(entry.seed, deck, stake).g.voucher_owned[content.VOUCHERS.id(late)]:
         return
     for holding, shown, sold in product((True, False), range(_DISPLAYS), range(MAX_SHOP_CARDS - 1)):
         run = _stage_owner(entry, shop, deck, stake, holding, without=late)
         if sold > run.g.shop_slots:
             return
-        cards, _, costs = run.visit(shop["ante"], _DISPLAYS, VOUCHERS.id(late), shown, sold)
+        cards, _, costs = run.visit(shop["ante"], _DISPLAYS, content.VOUCHERS.id(late), shown, sold)
         displays = [list(zip(row, costs[place].tolist(), strict=False)) for place, row in enumerate(cards)]
         grown = displays[shown + 1]
         yield displays[shown] + grown[len(displays[shown]) - sold :]
@@ -168,8 +159,12 @@ def _check_open_pack(entry: Entry, shop: dict[str, Any], deck: str, stake: str) 
     """An open pack, drawn with the shop's cards in the way; which packs of its kind were opened before is not known."""
     pack = shop["open_pack"]
     entry.only_known("open_pack", pack, ("key", "cards", "left"))
-    number = PACKS.id(pack["key"])
-    sizes = {int(PACK_CARDS[i]): i for i in range(len(PACKS)) if PACK_KIND[i] == PACK_KIND[number]}.values()
+    number = content.PACKS.id(pack["key"])
+    sizes = {
+        int(content.PACK_CARDS[i]): i
+        for i in range(len(content.PACKS))
+        if content.PACK_KIND[i] == content.PACK_KIND[number]
+    }.values()
     entry.undecidable |= "v_telescope" in shop.get("used_vouchers", ()) and "celestial" in pack["key"]
     entry.values += len(pack["cards"])
     earlier = [chosen for count in range(_PACKS_BEFORE + 1) for chosen in product(sizes, repeat=count)]
@@ -188,10 +183,10 @@ def _check_open_pack(entry: Entry, shop: dict[str, Any], deck: str, stake: str) 
 
 
 def _mark_as_shown(run: StagedRun, key: str) -> None:
-    if key in JOKERS:
-        run.g.used[JOKERS.id(key)] = 1
-    elif key in CONSUMABLES:
-        run.g.used[FIRST_CONSUMABLE_KEY + CONSUMABLES.id(key)] = 1
+    if key in content.JOKERS:
+        run.g.used[content.JOKERS.id(key)] = 1
+    elif key in content.CONSUMABLES:
+        run.g.used[FIRST_CONSUMABLE_KEY + content.CONSUMABLES.id(key)] = 1
 
 
 def _lies_within(seen: Sequence[Any], drawn: Sequence[Any], same: Any) -> bool:
@@ -231,8 +226,8 @@ def _check_first_hand(entry: Entry, sighting: dict[str, Any], deck: str, stake: 
 
 def _check_scored_hand(entry: Entry, recorded: dict[str, Any]) -> None:
     entry.only_known("", recorded, _SCORED_FIELDS)
-    table = Table(recorded)
-    table.g.hand_level[HANDS.id(recorded["hand"])] = recorded["level"]
+    table = RecordedTable(recorded)
+    table.g.hand_level[content.HANDS.id(recorded["hand"])] = recorded["level"]
     table.do(staging.DEBUFF)
     got = table.score()
     entry.compare("hand", recorded["hand"], got["hand"])

@@ -11,20 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.errors import JimbotError
+from jimbot.errors import JimbotError, UnknownNameError, UsageError
 from jimbot.games.balatro.rules import decisions
-from jimbot.games.balatro.rules.content import HANDS
+from jimbot.games.balatro.rules.chance.streams import seed_bytes
+from jimbot.games.balatro.rules.content import CHALLENGES, DECKS, HANDS, STAKES
 from jimbot.games.balatro.rules.scratch import new_scratch
 from jimbot.games.balatro.rules.state import new_games
-from jimbot.games.balatro.verify import staging
+from jimbot.games.balatro.states import staging
+from jimbot.games.balatro.states.document import JOKER_COUNTERS, JOKER_VALUES, read_state
 from jimbot.games.balatro.verify.recorded_seeds import FIRST_BOOSTER
-from jimbot.games.balatro.verify.recorded_states import (
-    JOKER_COUNTERS,
-    JOKER_VALUES,
-    read_action,
-    read_state,
-    start_recorded,
-)
+from jimbot.games.balatro.view.names import find_deck, find_stake
 from jimbot.games.verification import UNKNOWN_FIELD, Difference, Entry, FileReport
 
 _RECORD_FIELDS = ("game", "step", "action", "state", "scored")
@@ -86,7 +82,7 @@ def _compare_scored(entry: Entry, recorded: dict[str, Any], before: Any, action:
     """What the hand scored, read when it is scored: the end of a round uses the same working space for its payout."""
     entry.only_known("scored", recorded, _SCORED_FIELDS)
     s = new_scratch()[0]
-    staging.stage(before, s, staging.PUT_FORWARD, int(read_action(action)[2]), 0, 0, 0, 0, 0)
+    staging.stage(before, s, staging.PUT_FORWARD, int(read_action(action)[2]))
     for name in _SCORED_FIELDS:
         if name in recorded:
             got = HANDS.key(int(s.hand)) if name == "hand" else float(s[name])
@@ -142,3 +138,45 @@ def _same_picture(part: Any) -> Any:
     if isinstance(part, list):
         return [_same_picture(value) for value in part]
     return FIRST_BOOSTER[0] if part in FIRST_BOOSTER else part
+
+
+# --- actions and starts, as recordings write them ---
+
+_ACTION_FIELDS = ("a", "i", "cards", "targets", "area", "to")
+_AREAS = {
+    ("sell", "jokers"): "sell_joker",
+    ("sell", "consumables"): "sell_consumable",
+    ("move", "jokers"): "move_joker",
+    ("move", "consumables"): "move_consumable",
+    ("move", "hand"): "move_hand",
+}
+
+
+def read_action(action: dict[str, Any]) -> tuple[int, int, np.uint64]:
+    """(kind, index, targets) of a recorded action; an unknown action is a UsageError."""
+    for key in action:
+        if key not in _ACTION_FIELDS:
+            raise UnknownNameError("field of an action", key, _ACTION_FIELDS)
+    name = _AREAS.get((action["a"], action.get("area", "")), action["a"])
+    if name not in decisions.ACTION_KINDS:
+        raise UnknownNameError("action", name, decisions.ACTION_KINDS)
+    if "to" in action:
+        targets = int(action["to"])
+    else:
+        targets = 0
+        for place in action.get("cards", action.get("targets", ())):
+            targets |= 1 << int(place)
+    if not 0 <= targets < 2**64:
+        raise UsageError(f"An action names a hand position beyond the 64 a hand can have: {action}.")
+    return decisions.ACTION_KINDS.index(name), int(action.get("i", 0)), np.uint64(targets)
+
+
+def start_recorded(record: dict[str, Any]) -> tuple[Any, Any]:
+    """A game and its working space at step 0 of a recording."""
+    g, s = new_games(1)[0], new_scratch()[0]
+    g.seed, g.seed_length = seed_bytes(record["seed"])
+    g.deck, g.stake = DECKS.id(find_deck(record.get("deck", "b_red"))), STAKES.id(find_stake(record.get("stake", 1)))
+    g.challenge = CHALLENGES.id(record["challenge"]) if record.get("challenge") else 0
+    g.endless = bool(record.get("endless", False))
+    decisions.apply(g, s, decisions.START, 0, np.uint64(0))
+    return g, s

@@ -5,39 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jimbot.games.balatro.rules import content, state
 from jimbot.games.balatro.rules.chance.streams import seed_bytes
-from jimbot.games.balatro.rules.content import (
-    BLINDS,
-    EDITIONS,
-    ENHANCEMENTS,
-    HANDS,
-    JOKERS,
-    RANK_LETTERS,
-    SEALS,
-    STEEL,
-    STONE,
-    SUITS,
-    parse_card,
-)
 from jimbot.games.balatro.rules.scratch import new_scratch
-from jimbot.games.balatro.rules.state import (
-    CARD_DEBUFFED,
-    CARD_PLAYED_THIS_ANTE,
-    DEBUFFED,
-    ETERNAL,
-    IN_DECK,
-    IN_DISCARD,
-    IN_HAND,
-    PERISHABLE,
-    RENTAL,
-    new_games,
-)
-from jimbot.games.balatro.verify import staging
-from jimbot.games.balatro.verify.recorded_states import JOKER_COUNTERS, JOKER_VALUES, joker_state
+from jimbot.games.balatro.states import staging
+from jimbot.games.balatro.states.document import JOKER_COUNTERS, JOKER_VALUES, joker_state
 from jimbot.games.verification import Entry, FileReport, same_value
 
 _CARD_FIELDS = ("c", "enh", "ed", "seal", "perma", "played_this_ante", "debuff")
-_JOKER_FLAGS = {"eternal": ETERNAL, "perishable": PERISHABLE, "rental": RENTAL, "debuff": DEBUFFED}
+_JOKER_FLAGS = {
+    "eternal": state.ETERNAL,
+    "perishable": state.PERISHABLE,
+    "rental": state.RENTAL,
+    "debuff": state.DEBUFFED,
+}
 _JOKER_FIELDS = ("key", "sell", "ed", "hand", "hands_since_bought", *_JOKER_FLAGS, *JOKER_VALUES, *JOKER_COUNTERS)
 _SCENARIO_FIELDS = (
     "id", "seed", "played", "held", "jokers", "joker_slots", "hand_levels", "blind", "ante", "money", "hands_left",
@@ -53,23 +34,23 @@ _NO_HAND = -1  # as To Do List's hand: nothing is asked for
 _NEAR_INTEGER = 1e-6  # a product this close to a whole number may fall on either side
 
 
-class Table:
+class RecordedTable:
     """A hand on the table of a run that holds nothing but what a recording names."""
 
     def __init__(self, recorded: dict[str, Any]) -> None:
-        self.g: Any = new_games(1)[0]
+        self.g: Any = state.new_games(1)[0]
         self.s: Any = new_scratch()[0]
         g, s = self.g, self.s
         g.seed, g.seed_length = seed_bytes(recorded["seed"])
         g.stake = 1
         self.do(staging.CLEAR)
-        g.ante, g.money, g.blind = recorded["ante"], recorded["money"], BLINDS.id(recorded["blind"])
+        g.ante, g.money, g.blind = recorded["ante"], recorded["money"], content.BLINDS.id(recorded["blind"])
         g.blind_disabled = bool(recorded.get("blind_disabled", False))
         for place, card in enumerate(recorded["played"]):
-            s.played[place] = self.put_card(card, IN_DISCARD)
+            s.played[place] = self.put_card(card, state.IN_DISCARD)
         s.played_count = len(recorded["played"])
         for place, card in enumerate(recorded["held"]):
-            g.hand[place] = self.put_card(card, IN_HAND)
+            g.hand[place] = self.put_card(card, state.IN_HAND)
         g.hand_count = len(recorded["held"])
         for joker in recorded["jokers"]:
             self.put_joker(joker)
@@ -78,25 +59,26 @@ class Table:
         g.hands_played_round, g.discards_used = 1, 1  # not the first hand of the round; a discard has been used
 
     def do(self, what: int, *values: int) -> int:
-        a, b, c, d, e, f = (*values, *[0] * (6 - len(values)))
-        return int(staging.stage(self.g, self.s, what, a, b, c, d, e, f))
+        return staging.stage(self.g, self.s, what, *values)
 
     def put_card(self, card: dict[str, Any], place: int) -> int:
-        rank, suit = parse_card(card["c"])
-        enhancement = ENHANCEMENTS.id(card["enh"]) if "enh" in card else 0
-        edition = EDITIONS.id(f"e_{card['ed']}") if "ed" in card else 0
-        seal = SEALS.id(card["seal"]) if "seal" in card else 0
+        rank, suit = content.parse_card(card["c"])
+        enhancement = content.ENHANCEMENTS.id(card["enh"]) if "enh" in card else 0
+        edition = content.EDITIONS.id(f"e_{card['ed']}") if "ed" in card else 0
+        seal = content.SEALS.id(card["seal"]) if "seal" in card else 0
         slot = self.do(staging.ADD_CARD, rank, suit, enhancement, edition, seal, place)
         self.g.card_extra_chips[slot] = card.get("perma", 0)
-        self.g.card_flags[slot] = CARD_PLAYED_THIS_ANTE * bool(card.get("played_this_ante"))
+        self.g.card_flags[slot] = state.CARD_PLAYED_THIS_ANTE * bool(card.get("played_this_ante"))
         return slot
 
     def put_joker(self, joker: dict[str, Any]) -> None:
         g = self.g
-        edition = EDITIONS.id(f"e_{joker['ed']}") if "ed" in joker else 0
+        edition = content.EDITIONS.id(f"e_{joker['ed']}") if "ed" in joker else 0
         flags = sum(flag for name, flag in _JOKER_FLAGS.items() if joker.get(name))
-        counter = HANDS.id(joker["hand"]) if "hand" in joker else _NO_HAND if joker["key"] == "j_todo_list" else 0
-        place = self.do(staging.ADD_JOKER, JOKERS.id(joker["key"]), edition, flags, counter)
+        counter = (
+            content.HANDS.id(joker["hand"]) if "hand" in joker else _NO_HAND if joker["key"] == "j_todo_list" else 0
+        )
+        place = self.do(staging.ADD_JOKER, content.JOKERS.id(joker["key"]), edition, flags, counter)
         for name in JOKER_VALUES:
             if name in joker:
                 g.joker_value[place] = joker[name]
@@ -112,29 +94,36 @@ class Table:
         g = self.g
         g.joker_slots = recorded["joker_slots"]
         while g.card_count < recorded["deck_size"]:
-            self.do(staging.ADD_CARD, 2, 0, 0, 0, 0, IN_DECK)
+            self.do(staging.ADD_CARD, 2, 0, 0, 0, 0, state.IN_DECK)
         g.pile_count = recorded["deck_remaining"]
         g.starting_deck_size = recorded["starting_deck_size"]
-        g.enhancement_count[STONE], g.enhancement_count[STEEL] = recorded["stone_in_deck"], recorded["steel_in_deck"]
+        g.enhancement_count[content.STONE], g.enhancement_count[content.STEEL] = (
+            recorded["stone_in_deck"],
+            recorded["steel_in_deck"],
+        )
         g.enhancement_count[0] = g.card_count - recorded["enhanced_in_deck"]
         g.tarots_used, g.skips = recorded["tarots_used"], recorded["skips"]
-        g.idol_rank, g.idol_suit = RANK_LETTERS[recorded["idol"]["rank"]], SUITS.index(recorded["idol"]["suit"])
-        g.ancient_suit = SUITS.index(recorded["ancient_suit"])
+        g.idol_rank, g.idol_suit = (
+            content.RANK_LETTERS[recorded["idol"]["rank"]],
+            content.SUITS.index(recorded["idol"]["suit"]),
+        )
+        g.ancient_suit = content.SUITS.index(recorded["ancient_suit"])
         for name, hand in recorded["hand_levels"].items():
-            number = HANDS.id(name)
+            number = content.HANDS.id(name)
             g.hand_level[number], g.hand_played[number] = hand["level"], hand["played"]
             g.hand_played_round[number] = hand["played_this_round"]
         for name in recorded.get("eye_used") or ():
-            g.eye_used |= 1 << HANDS.id(name)
+            g.eye_used |= 1 << content.HANDS.id(name)
         if recorded.get("mouth_hand"):
-            g.mouth_hand = HANDS.id(recorded["mouth_hand"])
+            g.mouth_hand = content.HANDS.id(recorded["mouth_hand"])
 
     def debuffed(self) -> dict[str, list[int]]:
         """Which cards the blind debuffs, once `staging.DEBUFF` has been done."""
         g, s = self.g, self.s
         areas = {"played": s.played[: s.played_count], "held": g.hand[: g.hand_count]}
         return {
-            name: [int(bool(g.card_flags[slot] & CARD_DEBUFFED)) for slot in slots] for name, slots in areas.items()
+            name: [int(bool(g.card_flags[slot] & state.CARD_DEBUFFED)) for slot in slots]
+            for name, slots in areas.items()
         }
 
     def set_debuffed(self, recorded: dict[str, list[int]]) -> None:
@@ -142,8 +131,8 @@ class Table:
         g, s = self.g, self.s
         for name, slots in (("played", s.played[: s.played_count]), ("held", g.hand[: g.hand_count])):
             for slot, debuffed in zip(slots.tolist(), recorded[name], strict=True):
-                others = int(g.card_flags[slot]) & ~CARD_DEBUFFED
-                g.card_flags[slot] = others | (CARD_DEBUFFED * bool(debuffed))
+                others = int(g.card_flags[slot]) & ~state.CARD_DEBUFFED
+                g.card_flags[slot] = others | (state.CARD_DEBUFFED * bool(debuffed))
 
     def joker_state(self, place: int) -> dict[str, Any]:
         """A joker's state under every name its one number may be recorded by."""
@@ -157,7 +146,7 @@ class Table:
         table = s.played[: s.played_count].tolist()
         left = {int(g.joker_serial[place]): place for place in range(g.joker_count)}
         return {
-            "hand": HANDS.key(int(s.hand)),
+            "hand": content.HANDS.key(int(s.hand)),
             "scoring": [table.index(slot) for slot in s.scoring[: s.scoring_count].tolist()],
             "blocked": bool(s.blocked),
             "chips": float(s.chips),
@@ -175,7 +164,7 @@ class Table:
 
 
 def _enhancement(identifier: int) -> str:
-    return ENHANCEMENTS.key(identifier) if identifier else "c_base"
+    return content.ENHANCEMENTS.key(identifier) if identifier else "c_base"
 
 
 def _check_input(entry: Entry, recorded: dict[str, Any]) -> None:
@@ -219,7 +208,7 @@ def check_scoring(recorded: list[dict[str, Any]], report: FileReport) -> None:
     for number, scenario in enumerate(recorded):
         with report.entry(f"scenario {scenario.get('id', number)}", scenario.get("seed", "")) as entry:
             _check_input(entry, scenario)
-            table = Table(scenario)
+            table = RecordedTable(scenario)
             table.add_run(scenario)
             table.do(staging.DEBUFF)
             if "debuffed" in scenario:

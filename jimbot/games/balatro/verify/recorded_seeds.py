@@ -7,19 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.chance import streams
-from jimbot.games.balatro.rules.content import (
-    DECKS,
-    LETTER_OF_RANK,
-    PACKS,
-    STAKES,
-    SUITS,
-    card_code,
-)
 from jimbot.games.balatro.rules.scratch import new_scratch
 from jimbot.games.balatro.rules.state import MAX_BOOSTERS, MAX_PACK_CARDS, MAX_SHOP_CARDS, new_games
 from jimbot.games.balatro.seeds import finding
-from jimbot.games.balatro.verify import staging
+from jimbot.games.balatro.states import staging
 from jimbot.games.balatro.view.names import find_deck, find_stake
 from jimbot.games.verification import Entry, FileReport
 
@@ -35,17 +28,16 @@ class StagedRun:
         self.g: Any = new_games(1)[0]
         self.s: Any = new_scratch()[0]
         self.g.seed, self.g.seed_length = streams.seed_bytes(seed)
-        self.g.deck, self.g.stake = DECKS.id(deck), STAKES.id(stake)
+        self.g.deck, self.g.stake = content.DECKS.id(deck), content.STAKES.id(stake)
         self.do(staging.START)
 
     def do(self, what: int, *values: int) -> int:
-        a, b, c, d, e, f = (*values, *[0] * (6 - len(values)))
-        return int(staging.stage(self.g, self.s, what, a, b, c, d, e, f))
+        return staging.stage(self.g, self.s, what, *values)
 
     def pile(self) -> list[str]:
         """The undrawn cards, bottom first."""
         slots = self.g.pile[: self.g.pile_count].tolist()
-        return [card_code(int(self.g.card_rank[slot]), int(self.g.card_suit[slot])) for slot in slots]
+        return [content.card_code(int(self.g.card_rank[slot]), int(self.g.card_suit[slot])) for slot in slots]
 
     def shuffle_for_round(self, ante: int) -> list[str]:
         self.g.ante = ante
@@ -64,7 +56,7 @@ class StagedRun:
         boosters, contents = np.zeros(MAX_BOOSTERS, np.int64), np.zeros((MAX_BOOSTERS, MAX_PACK_CARDS), np.int64)
         staging.visit_shop(self.g, slots, costs, boosters, contents, voucher, after, sold)
         packs = [
-            {"pack": PACKS.key(int(booster)), "cards": decoded(cards)}
+            {"pack": content.PACKS.key(int(booster)), "cards": decoded(cards)}
             for booster, cards in zip(boosters, contents, strict=True)
         ]
         return [decoded(row) for row in slots], packs, costs
@@ -133,10 +125,10 @@ def _check_targets(entry: Entry, recorded: list[dict[str, Any]], deck: str, stak
             g.ante = row["ante_key"]
             run.do(staging.DRAW_TARGETS)
         got = {
-            "idol": card_code(int(g.idol_rank), int(g.idol_suit)),
-            "mail_rank": LETTER_OF_RANK[int(g.mail_rank)],
-            "ancient_suit": SUITS[g.ancient_suit],
-            "castle_suit": SUITS[g.castle_suit],
+            "idol": content.card_code(int(g.idol_rank), int(g.idol_suit)),
+            "mail_rank": content.LETTER_OF_RANK[int(g.mail_rank)],
+            "ancient_suit": content.SUITS[g.ancient_suit],
+            "castle_suit": content.SUITS[g.castle_suit],
         }
         entry.only_known(f"targets[{number}]", row, ("when", "ante_key", *got))
         for name, value in got.items():

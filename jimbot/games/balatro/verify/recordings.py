@@ -2,7 +2,7 @@
 
 The kind of a file is told by how its name begins, so that `seeds_white_2.json` or `scoring-more.json.gz` are checked
 like the files they stand beside. A file of another name, given by itself, is taken for a recording of live games
-(`live_lines.py`), which bots call what they like.
+(`live/recorded.py`), which bots call what they like.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from jimbot.errors import UnreadableError, UsageError
 from jimbot.games.balatro.verify.real_game import check_real_game
 from jimbot.games.balatro.verify.recorded_games import check_traces
 from jimbot.games.balatro.verify.recorded_hands import check_scoring
-from jimbot.games.balatro.verify.recorded_numbers import check_rng_units
-from jimbot.games.balatro.verify.recorded_pools import check_pools
+from jimbot.games.balatro.verify.recorded_numbers import check_pools, check_rng_units
 from jimbot.games.balatro.verify.recorded_seeds import check_seeds
 from jimbot.games.verification import FileReport
+from jimbot.plugins import provided
 from jimbot.reading.plain import LARGEST_TEXT, as_text, file_bytes, gunzipped, json_value
 
 
@@ -40,9 +40,8 @@ class Kind:
 
 
 def check_live(lines: list[tuple[int, Any]], report: FileReport) -> None:
-    from jimbot.games.balatro.verify import recorded_live  # it needs the game, which is put into words from this room
-
-    recorded_live.check_live(lines, report)
+    """Live games are a door, which registers its check."""
+    provided("jimbot.live.balatro", "check_recording")(lines, report)
 
 
 KINDS = (

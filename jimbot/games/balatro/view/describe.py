@@ -9,52 +9,17 @@ from collections.abc import Callable
 from typing import Any
 
 from jimbot.games.balatro.encoding import action_table
-from jimbot.games.balatro.rules import decisions
-from jimbot.games.balatro.rules.content import (
-    BLINDS,
-    CONSUMABLES,
-    EDITIONS,
-    ENHANCEMENTS,
-    HANDS,
-    JOKERS,
-    LETTER_OF_RANK,
-    PACKS,
-    SEALS,
-    STONE,
-    TAGS,
-    VOUCHERS,
-)
-from jimbot.games.balatro.rules.state import (
-    BLIND_SELECT,
-    CARD_DEBUFFED,
-    CARD_FACE_DOWN,
-    CARD_FORCED,
-    DEBUFFED,
-    ETERNAL,
-    FACE_DOWN,
-    FIRST_PACK_OFFER,
-    GAME_OVER,
-    GRABBED_CONSUMABLE,
-    GRABBED_JOKER,
-    NOTHING,
-    OFFER_CARD,
-    OFFER_JOKER,
-    PACK,
-    PERISHABLE,
-    RENTAL,
-    ROUND_EVAL,
-    SELECTING_HAND,
-    SHOP,
-)
-from jimbot.games.balatro.verify.recorded_states import joker_state
-from jimbot.games.balatro.view.figures import read_figures
+from jimbot.games.balatro.rules import content, decisions
+from jimbot.games.balatro.rules import state as r
+from jimbot.games.balatro.states.document import joker_state
+from jimbot.games.balatro.view.derived import read_derived
 from jimbot.games.balatro.view.move_text import positions
 
 SUIT_SIGNS = "♠♥♣♦"
 HIDDEN = "face down"
-STICKERS = ((ETERNAL, "Eternal"), (PERISHABLE, "Perishable"), (RENTAL, "Rental"))
-_INVISIBLE_ROUNDS = JOKERS.row("j_invisible")["config"]["extra"]
-_LOYALTY_HANDS = JOKERS.row("j_loyalty_card")["config"]["extra"]["every"] + 1
+STICKERS = ((r.ETERNAL, "Eternal"), (r.PERISHABLE, "Perishable"), (r.RENTAL, "Rental"))
+_INVISIBLE_ROUNDS = content.JOKERS.row("j_invisible")["config"]["extra"]
+_LOYALTY_HANDS = content.JOKERS.row("j_loyalty_card")["config"]["extra"]["every"] + 1
 
 
 # --- things ---
@@ -87,12 +52,14 @@ def with_extras(name: str, *extras: str) -> str:
 
 def playing_card(rank: int, suit: int, enhancement: int, edition: int, seal: int, *extras: str) -> str:
     """A playing card; a Stone Card shows neither rank nor suit."""
-    face = "Stone" if enhancement == STONE else LETTER_OF_RANK[rank].replace("T", "10") + SUIT_SIGNS[suit]
+    face = (
+        "Stone" if enhancement == content.STONE else content.LETTER_OF_RANK[rank].replace("T", "10") + SUIT_SIGNS[suit]
+    )
     return with_extras(
         face,
-        ENHANCEMENTS.name(enhancement).removesuffix(" Card") if enhancement not in (0, STONE) else "",
-        EDITIONS.name(edition) if edition else "",
-        f"{SEALS.key(seal)} Seal" if seal else "",
+        content.ENHANCEMENTS.name(enhancement).removesuffix(" Card") if enhancement not in (0, content.STONE) else "",
+        content.EDITIONS.name(edition) if edition else "",
+        f"{content.SEALS.key(seal)} Seal" if seal else "",
         *extras,
     )
 
@@ -110,11 +77,11 @@ def hand_card(g: Any, place: int) -> str:
     """A hand card by position, as the player sees it."""
     slot = int(g.hand[place])
     flags = int(g.card_flags[slot])
-    forced = "forced" if flags & CARD_FORCED else ""
-    if flags & CARD_FACE_DOWN:
+    forced = "forced" if flags & r.CARD_FORCED else ""
+    if flags & r.CARD_FACE_DOWN:
         return with_extras(HIDDEN, forced)
     name = owned_card(g, slot)
-    marks = [mark for mark in ("debuffed" if flags & CARD_DEBUFFED else "", forced) if mark]
+    marks = [mark for mark in ("debuffed" if flags & r.CARD_DEBUFFED else "", forced) if mark]
     return f"{name} [{', '.join(marks)}]" if marks else name
 
 
@@ -146,45 +113,47 @@ def _loyalty_wait(hands: int) -> str:
 def joker(g: Any, index: int) -> str:
     """A held joker by place, with its present value, edition and stickers."""
     flags, edition = int(g.joker_flags[index]), int(g.joker_edition[index])
-    if flags & FACE_DOWN:
+    if flags & r.FACE_DOWN:
         return HIDDEN
     stickers = [word for flag, word in STICKERS if flags & flag]
-    if flags & PERISHABLE and not flags & DEBUFFED:
+    if flags & r.PERISHABLE and not flags & r.DEBUFFED:
         stickers[stickers.index("Perishable")] = f"Perishable {int(g.joker_perish[index])}"
     return with_extras(
-        JOKERS.name(int(g.joker_id[index])),
+        content.JOKERS.name(int(g.joker_id[index])),
         joker_value(g, index),
-        EDITIONS.name(edition) if edition else "",
+        content.EDITIONS.name(edition) if edition else "",
         *stickers,
-        "debuffed" if flags & DEBUFFED else "",
+        "debuffed" if flags & r.DEBUFFED else "",
     )
 
 
 def consumable(g: Any, index: int) -> str:
     """A held consumable by place."""
     edition = int(g.consumable_edition[index])
-    return with_extras(CONSUMABLES.name(int(g.consumable_id[index])), EDITIONS.name(edition) if edition else "")
+    return with_extras(
+        content.CONSUMABLES.name(int(g.consumable_id[index])), content.EDITIONS.name(edition) if edition else ""
+    )
 
 
 def offer(g: Any, place: int) -> str:
     """A card in the shop or, from FIRST_PACK_OFFER on, in the open pack."""
     kind, identifier, edition = int(g.offer_kind[place]), int(g.offer_id[place]), int(g.offer_edition[place])
-    if kind == OFFER_CARD:
+    if kind == r.OFFER_CARD:
         enhancement, seal = int(g.offer_enhancement[place]), int(g.offer_seal[place])
         return playing_card(identifier, int(g.offer_suit[place]), enhancement, edition, seal)
     stickers = [word for flag, word in STICKERS if g.offer_flags[place] & flag]
-    name = (JOKERS if kind == OFFER_JOKER else CONSUMABLES).name(identifier)
-    return with_extras(name, EDITIONS.name(edition) if edition else "", *stickers)
+    name = (content.JOKERS if kind == r.OFFER_JOKER else content.CONSUMABLES).name(identifier)
+    return with_extras(name, content.EDITIONS.name(edition) if edition else "", *stickers)
 
 
 def pack_card(g: Any, number: int) -> str:
     """A card of the open pack."""
-    return offer(g, FIRST_PACK_OFFER + number)
+    return offer(g, r.FIRST_PACK_OFFER + number)
 
 
 def blind_name(g: Any, place: int) -> str:
     """The ante's Small, Big or Boss Blind."""
-    return ("Small Blind", "Big Blind", BLINDS.name(int(g.boss)))[place]
+    return ("Small Blind", "Big Blind", content.BLINDS.name(int(g.boss)))[place]
 
 
 def the_blind(g: Any) -> str:
@@ -195,8 +164,12 @@ def the_blind(g: Any) -> str:
 def tag(g: Any, index: int) -> str:
     """A held tag."""
     hand = int(g.tag_hand[index])
-    name = TAGS.name(int(g.tag_id[index]))
-    return with_extras(name, HANDS.key(hand)) if TAGS.key(int(g.tag_id[index])) == "tag_orbital" and hand >= 0 else name
+    name = content.TAGS.name(int(g.tag_id[index]))
+    return (
+        with_extras(name, content.HANDS.key(hand))
+        if content.TAGS.key(int(g.tag_id[index])) == "tag_orbital" and hand >= 0
+        else name
+    )
 
 
 # --- situations ---
@@ -206,48 +179,48 @@ def _listed(title: str, items: list[str]) -> list[str]:
     return [f"{title}: {', '.join(items)}."] if items else []
 
 
-def _situation(g: Any, figures: Any) -> list[str]:
+def _situation(g: Any, derived: Any) -> list[str]:
     """Sentences about what is to be decided."""
-    if g.phase == BLIND_SELECT:
+    if g.phase == r.BLIND_SELECT:
         place = int(g.on_deck)
-        skip = f"; skipping it brings the {TAGS.name(int(g.skip_tag[place]))}" if place < 2 else ""
-        boss = BLINDS.rows[int(g.boss)]
+        skip = f"; skipping it brings the {content.TAGS.name(int(g.skip_tag[place]))}" if place < 2 else ""
+        boss = content.BLINDS.rows[int(g.boss)]
         return [
-            f"Next is {the_blind(g)}, {number(figures.requirements[place])} points for "
-            f"{dollars(int(figures.rewards[place]))}{skip}.",
+            f"Next is {the_blind(g)}, {number(derived.requirements[place])} points for "
+            f"{dollars(int(derived.rewards[place]))}{skip}.",
             f"Boss of the ante: {boss['name']}. {boss['effect']}",
         ]
-    if g.phase in (SELECTING_HAND, GAME_OVER):
-        blind = BLINDS.rows[int(g.blind)]
+    if g.phase in (r.SELECTING_HAND, r.GAME_OVER):
+        blind = content.BLINDS.rows[int(g.blind)]
         effect = f" {blind['effect']}" if blind["type"] == "boss" and not g.blind_disabled else ""
         return [
             f"{blind['name']}: {number(g.score)} of {number(g.requirement)} points, {int(g.hands_left)} hands and "
             f"{int(g.discards_left)} discards left, {int(g.pile_count)} of {int(g.card_count)} cards undrawn.{effect}"
         ]
-    if g.phase == ROUND_EVAL:
+    if g.phase == r.ROUND_EVAL:
         return [f"The round is won and pays {dollars(int(g.payout))}."]
-    if g.phase == PACK:
+    if g.phase == r.PACK:
         return [
-            f"{PACKS.name(int(g.pack_id))}, {int(g.pack_picks)} to pick.",
+            f"{content.PACKS.name(int(g.pack_id))}, {int(g.pack_picks)} to pick.",
             *_listed("Pack", [pack_card(g, place) for place in range(g.pack_count)]),
         ]
-    if g.phase != SHOP:
+    if g.phase != r.SHOP:
         return []
-    prices = figures.offers
+    prices = derived.offers
     return [
         *_listed("Shop", [f"{offer(g, i)} {dollars(int(prices[i]))}" for i in range(g.shop_count)]),
-        *_listed("Vouchers", [voucher_on_sale(g, figures, i) for i in range(g.voucher_count)]),
-        *_listed("Boosters", [booster_on_sale(g, figures, i) for i in range(g.booster_count)]),
-        f"A reroll costs {dollars(int(figures.reroll))}.",
+        *_listed("Vouchers", [voucher_on_sale(g, derived, i) for i in range(g.voucher_count)]),
+        *_listed("Boosters", [booster_on_sale(g, derived, i) for i in range(g.booster_count)]),
+        f"A reroll costs {dollars(int(derived.reroll))}.",
     ]
 
 
-def voucher_on_sale(g: Any, figures: Any, index: int) -> str:
-    return f"{VOUCHERS.name(int(g.shop_voucher[index]))} {dollars(int(figures.vouchers[index]))}"
+def voucher_on_sale(g: Any, derived: Any, index: int) -> str:
+    return f"{content.VOUCHERS.name(int(g.shop_voucher[index]))} {dollars(int(derived.vouchers[index]))}"
 
 
-def booster_on_sale(g: Any, figures: Any, index: int) -> str:
-    return f"{PACKS.name(int(g.booster_id[index]))} {dollars(int(figures.boosters[index]))}"
+def booster_on_sale(g: Any, derived: Any, index: int) -> str:
+    return f"{content.PACKS.name(int(g.booster_id[index]))} {dollars(int(derived.boosters[index]))}"
 
 
 _PHASES = ("choose a blind", "play or discard", "cash out", "in the shop", "in a pack", "the run is lost", "won")
@@ -255,15 +228,15 @@ _PHASES = ("choose a blind", "play or discard", "cash out", "in the shop", "in a
 
 def describe(g: Any) -> str:
     """The situation of a game, a line for each kind of thing."""
-    figures = read_figures(g)
+    derived = read_derived(g)
     lines = [f"Ante {int(g.ante)}, round {int(g.rounds)}, {dollars(int(g.money))}: {_PHASES[g.phase]}."]
-    lines += _situation(g, figures)
+    lines += _situation(g, derived)
     lines += _listed("Hand", [hand_card(g, place) for place in range(g.hand_count)])
     lines += _listed("Jokers", [joker(g, index) for index in range(g.joker_count)])
     lines += _listed("Consumables", [consumable(g, index) for index in range(g.consumable_count)])
     lines += _listed("Tags", [tag(g, index) for index in range(g.tag_count)])
-    lines += _listed("Vouchers owned", [VOUCHERS.name(i) for i, owned in enumerate(g.voucher_owned) if owned])
-    raised = [f"{HANDS.key(i)} {int(level)}" for i, level in enumerate(g.hand_level) if level != 1]
+    lines += _listed("Vouchers owned", [content.VOUCHERS.name(i) for i, owned in enumerate(g.voucher_owned) if owned])
+    raised = [f"{content.HANDS.key(i)} {int(level)}" for i, level in enumerate(g.hand_level) if level != 1]
     return "\n".join(lines + _listed("Levels", raised) + _choice(g))
 
 
@@ -280,10 +253,10 @@ def _on(g: Any, targets: int) -> str:
 
 
 def _skip(g: Any) -> str:
-    return f"{the_blind(g)} for the {TAGS.name(int(g.skip_tag[g.on_deck]))}" if g.on_deck < 2 else the_blind(g)
+    return f"{the_blind(g)} for the {content.TAGS.name(int(g.skip_tag[g.on_deck]))}" if g.on_deck < 2 else the_blind(g)
 
 
-Words = Callable[[Any, Any, int], str]  # (game, figures, place) → the thing there
+Words = Callable[[Any, Any, int], str]  # (game, derived, place) → the thing there
 
 # Moves with one thing: the verb, how many there are, and its words.
 _ONE: dict[str, tuple[str, str, Words]] = {
@@ -319,11 +292,11 @@ def describe_move(g: Any, kind: int, index: int, targets: int) -> str:
     name, place, targets = decisions.ACTION_KINDS[kind], int(index), int(targets)
     if name in ("play", "discard"):
         return f"{name} {_cards(g, targets)}"
-    figures = read_figures(g)
+    derived = read_derived(g)
     if name in _ALONE:
-        return _ALONE[name](g, figures, place)
+        return _ALONE[name](g, derived, place)
     verb, count, thing = _ONE[name]
-    what = thing(g, figures, place) if 0 <= place < g[count] else f"number {place + 1}, which is not there"
+    what = thing(g, derived, place) if 0 <= place < g[count] else f"number {place + 1}, which is not there"
     if verb == "move":
         return f"move {what} to place {targets + 1}"
     return f"{verb} {what}{_on(g, targets)}"
@@ -335,13 +308,13 @@ def describe_move(g: Any, kind: int, index: int, targets: int) -> str:
 def grabbed(g: Any) -> str:
     """The card the player is moving."""
     index = int(g.grabbed_index)
-    if g.grabbed == GRABBED_JOKER:
+    if g.grabbed == r.GRABBED_JOKER:
         return joker(g, index)
-    return consumable(g, index) if g.grabbed == GRABBED_CONSUMABLE else hand_card(g, index)
+    return consumable(g, index) if g.grabbed == r.GRABBED_CONSUMABLE else hand_card(g, index)
 
 
 def _choice(g: Any) -> list[str]:
-    if g.grabbed != NOTHING:
+    if g.grabbed != r.NOTHING:
         return [f"Moving {grabbed(g)}."]
     return _listed("Chosen", [hand_card(g, place) for place in positions(g.selected) if place < g.hand_count])
 
@@ -362,7 +335,9 @@ def describe_action(g: Any, action: int) -> str:
         count, words = _GRABS[kind]
         return f"take up {words(g, place)}" if place < g[count] else action_table.ACTIONS.label(action)
     if kind == action_table.PLACE:
-        return f"put {grabbed(g)} at place {place + 1}" if g.grabbed != NOTHING else action_table.ACTIONS.label(action)
+        return (
+            f"put {grabbed(g)} at place {place + 1}" if g.grabbed != r.NOTHING else action_table.ACTIONS.label(action)
+        )
     move, index, targets = (int(part) for part in action_table.engine_move(g, action))
     name = decisions.ACTION_KINDS[move]
     if name in _ONE and not 0 <= index < g[_ONE[name][1]]:
@@ -372,11 +347,11 @@ def describe_action(g: Any, action: int) -> str:
 
 def ending(g: Any, cut: bool = False) -> str:
     """How a run ended, from its record after the last move."""
-    beaten = f"{int(g.rounds) - int(g.phase == GAME_OVER)} blinds beaten"
+    beaten = f"{int(g.rounds) - int(g.phase == r.GAME_OVER)} blinds beaten"
     if g.won:
-        after = f" and went on to ante {int(g.ante)}" if g.phase == GAME_OVER else ""
+        after = f" and went on to ante {int(g.ante)}" if g.phase == r.GAME_OVER else ""
         return f"Won: beat ante {int(g.win_ante)}{after}; {beaten}, best hand {number(float(g.best_hand))} points"
-    if g.phase == GAME_OVER:
+    if g.phase == r.GAME_OVER:
         blind = blind_name(g, int(g.on_deck))
         score = f"{number(float(g.score))} of {number(float(g.requirement))} points"
         return (

@@ -12,24 +12,14 @@ from typing import Any
 import numpy as np
 
 from jimbot.games.balatro.encoding.action_table import INDEX, KIND, NO_MOVE, engine_move
-from jimbot.games.balatro.rules import decisions
+from jimbot.games.balatro.rules import decisions, state
 from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, HANDS, JOKERS, PACKS, VOUCHERS
 from jimbot.games.balatro.rules.scratch import new_scratch
-from jimbot.games.balatro.rules.state import (
-    FIRST_PACK_OFFER,
-    GAME_OVER,
-    OFFER_CONSUMABLE,
-    OFFER_JOKER,
-    PACK,
-    ROUND_EVAL,
-    SELECTING_HAND,
-    SHOP,
-    WON,
-)
 from jimbot.games.balatro.transcript import GameRecorder
 from jimbot.games.balatro.view import describe as words
 from jimbot.games.balatro.view.move_text import Move
-from jimbot.games.contract import BatchGame, Event, Line
+from jimbot.games.contract import BatchGame
+from jimbot.games.narration import Event, Line
 
 TOPICS = {
     "hands": "Poker hands played",
@@ -46,7 +36,7 @@ _TAKES = (decisions.BUY, decisions.BUY_AND_USE, decisions.PICK, decisions.REDEEM
 
 def cleared(games: np.ndarray) -> np.ndarray:
     """(N,) blinds beaten so far; a blind being played is counted as a round already."""
-    return games["rounds"] - np.isin(games["phase"], (SELECTING_HAND, GAME_OVER))
+    return games["rounds"] - np.isin(games["phase"], (state.SELECTING_HAND, state.GAME_OVER))
 
 
 class BalatroDiary:
@@ -66,7 +56,7 @@ class BalatroDiary:
     def before(self, actions: np.ndarray, live: np.ndarray) -> list[Event]:
         games, kept = self._games, self._kept
         events = self._played_since(kept, games, live)
-        beaten = live & (games["phase"] == ROUND_EVAL) & (kept["phase"] == SELECTING_HAND)
+        beaten = live & (games["phase"] == state.ROUND_EVAL) & (kept["phase"] == state.SELECTING_HAND)
         for row in np.flatnonzero(beaten).tolist():
             events += _boss_met(row, kept[row], True)
         takes = live & np.isin(KIND[actions], _TAKES)
@@ -91,9 +81,9 @@ class BalatroDiary:
                 continue  # cut off while choosing cards: nothing happened
             for hand in np.flatnonzero(g.hand_played > before["hand_played"]).tolist():
                 events.append(Event(row, "hands", HANDS.key(hand), float(standing[row])))
-            if g.phase == WON:
+            if g.phase == state.WON:
                 events += _boss_met(row, before, True)
-            elif g.phase == GAME_OVER:
+            elif g.phase == state.GAME_OVER:
                 events += _boss_met(row, before, False)
                 events.append(Event(row, "ends", f"Ante {int(g.ante)}, {_BLIND_KINDS[int(g.on_deck)]}"))
         return events
@@ -119,26 +109,26 @@ def _taken(g: Any, kind: int, index: int) -> tuple[str, str]:
         return "vouchers", VOUCHERS.name(int(g.shop_voucher[index]))
     if kind == decisions.OPEN:
         return "packs", PACKS.name(int(g.booster_id[index]))
-    place = FIRST_PACK_OFFER + index if kind == decisions.PICK else index
+    place = state.FIRST_PACK_OFFER + index if kind == decisions.PICK else index
     offer, identifier = int(g.offer_kind[place]), int(g.offer_id[place])
-    if offer == OFFER_JOKER:
+    if offer == state.OFFER_JOKER:
         return "jokers", JOKERS.name(identifier)
-    return ("consumables", CONSUMABLES.name(identifier)) if offer == OFFER_CONSUMABLE else ("", "")
+    return ("consumables", CONSUMABLES.name(identifier)) if offer == state.OFFER_CONSUMABLE else ("", "")
 
 
 # --- a game in words ---
 
 
 def _chapter(g: Any) -> str:
-    if g.phase in (SELECTING_HAND, ROUND_EVAL):
+    if g.phase in (state.SELECTING_HAND, state.ROUND_EVAL):
         return f"Ante {int(g.ante)} · {BLINDS.name(int(g.blind))}"
-    if g.phase in (SHOP, PACK):
+    if g.phase in (state.SHOP, state.PACK):
         return f"Ante {int(g.ante)} · Shop"
     return f"Ante {int(g.ante)} · {words.blind_name(g, int(g.on_deck))}"
 
 
 def narrate(game: BatchGame, played: Sequence[int]) -> list[Line]:
-    """A game told move by move; choosing and taking up cards is part of the move it leads to."""
+    """A game described move by move; choosing and taking up cards is part of the move it leads to."""
     recorder = GameRecorder(game)
     for action in played:
         recorder.note(action)
@@ -148,6 +138,6 @@ def narrate(game: BatchGame, played: Sequence[int]) -> list[Line]:
         if last is not None:
             lines.append(Line(chapter, last.words, last.effects))
         # A beaten boss has already begun the next ante when it pays out.
-        if move and not (told.g.phase == ROUND_EVAL and chapter):
+        if move and not (told.g.phase == state.ROUND_EVAL and chapter):
             chapter = _chapter(told.g)
     return lines

@@ -6,6 +6,7 @@ Places count from 1, as on the table. The text of a move is all a recording keep
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -91,17 +92,15 @@ def read_move(text: str) -> Move:
             raise UsageError(f"'{text}' is no move; expected 'sort rank' or 'sort suit'.")
         return Move(kind, _ORDERS.index(order))
     match = _NUMBERED.fullmatch(words)
-    first, second = (
-        ([int(part) - 1 for part in (match[group] or "").split()] for group in (2, 4)) if match else ([], [])
-    )
+    first, second = _places(match, 2), _places(match, 4)
     fits = match is not None and _fits(kind, first, match[3], second)
     if not fits or any(not 0 <= place < MAX_HAND for place in (*first, *second)):
         raise UsageError(f"'{text}' is no move; expected one like {write_move(kind, 0, 0b11)}.")
     if kind in _CARDS:
-        return Move(kind, 0, _bits(first))
+        return Move(kind, 0, bits(first))
     if kind in _MOVES:
         return Move(kind, first[0], second[0])
-    return Move(kind, first[0] if first else 0, _bits(second))
+    return Move(kind, first[0] if first else 0, bits(second))
 
 
 def _places(match: re.Match[str] | None, group: int) -> list[int]:
@@ -118,7 +117,8 @@ def _fits(kind: int, first: list[int], word: str | None, second: list[int]) -> b
     return len(first) == 1 and word in (None, "on")
 
 
-def _bits(places: list[int]) -> int:
+def bits(places: Sequence[int]) -> int:
+    """Hand positions as a bit set."""
     out = 0
     for place in places:
         out |= 1 << place

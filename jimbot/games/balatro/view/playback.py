@@ -12,12 +12,13 @@ from jimbot.games.balatro.rules.state import GAME_OVER, WON
 from jimbot.games.balatro.transcript import GameRecorder, Transcript, header
 from jimbot.games.balatro.view.describe import describe_move, ending
 from jimbot.games.balatro.view.move_text import read_move
-from jimbot.games.balatro.view.table import picture
+from jimbot.games.balatro.view.scene import scene_of
 from jimbot.games.batch_game import BatchGame
+from jimbot.games.drawing import draw
 from jimbot.games.hooks import Moment
 
 
-class RecordedRun:
+class Playback:
     """A transcript for people to look at."""
 
     game = "balatro"
@@ -50,7 +51,7 @@ class RecordedRun:
         for number, (run, move, last) in enumerate(self.transcript.replay()):
             if number == step:
                 shown = [Text(f"after {last}", style="dim")] if last is not None else []
-                shown.append(picture(run.g))
+                shown.append(draw(scene_of(run.g)))
                 shown += [f"next: {describe_move(run.g, *read_move(move))}"] if move else []
         yield from shown
 
@@ -89,9 +90,9 @@ class RunRecorder:
     def note(self, action: int) -> None:
         self._recorder.note(action)
 
-    def finish(self, total_return: float) -> RecordedRun:
-        return RecordedRun(self._recorder.transcript())
+    def finish(self, total_return: float) -> Playback:
+        return Playback(self._recorder.transcript())
 
 
-def read(text: str, name: str) -> RecordedRun:
-    return RecordedRun(Transcript.from_json(text, name))
+def read(text: str, name: str) -> Playback:
+    return Playback(Transcript.from_json(text, name))

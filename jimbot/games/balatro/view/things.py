@@ -6,22 +6,9 @@ a meaning alone: suits have signs, editions, enhancements and stickers have word
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.measure import Measurement
 from rich.text import Text
 
-from jimbot.games.balatro.rules.content import (
-    CONSUMABLES,
-    EDITIONS,
-    ENHANCEMENTS,
-    JOKERS,
-    LETTER_OF_RANK,
-    PACKS,
-    SEALS,
-    parse_card,
-)
+from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.seeds.finding import Item
 
 SUIT_SIGNS = "♠♥♣♦"
@@ -38,7 +25,7 @@ EDITION_STYLES = (
     "bold #ffe066",
     "bold reverse",
 )  # none, Foil, Holo, Poly, Negative
-EDITION_NAMES = tuple(EDITIONS.name(edition) for edition in range(len(EDITIONS)))
+EDITION_NAMES = tuple(content.EDITIONS.name(edition) for edition in range(len(content.EDITIONS)))
 EDITION_MARKS = ("", "Foil", "Holo", "Poly", "Neg")
 ENHANCEMENT_MARKS = ("", "bonus", "mult", "wild", "glass", "steel", "stone", "gold", "lucky")
 ENHANCEMENT_STYLES = (
@@ -55,7 +42,7 @@ _STICKERS = (
 
 def rank_text(rank: int) -> str:
     """The rank as players write it: T is 10."""
-    letter = LETTER_OF_RANK[rank]
+    letter = content.LETTER_OF_RANK[rank]
     return "10" if letter == "T" else letter
 
 
@@ -65,16 +52,16 @@ def card_text(rank: int, suit: int) -> Text:
 
 
 def joker_style(joker: int) -> str:
-    return RARITY_STYLES[JOKERS.rows[joker]["rarity"]]
+    return RARITY_STYLES[content.JOKERS.rows[joker]["rarity"]]
 
 
 def consumable_style(consumable: int) -> str:
-    return SET_STYLES[CONSUMABLES.rows[consumable]["set"]]
+    return SET_STYLES[content.CONSUMABLES.rows[consumable]["set"]]
 
 
 def pack_text(key: str) -> Text:
     """A booster pack by its display name."""
-    row = PACKS.row(key)
+    row = content.PACKS.row(key)
     return Text(row["name"], style=PACK_STYLES[row["kind"]])
 
 
@@ -82,51 +69,22 @@ def item_text(item: Item) -> Text:
     """A shop or pack card: edition, enhancement, name, seal, stickers."""
     text = Text()
     if item.edition:
-        edition = EDITIONS.id(f"e_{item.edition}")
+        edition = content.EDITIONS.id(f"e_{item.edition}")
         text.append(EDITION_NAMES[edition], style=EDITION_STYLES[edition]).append(" ")
     if item.card:
         if item.enhancement:
-            enhancement = ENHANCEMENTS.id(item.enhancement)
+            enhancement = content.ENHANCEMENTS.id(item.enhancement)
             text.append(ENHANCEMENT_MARKS[enhancement].capitalize(), style=ENHANCEMENT_STYLES[enhancement]).append(" ")
-        text.append_text(card_text(*parse_card(item.card)))
+        text.append_text(card_text(*content.parse_card(item.card)))
         if item.seal:
-            text.append(f" {item.seal} Seal", style=SEAL_STYLES[SEALS.id(item.seal)])
-    elif item.key in JOKERS:
-        joker = JOKERS.id(item.key)
-        text.append(JOKERS.name(joker), style=joker_style(joker))
+            text.append(f" {item.seal} Seal", style=SEAL_STYLES[content.SEALS.id(item.seal)])
+    elif item.key in content.JOKERS:
+        joker = content.JOKERS.id(item.key)
+        text.append(content.JOKERS.name(joker), style=joker_style(joker))
     else:
-        consumable = CONSUMABLES.id(item.key)
-        text.append(CONSUMABLES.name(consumable), style=consumable_style(consumable))
+        consumable = content.CONSUMABLES.id(item.key)
+        text.append(content.CONSUMABLES.name(consumable), style=consumable_style(consumable))
     for name, word, style in _STICKERS:
         if getattr(item, name):
             text.append(f" {word}", style=style)
     return text
-
-
-class Flow:
-    """Pieces of text one after the other, wrapped between pieces; inside one only where it is wider than the place."""
-
-    def __init__(self, pieces: Iterable[Text], gap: str = ", ") -> None:
-        self.pieces = list(pieces)
-        self.gap = Text(gap, style="dim")
-        self._least = len(gap.rstrip())  # of the gap, before the end of a line
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        line = Text(no_wrap=True)
-        for number, piece in enumerate(self.pieces):
-            last = number == len(self.pieces) - 1
-            if line and line.cell_len + piece.cell_len + (0 if last else self._least) > options.max_width:
-                line.rstrip()
-                yield line
-                line = Text(no_wrap=True)
-            line.append_text(piece)
-            if line.cell_len > options.max_width:  # wider than the place by itself
-                line.no_wrap = False
-            if not last:
-                line.append_text(self.gap[: max(0, options.max_width - line.cell_len)])
-        line.rstrip()
-        yield line
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        widths = [piece.cell_len for piece in self.pieces] or [0]
-        return Measurement(max(widths), sum(widths) + self.gap.cell_len * len(widths))

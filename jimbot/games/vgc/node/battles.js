@@ -1,13 +1,13 @@
 'use strict';
 /**
- * One live battle: starts, takes actions, lets scripted players answer, and tells the state of both sides as rows.
+ * One live battle: starts, takes actions, lets heuristic players answer, and tells the state of both sides as rows.
  *
  * A scripted side decides only when every other side has: it sees its own row, never the choice of the other.
  */
 
 const {Tracker} = require('./tracker');
 const {PLACES, choiceText, legalActions} = require('./mask');
-const {redraw, redrawLuck} = require('./hidden');
+const {redraw, redrawRng} = require('./hidden');
 
 const NAMES = ['one', 'two'];
 const MOST_REFUSALS = 20; // of one request; every refusal takes something off its mask
@@ -19,8 +19,8 @@ function battleSeed(high, low) {
 	return [high >>> 16, high & 0xffff, low >>> 16, low & 0xffff];
 }
 
-/** Small generator for scripted players and re-dealing: mulberry32. */
-function luckOf(high, low) {
+/** Small generator for heuristic players and re-dealing: mulberry32. */
+function rngOf(high, low) {
 	let state = (Math.imul(high, 0x9e3779b1) ^ low ^ 0x5bf03635) >>> 0;
 	return (below) => {
 		state = (state + 0x6d2b79f5) >>> 0;
@@ -34,7 +34,7 @@ class LiveBattle {
 	/** `table` holds what all battles of a worker share: simulator, format, features, players of the sides. */
 	constructor(table, high, low, teams) {
 		this.table = table;
-		this.luck = luckOf(high, low);
+		this.rng = rngOf(high, low);
 		this.battle = new table.showdown.Battle({formatid: table.format, seed: battleSeed(high, low), send: () => {}});
 		teams.forEach((team, number) => this.battle.setPlayer(`p${number + 1}`, {name: NAMES[number], team}));
 		if (table.openSheets) this.battle.showOpenTeamSheets();
@@ -111,16 +111,16 @@ class LiveBattle {
 	answer(number) {
 		for (let attempt = 0; attempt < MOST_REFUSALS && this.acts(number); attempt++) {
 			if (attempt) this.look();
-			this.choose(number, this.table.players[number](this.rows[number], this.legal[number], this.luck));
+			this.choose(number, this.table.players[number](this.rows[number], this.legal[number], this.rng));
 		}
 	}
 
 	redraw(sides, high, low) {
 		const {showdown, internals} = this.table;
-		const luck = luckOf(high, low);
-		this.luck = luckOf(low, high);
-		if (sides.length === 1) redraw(this, sides[0], luck, battleSeed(high, low), internals.Pokemon, showdown.PRNG);
-		else redrawLuck(this, luck, battleSeed(high, low), showdown.PRNG);
+		const rng = rngOf(high, low);
+		this.rng = rngOf(low, high);
+		if (sides.length === 1) redraw(this, sides[0], rng, battleSeed(high, low), internals.Pokemon, showdown.PRNG);
+		else redrawRng(this, rng, battleSeed(high, low), showdown.PRNG);
 		this.look();
 	}
 
@@ -149,4 +149,4 @@ class LiveBattle {
 	}
 }
 
-module.exports = {COUNTERS, LiveBattle, battleSeed, luckOf};
+module.exports = {COUNTERS, LiveBattle, battleSeed, rngOf};

@@ -1,8 +1,8 @@
 'use strict';
 /**
  * How much a move is expected to hurt, in percent of the target's full HP, from what a player may know: own stats are
- * exact, a rival's are those of its species without training. A rough copy of the damage formula: enough to rank moves,
- * and what the scripted players go by, so it stays as it is.
+ * exact, an opponent's are those of its species without training. A rough copy of the damage formula: enough to rank moves,
+ * and what the heuristic players go by, so it stays as it is.
  */
 
 const IMMUNE_BY_ABILITY = {

@@ -141,7 +141,7 @@ class Features {
 		});
 	}
 
-	/** The rival: active places first, then the others in the order of the sheet. */
+	/** The opponent: active places first, then the others in the order of the sheet. */
 	foeViews(live, number) {
 		const side = live.battle.sides[number];
 		const seen = live.tracker.sides[number];
@@ -350,10 +350,10 @@ class Features {
 			const targets = [theirs[0], theirs[1], mine[1 - slot]];
 			this.writeDamage(row, this.at.damage + slot * 12, mine[slot], targets, scene);
 			this.writeDamage(row, this.at.threat + slot * 8, theirs[slot], mine, scene);
-			for (let rival = 0; rival < 2; rival++) {
-				if (!mine[slot] || !theirs[rival]) continue;
-				const gap = this.speed(mine[slot]) - this.speed(theirs[rival]);
-				row[this.at.outspeeds + slot * 2 + rival] = Math.sign(gap);
+			for (let opponent = 0; opponent < 2; opponent++) {
+				if (!mine[slot] || !theirs[opponent]) continue;
+				const gap = this.speed(mine[slot]) - this.speed(theirs[opponent]);
+				row[this.at.outspeeds + slot * 2 + opponent] = Math.sign(gap);
 			}
 		}
 	}
@@ -364,12 +364,12 @@ class Features {
 		for (let place = 0; place < own.length; place++) {
 			const mine = own[place];
 			for (let other = 0; other < foes.length; other++) {
-				const rival = foes[other];
-				if (!mine || !rival) continue;
-				const at = 3 * (mine.record.number * SIDE_ROWS + rival.record.number);
-				const state = 1 + 4 * rival.moves.length + 2 * mine.terastallized + rival.terastallized;
+				const opponent = foes[other];
+				if (!mine || !opponent) continue;
+				const at = 3 * (mine.record.number * SIDE_ROWS + opponent.record.number);
+				const state = 1 + 4 * opponent.moves.length + 2 * mine.terastallized + opponent.terastallized;
 				if (known[at] !== state) {
-					const [fresh, theirs] = [mine, rival].map((view) => ({...view, fainted: false, boosts: NO_BOOSTS, screens: NO_SCREENS, status: ''}));
+					const [fresh, theirs] = [mine, opponent].map((view) => ({...view, fainted: false, boosts: NO_BOOSTS, screens: NO_SCREENS, status: ''}));
 					known.set([state, this.bestDamage(fresh, theirs), this.bestDamage(theirs, fresh)], at);
 				}
 				row[this.at.matchup + place * SIDE_ROWS + other] = known[at + 1];

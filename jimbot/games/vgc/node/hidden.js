@@ -1,6 +1,6 @@
 'use strict';
 /**
- * Re-deals what a player cannot know: the dice to come, the rival's training, which of its unseen team it brought, how
+ * Re-deals what a player cannot know: the dice to come, the opponent's training, which of its unseen team it brought, how
  * long sleep and confusion will last. What has been seen stays as it was.
  */
 
@@ -11,39 +11,39 @@ const SPREADS = [
 ];
 const NO_EVS = {hp: 0, atk: 0, def: 0, spa: 0, spd: 0, spe: 0};
 
-/** For the player of side `number`; `luck(n)` draws below n, `seed` is the battle's new one. */
-function redraw(live, number, luck, seed, Pokemon, PRNG) {
+/** For the player of side `number`; `rng(n)` draws below n, `seed` is the battle's new one. */
+function redraw(live, number, rng, seed, Pokemon, PRNG) {
 	const {battle} = live;
-	redrawLuck(live, luck, seed, PRNG);
-	const rival = battle.sides[1 - number];
-	if (battle.requestState !== 'teampreview') exchangeUnseen(live, rival, luck, Pokemon);
-	for (const pokemon of rival.pokemon) retrain(pokemon, luck);
+	redrawRng(live, rng, seed, PRNG);
+	const opponent = battle.sides[1 - number];
+	if (battle.requestState !== 'teampreview') exchangeUnseen(live, opponent, rng, Pokemon);
+	for (const pokemon of opponent.pokemon) retrain(pokemon, rng);
 	battle.prng = new PRNG(seed); // again: a new Pokémon draws from it, one that was there already does not
-	// The rival has not answered yet; its request must tell of its new Pokémon.
-	rival.activeRequest = battle.getRequests(battle.requestState)[rival.n];
+	// The opponent has not answered yet; its request must tell of its new Pokémon.
+	opponent.activeRequest = battle.getRequests(battle.requestState)[opponent.n];
 }
 
 /** What nobody knows. */
-function redrawLuck(live, luck, seed, PRNG) {
+function redrawRng(live, rng, seed, PRNG) {
 	const {battle} = live;
 	battle.prng = new PRNG(seed);
 	for (const side of battle.sides) {
-		for (const pokemon of side.active) if (pokemon && !pokemon.fainted) reroll(pokemon, luck);
+		for (const pokemon of side.active) if (pokemon && !pokemon.fainted) reroll(pokemon, rng);
 	}
 }
 
-function reroll(pokemon, luck) {
+function reroll(pokemon, rng) {
 	if (pokemon.status === 'slp' && pokemon.statusState.startTime) {
 		const slept = pokemon.statusState.startTime - pokemon.statusState.time;
-		pokemon.statusState.startTime = Math.max(slept + 1, 2 + luck(3));
+		pokemon.statusState.startTime = Math.max(slept + 1, 2 + rng(3));
 		pokemon.statusState.time = pokemon.statusState.startTime - slept;
 	}
 	const confusion = pokemon.volatiles.confusion;
-	if (confusion) confusion.time = Math.max(1, 1 + luck(4));
+	if (confusion) confusion.time = Math.max(1, 1 + rng(4));
 }
 
 /** Pokémon brought but never seen become any of those that could stand in their place. */
-function exchangeUnseen(live, side, luck, Pokemon) {
+function exchangeUnseen(live, side, rng, Pokemon) {
 	const seen = live.tracker.sides[side.n];
 	const hidden = side.pokemon.filter((pokemon) => pokemon.position > 1 && !seen.byName.get(pokemon.name).revealed);
 	const brought = new Set(side.pokemon.map((pokemon) => pokemon.name));
@@ -54,7 +54,7 @@ function exchangeUnseen(live, side, luck, Pokemon) {
 	// Under Illusion the one behind the disguise is on the field: it can be exchanged with nobody.
 	if (side.active.some((pokemon) => pokemon && pokemon.illusion)) return;
 	for (const pokemon of hidden) {
-		const [set] = unseenSets.splice(luck(unseenSets.length), 1);
+		const [set] = unseenSets.splice(rng(unseenSets.length), 1);
 		const place = pokemon.position;
 		if ((set.name || set.species) === pokemon.set.name) continue;
 		const fresh = new Pokemon(set, side);
@@ -64,9 +64,9 @@ function exchangeUnseen(live, side, luck, Pokemon) {
 }
 
 /** Other effort values and nature, the same share of HP. */
-function retrain(pokemon, luck) {
+function retrain(pokemon, rng) {
 	const shown = pokemon.getHealth().shared;
-	pokemon.set = {...pokemon.set, nature: NATURES[luck(NATURES.length)], evs: {...NO_EVS, ...SPREADS[luck(SPREADS.length)]}};
+	pokemon.set = {...pokemon.set, nature: NATURES[rng(NATURES.length)], evs: {...NO_EVS, ...SPREADS[rng(SPREADS.length)]}};
 	const before = {hp: pokemon.hp, maxhp: pokemon.maxhp};
 	const stats = pokemon.battle.spreadModify(pokemon.species.baseStats, pokemon.set);
 	if (pokemon.species.maxHP) stats.hp = pokemon.species.maxHP;
@@ -94,4 +94,4 @@ function settleHealth(pokemon, shown) {
 	pokemon.hp = wanted;
 }
 
-module.exports = {redraw, redrawLuck};
+module.exports = {redraw, redrawRng};

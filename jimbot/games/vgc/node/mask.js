@@ -114,7 +114,7 @@ function switchOrders(request) {
 	return short ? [SLOT_CODES * bench[0] + PASS, SLOT_CODES * PASS + bench[0]] : pairs(codes[0], codes[1]);
 }
 
-/** The legal actions of a request; `foes` says which of the rival's active places hold a living Pokémon. */
+/** The legal actions of a request; `foes` says which of the opponent's active places hold a living Pokémon. */
 function legalActions(request, foes) {
 	if (request.teamPreview) {
 		const size = request.side.pokemon.length;

@@ -1,6 +1,6 @@
 'use strict';
 /**
- * Scripted players. They see a row and the list of legal actions, like any other player, and answer with an action.
+ * Heuristic players. They see a row and the list of legal actions, like any other player, and answer with an action.
  *
  * Each gives every slot code a whole-number score and plays the legal pair with the largest sum (the first of equals).
  * heuristic.py holds the same rules for NumPy rows; a test keeps the two equal, so scores must stay whole numbers.
@@ -40,12 +40,12 @@ class Reader {
 		return row[this.at.damage + slot * 12 + move * 3 + target];
 	}
 
-	threat(row, rival, move, slot) {
-		return row[this.at.threat + rival * 8 + move * 2 + slot];
+	threat(row, opponent, move, slot) {
+		return row[this.at.threat + opponent * 8 + move * 2 + slot];
 	}
 
-	outspeeds(row, slot, rival) {
-		return row[this.at.outspeeds + slot * 2 + rival];
+	outspeeds(row, slot, opponent) {
+		return row[this.at.outspeeds + slot * 2 + opponent];
 	}
 
 	side(row, place, name) {
@@ -56,8 +56,8 @@ class Reader {
 		return row[this.at.field + this.columns.field[name]];
 	}
 
-	match(row, name, place, rival) {
-		return row[this.at[name] + place * 6 + rival];
+	match(row, name, place, opponent) {
+		return row[this.at[name] + place * 6 + opponent];
 	}
 
 	status(row, place) {
@@ -80,7 +80,7 @@ class Reader {
 
 const FOE = 6;
 
-/** 0 and 1: a rival; 2: the partner; 3: oneself; -1: no target. */
+/** 0 and 1: an opponent; 2: the partner; 3: oneself; -1: no target. */
 function aimOf(slot, column) {
 	if (column === NO_TARGET) return -1;
 	if (FOE_COLUMNS.includes(column)) return FOE_COLUMNS.indexOf(column);
@@ -111,8 +111,8 @@ const STATUS_CATEGORY = 3;
 /** The worst a slot must expect this turn, in percent. */
 function worstThreat(r, row, slot) {
 	let worst = 0;
-	for (let rival = 0; rival < 2; rival++) {
-		for (let move = 0; move < MOVES; move++) worst = Math.max(worst, r.threat(row, rival, move, slot));
+	for (let opponent = 0; opponent < 2; opponent++) {
+		for (let move = 0; move < MOVES; move++) worst = Math.max(worst, r.threat(row, opponent, move, slot));
 	}
 	return worst;
 }
@@ -175,12 +175,12 @@ function supportScore(r, row, slot, move, aim) {
 	return 10;
 }
 
-/** How a Pokémon (own place) stands against the rivals on the field. */
+/** How a Pokémon (own place) stands against the opponents on the field. */
 function standing(r, row, place) {
 	let score = 0;
-	for (let rival = 0; rival < 2; rival++) {
-		if (r.hp(row, FOE + rival) <= 0) continue;
-		score += Math.min(100, r.match(row, 'matchup', place, rival)) - Math.min(100, r.match(row, 'matchup_threat', place, rival));
+	for (let opponent = 0; opponent < 2; opponent++) {
+		if (r.hp(row, FOE + opponent) <= 0) continue;
+		score += Math.min(100, r.match(row, 'matchup', place, opponent)) - Math.min(100, r.match(row, 'matchup_threat', place, opponent));
 	}
 	return score;
 }
@@ -222,8 +222,8 @@ function heuristicPair(r, row, a, b) {
 function heuristicPreview(r, row, places) {
 	const worth = places.map((place) => {
 		let score = 0;
-		for (let rival = 0; rival < 6; rival++) {
-			score += Math.min(100, r.match(row, 'matchup', place, rival)) - Math.min(100, r.match(row, 'matchup_threat', place, rival));
+		for (let opponent = 0; opponent < 6; opponent++) {
+			score += Math.min(100, r.match(row, 'matchup', place, opponent)) - Math.min(100, r.match(row, 'matchup_threat', place, opponent));
 		}
 		return score;
 	});
@@ -271,9 +271,9 @@ function best(rules, reader, row, legal) {
 
 const NAMES = ['random', ...Object.keys(RULES)];
 
-/** (row, legal actions, luck) → action; `luck(n)` draws a whole number below n. */
+/** (row, legal actions, rng) → action; `rng(n)` draws a whole number below n. */
 function player(name, layout) {
-	if (name === 'random') return (row, legal, luck) => legal[luck(legal.length)];
+	if (name === 'random') return (row, legal, rng) => legal[rng(legal.length)];
 	const reader = new Reader(layout);
 	return (row, legal) => best(RULES[name], reader, row, legal);
 }

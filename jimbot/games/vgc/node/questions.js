@@ -33,11 +33,11 @@ function log(worker, {battle, from = 0, ended = false}) {
 	return {lines: lines.slice(from)};
 }
 
-/** What a scripted player would do in the place of a side; null where it has nothing to decide. */
+/** What a heuristic player would do in the place of a side; null where it has nothing to decide. */
 function advise(worker, {battle, side, player: name}) {
 	const live = worker.battles.get(battle);
 	if (!live.acts(side)) return null;
-	return player(name, worker.layout)(live.rows[side], live.legal[side], live.luck);
+	return player(name, worker.layout)(live.rows[side], live.legal[side], live.rng);
 }
 
 /** What this process has used: seconds of processor time, megabytes of memory. */

@@ -32,7 +32,7 @@ class Shadow {
 		this.tracker = null;
 		this.battle = {turn: 0, requestState: '', log: [], sides: [0, 1].map((n) => ({n, pokemon: [], active: [null, null]}))};
 		this.matchups = [0, 1].map(() => new Int16Array(3 * 6 * 6));
-		this.out = []; // names of the own Pokémon in both places, as the last request told; a disguise fools only rivals
+		this.out = []; // names of the own Pokémon in both places, as the last request told; a disguise fools only opponents
 		this.uses = new Map(); // name of an own Pokémon → move id → {pp, maxpp}
 		this.fullHealth = new Map();
 		this.row = new Int16Array(table.features.size);
@@ -69,7 +69,7 @@ class Shadow {
 		sets.forEach((set, number) => { if (team[number]) this.tracker.readSheet(team[number], set); });
 	}
 
-	/** A rival's name is first seen when it comes out; until then it is known by its species. */
+	/** An opponent's name is first seen when it comes out; until then it is known by its species. */
 	recognise(parts) {
 		const side = this.tracker.side(parts[2]);
 		const name = parts[2].slice(parts[2].indexOf(': ') + 2);
@@ -103,12 +103,12 @@ class Shadow {
 	/** How many of those a move is aimed at make it cost more. */
 	pressure(parts) {
 		const move = this.dex.moves.get(parts[3]);
-		const rivals = this.tracker.sides[1 - this.number].active.filter((seen) => seen && !seen.fainted);
+		const opponents = this.tracker.sides[1 - this.number].active.filter((seen) => seen && !seen.fainted);
 		const spread = parts.find((part) => part.startsWith('[spread] '));
 		let aimed;
-		if (spread) aimed = rivals.filter((seen) => spread.slice(9).split(',').some((slot) => this.tracker.side(slot).active['ab'.indexOf(slot[2])] === seen));
-		else if (move.pressureTarget === 'foeSide' || move.target === 'foeSide' || move.target === 'all') aimed = rivals;
-		else aimed = rivals.filter((seen) => this.tracker.find(parts[4]) === seen);
+		if (spread) aimed = opponents.filter((seen) => spread.slice(9).split(',').some((slot) => this.tracker.side(slot).active['ab'.indexOf(slot[2])] === seen));
+		else if (move.pressureTarget === 'foeSide' || move.target === 'foeSide' || move.target === 'all') aimed = opponents;
+		else aimed = opponents.filter((seen) => this.tracker.find(parts[4]) === seen);
 		return aimed.filter((seen) => seen.ability === 'pressure').length;
 	}
 

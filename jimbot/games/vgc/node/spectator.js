@@ -5,7 +5,7 @@
  *
  * A spectator never sees what a Pokémon was told that fainted or slept before it could act, nor where a move was aimed
  * that was drawn elsewhere. So a decision has a set of labels: every legal order that would have looked the same. Stats
- * are not public; those of the species stand in for them, as they do for rivals. Own moves a sheet does not show are taken
+ * are not public; those of the species stand in for them, as they do for opponents. Own moves a sheet does not show are taken
  * from the whole log: the player knew them.
  */
 
@@ -185,8 +185,8 @@ function watch(stretch, toID) {
 function columnsOf(act, side) {
 	const {target} = act;
 	if (!target || act.lost || target.slot < 0) return null;
-	const rival = target.side !== side;
-	if (rival) {
+	const opponent = target.side !== side;
+	if (opponent) {
 		const columns = new Set([FOE_COLUMNS[target.slot]]);
 		if (act.drawn[target.side]) return new Set(FOE_COLUMNS);
 		for (const gone of act.fainted[target.side]) columns.add(FOE_COLUMNS[gone]); // it may have been aimed at those who fell first

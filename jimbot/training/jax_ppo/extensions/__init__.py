@@ -9,21 +9,16 @@ from jimbot.training.jax_ppo.extensions.count_bonus import CountBonus
 from jimbot.training.jax_ppo.extensions.entropy_blocks import EntropyBlocks
 from jimbot.training.jax_ppo.extensions.far_games import FarGames
 from jimbot.training.jax_ppo.extensions.forced_moves import ForcedMoves
-from jimbot.training.jax_ppo.extensions.frozen_layers import FrozenLayers
-from jimbot.training.jax_ppo.extensions.kl_anchor import KLAnchor
 from jimbot.training.jax_ppo.extensions.league_seats import LeagueSeats
 from jimbot.training.jax_ppo.extensions.normalisation import Normalisation
-from jimbot.training.jax_ppo.extensions.rare_weight import RareWeight
-from jimbot.training.jax_ppo.extensions.teacher_labels import TeacherLabels
-from jimbot.training.jax_ppo.extensions.teacher_play import TeacherPlay
-from jimbot.training.jax_ppo.extensions.teacher_shaping import TeacherShaping
-from jimbot.training.jax_ppo.extensions.value_clipping import ValueClipping
+from jimbot.training.jax_ppo.extensions.start import FrozenLayers, KLAnchor
+from jimbot.training.jax_ppo.extensions.teacher import TeacherLabels, TeacherPlay, TeacherShaping
 from jimbot.training.jax_ppo.extensions.variety import VarietyMetrics
 from jimbot.training.settings.record import TrainSettings
 
 EXTENSIONS = (
     Normalisation, ForcedMoves, FrozenLayers, LeagueSeats, TeacherPlay, TeacherLabels, TeacherShaping, CountBonus,
-    RareWeight, KLAnchor, ValueClipping, EntropyBlocks, VarietyMetrics, FarGames, BatchGrowth,
+    KLAnchor, EntropyBlocks, VarietyMetrics, FarGames, BatchGrowth,
 )  # fmt: skip
 
 

@@ -50,8 +50,10 @@ class BatchGrowth(Extension):
         """More steps, and minibatches learned in pieces of the old size."""
         if self.factor == 1:
             return settings
-        pieces = self.factor * settings.memory.gradient_pieces
-        return settings.model_copy(update={"num_steps": self.factor * settings.num_steps, "gradient_pieces": pieces})
+        pieces = self.factor * settings.memory.gradient_accumulation
+        return settings.model_copy(
+            update={"num_steps": self.factor * settings.num_steps, "gradient_accumulation": pieces}
+        )
 
     def updated(self, trainer: JaxPPOTrainer, update: int, losses: Mapping[str, Array]) -> None:
         self.measure(losses)
@@ -96,4 +98,6 @@ class BatchGrowth(Extension):
         self.signal, self.noise = (float(arrays.get(name, 0.0)) for name in ("signal", "noise"))
         self.factor, self.grown_at = int(arrays.get("factor", 1)), int(arrays.get("update", update))
         if self.factor < 1 or not np.isfinite([self.signal, self.noise]).all():
-            raise CheckpointError(f"The checkpoint says its batch has grown by {self.factor}; expected 1 or more.")
+            raise CheckpointError(
+                f"The checkpoint says its batch is larger by a factor of {self.factor}; expected 1 or more."
+            )

@@ -10,14 +10,13 @@ import numpy as np
 from jimbot.games.contract import BatchGame
 from jimbot.training.jax_ppo.extension import Extension
 from jimbot.training.jax_ppo.records import Array
-from jimbot.training.league.opponents import Seats
-from jimbot.training.league.store import league_state, open_league, past_self, plays_league, restore_league
 from jimbot.training.session.session import JUDGED_RETURN
 from jimbot.training.settings.record import TrainSettings
 
 if TYPE_CHECKING:
     from jimbot.training.jax_ppo.collector import HostCollector
     from jimbot.training.jax_ppo.trainer import JaxPPOTrainer
+    from jimbot.training.league import Seats
 
 JUDGED_GAMES = 100  # after a checkpoint, which they may make the best
 
@@ -32,9 +31,11 @@ class LeagueSeats(Extension):
 
     @classmethod
     def wanted(cls, settings: TrainSettings) -> bool:
-        return plays_league(settings)
+        return settings.plays_league
 
     def open(self, trainer: JaxPPOTrainer) -> None:
+        from jimbot.training.league import Seats, open_league
+
         league = open_league(self.settings, trainer.session.run.root)
         if isinstance(trainer.game, BatchGame) and trainer.spec.players > 1:
             self.seats = Seats(trainer.game, league, self.settings.seed)
@@ -54,15 +55,21 @@ class LeagueSeats(Extension):
 
     def updated(self, trainer: JaxPPOTrainer, update: int, losses: Mapping[str, Array]) -> None:
         if self.seats is not None and update % self.settings.league.past_interval == 0:
+            from jimbot.training.league import past_self
+
             self.seats.league.add(past_self(update, trainer.policy_onnx()))
 
     def metrics(self) -> dict[str, float]:
         return {} if self.seats is None else self.seats.league.metrics()
 
     def arrays(self, games: int | None) -> dict[str, np.ndarray]:
+        from jimbot.training.league import league_state
+
         return {} if self.seats is None else league_state(self.seats, games)
 
     def restore(self, arrays: Mapping[str, np.ndarray], update: int) -> None:
+        from jimbot.training.league import restore_league
+
         if self.seats is not None:
             restore_league(self.seats, arrays, self.settings.game)
 

@@ -1,15 +1,31 @@
-"""The blind being played: setting it up, disabling its boss, and lifting it when the round is over."""
+"""The blind being played: setting it up, disabling its boss, lifting it, and debuffs of playing cards by either or a
+challenge."""
 
 from __future__ import annotations
 
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.antes import requirement_of
 from jimbot.games.balatro.rules.bosses import dispatch
-from jimbot.games.balatro.rules.bosses.debuffs import refresh_cards
 from jimbot.games.balatro.rules.content import BIG_BLIND, SMALL_BLIND
 from jimbot.games.balatro.rules.inventory import revive_jokers, turn_jokers_up
 from jimbot.games.balatro.rules.playing_cards.dealing import draw_cards
-from jimbot.games.balatro.rules.state import SELECTING_HAND
+from jimbot.games.balatro.rules.state import CARD_DEBUFFED, CARD_DEBUFFED_FOR_GOOD, SELECTING_HAND
+
+
+@njit
+def refresh_card(g, slot):
+    """Debuffs or revives one card as the blind has it: after anything about the card has changed."""
+    if g.card_flags[slot] & CARD_DEBUFFED_FOR_GOOD or dispatch.debuffs(g, slot):
+        g.card_flags[slot] |= CARD_DEBUFFED
+    else:
+        g.card_flags[slot] &= 0xFF ^ CARD_DEBUFFED
+
+
+@njit
+def refresh_cards(g):
+    """Debuffs or revives all owned cards as the blind has it."""
+    for index in range(g.card_count):
+        refresh_card(g, g.cards[index])
 
 
 @njit

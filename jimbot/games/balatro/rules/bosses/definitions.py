@@ -8,32 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import inventory, state
 from jimbot.games.balatro.rules.bosses.registry import define, number
 from jimbot.games.balatro.rules.chance.pools import count_active
 from jimbot.games.balatro.rules.chance.streams import draw, pick, roll, shuffle, stream_id
 from jimbot.games.balatro.rules.content import BLIND_DEBUFF_SUIT, BLINDS, JOKERS, STONE, WILD
-from jimbot.games.balatro.rules.inventory import (
-    nth_joker,
-    odds_numerator,
-    revive_jokers,
-    set_joker_debuff,
-    turn_jokers_up,
-)
-from jimbot.games.balatro.rules.playing_cards.piles import (
-    clear_forced_cards,
-    count_bits,
-    has_forced_card,
-    nth_in_hand,
-    turn_hand_up,
-)
-from jimbot.games.balatro.rules.reorder import keep_pinned_left, swap_jokers
-from jimbot.games.balatro.rules.state import (
-    CARD_FORCED,
-    CARD_PLAYED_THIS_ANTE,
-    DEBUFFED,
-    FACE_DOWN,
-    ON_TABLE,
-)
+from jimbot.games.balatro.rules.inventory import keep_pinned_left, swap_jokers
+from jimbot.games.balatro.rules.playing_cards import piles
 
 _SMEARED, _PAREIDOLIA = JOKERS.id("j_smeared"), JOKERS.id("j_pareidolia")
 
@@ -69,13 +50,13 @@ _HOOK_STREAM, _HOOK_CARDS = stream_id("hook"), number("bl_hook", "cards")
 
 
 def _hook(g, s):
-    """Two random held cards; when a hand is only tried out, nobody knows which."""
+    """Two random held cards; when a hand is only tried out, which is unknown."""
     targets = np.uint64(0)
     if s.certain:
         return targets
     for taken in range(min(_HOOK_CARDS, g.hand_count)):
-        slot = nth_in_hand(g, pick(g, _HOOK_STREAM, g.hand_count - taken))
-        g.card_place[slot] = ON_TABLE  # the second pick does not see the first
+        slot = piles.nth_in_hand(g, pick(g, _HOOK_STREAM, g.hand_count - taken))
+        g.card_place[slot] = state.ON_TABLE  # the second pick does not see the first
         for place in range(g.hand_count):
             if g.hand[place] == slot:
                 targets |= np.uint64(1) << np.uint64(place)
@@ -103,7 +84,7 @@ def _house(g, slot):
     return not _round_has_begun(g)
 
 
-define("bl_house", turns_down=_house, on_disable=turn_hand_up)
+define("bl_house", turns_down=_house, on_disable=piles.turn_hand_up)
 
 # --- The Wall ---
 
@@ -122,10 +103,10 @@ _WHEEL_STREAM, _WHEEL_ODDS = stream_id("wheel"), number("bl_wheel", "odds")
 
 
 def _wheel(g, slot):
-    return roll(g, _WHEEL_STREAM) < odds_numerator(g) / _WHEEL_ODDS
+    return roll(g, _WHEEL_STREAM) < inventory.odds_numerator(g) / _WHEEL_ODDS
 
 
-define("bl_wheel", turns_down=_wheel, on_disable=turn_hand_up)
+define("bl_wheel", turns_down=_wheel, on_disable=piles.turn_hand_up)
 
 # --- The Arm ---
 
@@ -155,7 +136,7 @@ def _fish(g, slot):
     return g.blind_primed
 
 
-define("bl_fish", on_play=_fish_played, turns_down=_fish, on_disable=turn_hand_up)
+define("bl_fish", on_play=_fish_played, turns_down=_fish, on_disable=piles.turn_hand_up)
 
 # --- The Psychic ---
 
@@ -252,7 +233,7 @@ define("bl_serpent", draws=_serpent)
 
 
 def _pillar(g, slot):
-    return (g.card_flags[slot] & CARD_PLAYED_THIS_ANTE) != 0
+    return (g.card_flags[slot] & state.CARD_PLAYED_THIS_ANTE) != 0
 
 
 define("bl_pillar", debuffs=_pillar)
@@ -304,7 +285,7 @@ define("bl_flint", on_base=_flint)
 
 # --- The Mark ---
 
-define("bl_mark", "turns_faces_down", turns_down=is_face_to_boss, on_disable=turn_hand_up)
+define("bl_mark", "turns_faces_down", turns_down=is_face_to_boss, on_disable=piles.turn_hand_up)
 
 # --- Amber Acorn ---
 
@@ -336,12 +317,12 @@ def _shuffle_jokers(g, s):
 
 def _acorn(g, s):
     for index in range(g.joker_count):
-        g.joker_flags[index] |= FACE_DOWN
+        g.joker_flags[index] |= state.FACE_DOWN
     if g.joker_count > 1:
         _shuffle_jokers(g, s)
 
 
-define("bl_final_acorn", set_up=_acorn, on_disable=turn_jokers_up)
+define("bl_final_acorn", set_up=_acorn, on_disable=inventory.turn_jokers_up)
 
 # --- Verdant Leaf ---
 
@@ -377,10 +358,10 @@ def _heart_lets_go(g):
     jokers = 0
     if g.blind_primed:
         for index in range(g.joker_count):
-            if g.joker_count < 2 or not g.joker_flags[index] & DEBUFFED:
+            if g.joker_count < 2 or not g.joker_flags[index] & state.DEBUFFED:
                 jokers |= 1 << index
         if g.joker_count > 0:
-            revive_jokers(g)
+            inventory.revive_jokers(g)
     return jokers
 
 
@@ -389,9 +370,11 @@ def _heart_seizes(g, jokers):
     if not g.blind_primed or g.joker_count == 0:
         return
     if jokers == 0:
-        draw(g, _HEART_STREAM)  # the stream moves on although nobody can be chosen
+        draw(g, _HEART_STREAM)  # the stream moves on although no joker can be chosen
     else:
-        set_joker_debuff(g, nth_joker(g, pick(g, _HEART_STREAM, count_bits(jokers)), jokers), True)
+        inventory.set_joker_debuff(
+            g, inventory.nth_joker(g, pick(g, _HEART_STREAM, piles.count_bits(jokers)), jokers), True
+        )
 
 
 define(
@@ -409,9 +392,9 @@ _BELL_STREAM = stream_id("cerulean_bell")
 
 def _bell(g, jokers):
     """One card of the hand has to be part of every choice."""
-    if g.hand_count > 0 and not has_forced_card(g):
-        slot = nth_in_hand(g, pick(g, _BELL_STREAM, g.hand_count))
-        g.card_flags[slot] |= CARD_FORCED
+    if g.hand_count > 0 and not piles.has_forced_card(g):
+        slot = piles.nth_in_hand(g, pick(g, _BELL_STREAM, g.hand_count))
+        g.card_flags[slot] |= state.CARD_FORCED
 
 
-define("bl_final_bell", seizes=_bell, on_disable=clear_forced_cards)
+define("bl_final_bell", seizes=_bell, on_disable=piles.clear_forced_cards)

@@ -9,38 +9,25 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.challenges import BANNED_CONSUMABLE, BANNED_JOKER, BANNED_TAG, BANNED_VOUCHER
 from jimbot.games.balatro.rules.chance.streams import TEMPLATES, pick, pick_again, stream_id
-from jimbot.games.balatro.rules.content import (
-    CONSUMABLES,
-    ENHANCEMENTS,
-    FIRST_PLANET,
-    FIRST_SPECTRAL,
-    JOKER_BLOCKED_BY_EXTINCT_MICHEL,
-    JOKER_NEEDS_ENHANCEMENT,
-    JOKER_NEEDS_EXTINCT_MICHEL,
-    JOKERS,
-    NEEDS_HAND_PLAYED,
-    PLANET_HAND,
-    SOUL_ONLY,
-    TAG_MIN_ANTE,
-    TAGS,
-    VOUCHER_REQUIRES,
-    VOUCHERS,
-)
 from jimbot.games.balatro.rules.state import DEBUFFED, FIRST_CONSUMABLE_KEY
 
 # Joker pools are numbered by rarity 1..4.
 POOL_TAROT, POOL_PLANET, POOL_SPECTRAL, POOL_VOUCHER, POOL_TAG, POOL_ENHANCED = 5, 6, 7, 8, 9, 10
 
 _CONTENTS: dict[int, list[int]] = {
-    **{rarity: [JOKERS.id(row["key"]) for row in JOKERS if row["rarity"] == rarity] for rarity in (1, 2, 3, 4)},
-    POOL_TAROT: list(range(FIRST_PLANET)),
-    POOL_PLANET: list(range(FIRST_PLANET, FIRST_SPECTRAL)),
-    POOL_SPECTRAL: list(range(FIRST_SPECTRAL, len(CONSUMABLES))),
-    POOL_VOUCHER: list(range(len(VOUCHERS))),
-    POOL_TAG: list(range(len(TAGS))),
-    POOL_ENHANCED: list(range(1, ENHANCEMENTS.size)),
+    **{
+        rarity: [content.JOKERS.id(row["key"]) for row in content.JOKERS if row["rarity"] == rarity]
+        for rarity in (1, 2, 3, 4)
+    },
+    POOL_TAROT: list(range(content.FIRST_PLANET)),
+    POOL_PLANET: list(range(content.FIRST_PLANET, content.FIRST_SPECTRAL)),
+    POOL_SPECTRAL: list(range(content.FIRST_SPECTRAL, len(content.CONSUMABLES))),
+    POOL_VOUCHER: list(range(len(content.VOUCHERS))),
+    POOL_TAG: list(range(len(content.TAGS))),
+    POOL_ENHANCED: list(range(1, content.ENHANCEMENTS.size)),
 }
 POOL_SIZE = np.array([len(_CONTENTS.get(pool, [])) for pool in range(11)], np.int64)
 POOL_ITEM = np.zeros((11, int(POOL_SIZE.max())), np.int64)
@@ -48,8 +35,8 @@ for _pool, _items in _CONTENTS.items():
     POOL_ITEM[_pool, : len(_items)] = _items
 # What comes out when every entry is blank.
 POOL_FALLBACK = np.array(
-    [0, *[JOKERS.id("j_joker")] * 4, CONSUMABLES.id("c_strength"), CONSUMABLES.id("c_pluto"),
-     CONSUMABLES.id("c_incantation"), VOUCHERS.id("v_blank"), TAGS.id("tag_handy"), 1],
+    [0, *[content.JOKERS.id("j_joker")] * 4, content.CONSUMABLES.id("c_strength"), content.CONSUMABLES.id("c_pluto"),
+     content.CONSUMABLES.id("c_incantation"), content.VOUCHERS.id("v_blank"), content.TAGS.id("tag_handy"), 1],
     np.int64,
 )  # fmt: skip
 
@@ -83,7 +70,7 @@ for _pool, _text in (
     POOL_STREAM[_pool] = _by_source(_text + "{source}{ante}")
 POOL_STREAM[4] = stream_id("Joker4")
 
-SHOWMAN = JOKERS.id("j_ring_master")
+SHOWMAN = content.JOKERS.id("j_ring_master")
 
 
 @njit
@@ -106,19 +93,19 @@ def exists(g, key):
 def _joker_blank(g, joker):
     if BANNED_JOKER[g.challenge, joker] or exists(g, joker):
         return True
-    gate = JOKER_NEEDS_ENHANCEMENT[joker]
+    gate = content.JOKER_NEEDS_ENHANCEMENT[joker]
     if gate > 0 and g.enhancement_count[gate] == 0:
         return True
     if g.michel_extinct:
-        return JOKER_BLOCKED_BY_EXTINCT_MICHEL[joker]
-    return JOKER_NEEDS_EXTINCT_MICHEL[joker]
+        return content.JOKER_BLOCKED_BY_EXTINCT_MICHEL[joker]
+    return content.JOKER_NEEDS_EXTINCT_MICHEL[joker]
 
 
 @njit
 def _consumable_blank(g, consumable):
-    if SOUL_ONLY[consumable] or BANNED_CONSUMABLE[g.challenge, consumable]:
+    if content.SOUL_ONLY[consumable] or BANNED_CONSUMABLE[g.challenge, consumable]:
         return True
-    if NEEDS_HAND_PLAYED[consumable] and g.hand_played[PLANET_HAND[consumable]] == 0:
+    if content.NEEDS_HAND_PLAYED[consumable] and g.hand_played[content.PLANET_HAND[consumable]] == 0:
         return True
     return exists(g, FIRST_CONSUMABLE_KEY + consumable)
 
@@ -127,7 +114,7 @@ def _consumable_blank(g, consumable):
 def _voucher_blank(g, voucher):
     if g.voucher_owned[voucher] != 0 or BANNED_VOUCHER[g.challenge, voucher]:
         return True
-    required = VOUCHER_REQUIRES[voucher]
+    required = content.VOUCHER_REQUIRES[voucher]
     if required >= 0 and g.voucher_owned[required] == 0:
         return True
     for index in range(g.voucher_count):
@@ -146,7 +133,7 @@ def is_blank(g, pool, item):
     if pool == POOL_VOUCHER:
         return _voucher_blank(g, item)
     if pool == POOL_TAG:
-        return TAG_MIN_ANTE[item] > g.ante or BANNED_TAG[g.challenge, item]
+        return content.TAG_MIN_ANTE[item] > g.ante or BANNED_TAG[g.challenge, item]
     return False
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules.bosses.debuffs import refresh_card
+from jimbot.games.balatro.rules.bosses.blind import refresh_card
 from jimbot.games.balatro.rules.chance.streams import pick
 from jimbot.games.balatro.rules.content import CONSUMABLES, ENHANCEMENTS, SEALS, SUITS
 from jimbot.games.balatro.rules.inventory import nth_joker

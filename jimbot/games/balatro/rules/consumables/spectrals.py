@@ -5,32 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules.bosses.blind import disable_blind
-from jimbot.games.balatro.rules.bosses.debuffs import refresh_card
+from jimbot.games.balatro.rules import content
+from jimbot.games.balatro.rules.bosses.blind import disable_blind, refresh_card
 from jimbot.games.balatro.rules.chance.create import guaranteed_edition, make_joker
 from jimbot.games.balatro.rules.chance.pools import SOUL, WRAITH
 from jimbot.games.balatro.rules.chance.streams import pick, shuffle, stream_id
-from jimbot.games.balatro.rules.consumables.card_changes import (
-    change_chosen,
-    destroy_listed,
-    number_of,
-    only_chosen,
-    pick_editionless_joker,
-)
-from jimbot.games.balatro.rules.content import (
-    BONUS,
-    CONSUMABLES,
-    GLASS,
-    GOLD,
-    HANDS,
-    JOKERS,
-    LUCKY,
-    MULT,
-    NEGATIVE,
-    POLYCHROME,
-    STEEL,
-    WILD,
-)
+from jimbot.games.balatro.rules.consumables import card_changes
 from jimbot.games.balatro.rules.inventory import copy_joker, doom, nth_joker, remove_doomed
 from jimbot.games.balatro.rules.jokers import moments
 from jimbot.games.balatro.rules.playing_cards.cards import add_card, copy_card, new_serial
@@ -41,20 +21,20 @@ from jimbot.games.balatro.rules.state import ETERNAL, IN_HAND, SELECTING_HAND
     _FAMILIAR, _GRIM, _INCANTATION, _AURA, _WRAITH, _SIGIL, _OUIJA, _ECTOPLASM, _IMMOLATE, _ANKH, _HEX, _CRYPTID, _SOUL,
     _BLACK_HOLE,
 ) = (
-    CONSUMABLES.id(f"c_{name}")
+    content.CONSUMABLES.id(f"c_{name}")
     for name in (
         "familiar", "grim", "incantation", "aura", "wraith", "sigil", "ouija", "ectoplasm", "immolate", "ankh", "hex",
         "cryptid", "soul", "black_hole",
     )
 )  # fmt: skip
-_CHICOT = JOKERS.id("j_chicot")
+_CHICOT = content.JOKERS.id("j_chicot")
 _FAMILIAR_CARDS, _GRIM_CARDS, _INCANTATION_CARDS = (
-    number_of(key, "extra") for key in ("c_familiar", "c_grim", "c_incantation")
+    card_changes.number_of(key, "extra") for key in ("c_familiar", "c_grim", "c_incantation")
 )
-_IMMOLATE_CARDS = number_of("c_immolate", "extra", "destroy")
-_IMMOLATE_DOLLARS = number_of("c_immolate", "extra", "dollars")
-_OUIJA_HAND_SIZE = number_of("c_ouija", "hand_size")
-_CRYPTID_COPIES = number_of("c_cryptid", "extra")
+_IMMOLATE_CARDS = card_changes.number_of("c_immolate", "extra", "destroy")
+_IMMOLATE_DOLLARS = card_changes.number_of("c_immolate", "extra", "dollars")
+_OUIJA_HAND_SIZE = card_changes.number_of("c_ouija", "hand_size")
+_CRYPTID_COPIES = card_changes.number_of("c_cryptid", "extra")
 
 _AURA_STREAM, _ECTOPLASM_STREAM, _HEX_STREAM = stream_id("aura"), stream_id("ectoplasm"), stream_id("hex")
 _ANKH_STREAM, _IMMOLATE_STREAM, _DESTROY_STREAM = (
@@ -67,8 +47,10 @@ _FAMILIAR_STREAM, _GRIM_STREAM = stream_id("familiar_create"), stream_id("grim_c
 _INCANTATION_STREAM = stream_id("incantation_create")
 # Spectrals list the suits as Spades, Hearts, Diamonds, Clubs, and every enhancement but Stone.
 _SUIT_ORDER = np.array([0, 1, 3, 2], np.int64)
-_ENHANCEMENT_ORDER = np.array([BONUS, MULT, WILD, GLASS, STEEL, GOLD, LUCKY], np.int64)
-_HAND_COUNT = len(HANDS)
+_ENHANCEMENT_ORDER = np.array(
+    [content.BONUS, content.MULT, content.WILD, content.GLASS, content.STEEL, content.GOLD, content.LUCKY], np.int64
+)
+_HAND_COUNT = len(content.HANDS)
 
 
 # --- the hand: destroying, creating, copying ---
@@ -84,7 +66,7 @@ def _immolate(g, s):
     s.played_count = min(_IMMOLATE_CARDS, g.hand_count)
     for place in range(s.played_count):
         s.played[place] = space[place]
-    destroy_listed(g, s, False)
+    card_changes.destroy_listed(g, s, False)
     g.money += _IMMOLATE_DOLLARS
 
 
@@ -92,7 +74,7 @@ def _immolate(g, s):
 def _destroy_one(g, s):
     s.played_count = 1
     s.played[0] = nth_in_hand(g, pick(g, _DESTROY_STREAM, g.hand_count))
-    destroy_listed(g, s, False)
+    card_changes.destroy_listed(g, s, False)
 
 
 @njit
@@ -119,7 +101,7 @@ def _one_for_several(g, s, stream, lowest, ranks, cards):
 
 @njit
 def _cryptid(g, s, targets):
-    slot = only_chosen(g, targets)
+    slot = card_changes.only_chosen(g, targets)
     for _ in range(_CRYPTID_COPIES):
         copy = copy_card(g, slot, IN_HAND)
         if copy >= 0:
@@ -153,8 +135,8 @@ def _ouija(g):
 @njit
 def _ectoplasm(g):
     """Every use costs one more hand size than the last."""
-    index = pick_editionless_joker(g, _ECTOPLASM_STREAM)
-    g.joker_edition[index] = NEGATIVE
+    index = card_changes.pick_editionless_joker(g, _ECTOPLASM_STREAM)
+    g.joker_edition[index] = content.NEGATIVE
     g.joker_slots += 1
     g.ectoplasm_uses += 1
     g.hand_size -= g.ectoplasm_uses
@@ -169,8 +151,8 @@ def _destroy_other_jokers(g, kept):
 
 @njit
 def _hex(g):
-    index = pick_editionless_joker(g, _HEX_STREAM)
-    g.joker_edition[index] = POLYCHROME
+    index = card_changes.pick_editionless_joker(g, _HEX_STREAM)
+    g.joker_edition[index] = content.POLYCHROME
     _destroy_other_jokers(g, index)
     remove_doomed(g)
 
@@ -186,7 +168,7 @@ def _ankh(g):
     remove_doomed(g)
     for index in range(g.joker_count):
         if g.joker_serial[index] == serial:
-            copy_joker(g, index, 0 if edition == NEGATIVE else edition)
+            copy_joker(g, index, 0 if edition == content.NEGATIVE else edition)
             return
 
 
@@ -210,7 +192,7 @@ def _use_hand_spectral(g, s, consumable, targets):
     elif consumable == _INCANTATION:
         _one_for_several(g, s, _INCANTATION_STREAM, 2, 9, _INCANTATION_CARDS)  # 2 to 10
     elif consumable == _AURA:
-        g.card_edition[only_chosen(g, targets)] = guaranteed_edition(g, _AURA_STREAM)
+        g.card_edition[card_changes.only_chosen(g, targets)] = guaranteed_edition(g, _AURA_STREAM)
     elif consumable == _SIGIL:
         _sigil(g)
     elif consumable == _OUIJA:
@@ -220,7 +202,7 @@ def _use_hand_spectral(g, s, consumable, targets):
     elif consumable == _CRYPTID:
         _cryptid(g, s, targets)
     else:
-        change_chosen(g, consumable, targets)
+        card_changes.change_chosen(g, consumable, targets)
 
 
 @njit

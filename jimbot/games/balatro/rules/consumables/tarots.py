@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules.bosses.debuffs import refresh_card
+from jimbot.games.balatro.rules.bosses.blind import refresh_card
 from jimbot.games.balatro.rules.chance.create import draw_planet, draw_tarot, guaranteed_edition, make_joker
 from jimbot.games.balatro.rules.chance.pools import EMPEROR, HIGH_PRIESTESS, JUDGEMENT
 from jimbot.games.balatro.rules.chance.streams import roll, stream_id

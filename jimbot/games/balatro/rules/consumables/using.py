@@ -10,17 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.consumables.card_changes import has_editionless_joker, only_chosen
 from jimbot.games.balatro.rules.consumables.spectrals import use_spectral
 from jimbot.games.balatro.rules.consumables.tarots import FOOL, use_tarot
-from jimbot.games.balatro.rules.content import (
-    CONSUMABLE_MAX_TARGETS,
-    CONSUMABLE_MIN_TARGETS,
-    CONSUMABLES,
-    FIRST_PLANET,
-    FIRST_SPECTRAL,
-    PLANET_HAND,
-)
 from jimbot.games.balatro.rules.inventory import has_consumable_room, has_joker_room
 from jimbot.games.balatro.rules.jokers import moments
 from jimbot.games.balatro.rules.playing_cards.piles import count_chosen, leaves_out_forced_card
@@ -33,13 +26,13 @@ _CONDITIONS = (
 (
     _ALWAYS, _SELECT, _SELECT_EDITIONLESS, _CONSUMABLE_SLOT, _JOKER_SLOT, _EDITIONLESS_JOKER, _ANY_JOKER, _HAND,
 ) = range(len(_CONDITIONS))  # fmt: skip
-_CONDITION = CONSUMABLES.column(lambda row: _CONDITIONS.index(row["condition"]), np.int64)
+_CONDITION = content.CONSUMABLES.column(lambda row: _CONDITIONS.index(row["condition"]), np.int64)
 
 
 @njit
 def _targets_fit(g, consumable, targets):
     count = count_chosen(g, targets)
-    if count < CONSUMABLE_MIN_TARGETS[consumable] or count > CONSUMABLE_MAX_TARGETS[consumable]:
+    if count < content.CONSUMABLE_MIN_TARGETS[consumable] or count > content.CONSUMABLE_MAX_TARGETS[consumable]:
         return False
     return not leaves_out_forced_card(g, targets)
 
@@ -77,13 +70,13 @@ def can_use(g, consumable, targets, held):
 @njit
 def use_effect(g, s, consumable, targets):
     """Runs a consumable's effect and counts its use; the caller has checked `can_use` and taken the card away."""
-    if consumable < FIRST_PLANET:
+    if consumable < content.FIRST_PLANET:
         use_tarot(g, s, consumable, targets)
         g.tarots_used += 1
         g.last_tarot_planet = consumable
-    elif consumable < FIRST_SPECTRAL:
-        g.hand_level[PLANET_HAND[consumable]] += 1
-        g.planets_used |= 1 << (consumable - FIRST_PLANET)
+    elif consumable < content.FIRST_SPECTRAL:
+        g.hand_level[content.PLANET_HAND[consumable]] += 1
+        g.planets_used |= 1 << (consumable - content.FIRST_PLANET)
         g.last_tarot_planet = consumable
     else:
         use_spectral(g, s, consumable, targets)

@@ -7,69 +7,59 @@ from jimbot.games.balatro.rules.chance.pools import EIGHT_BALL
 from jimbot.games.balatro.rules.chance.streams import stream_id
 from jimbot.games.balatro.rules.content import GOLD, RANK_CHIPS, SUITS
 from jimbot.games.balatro.rules.inventory import doom, give_consumable, has_consumable_room
+from jimbot.games.balatro.rules.jokers import registry
 from jimbot.games.balatro.rules.jokers.evaluate import chance
-from jimbot.games.balatro.rules.jokers.registry import (
-    ANCIENT_SUIT,
-    ANY_CARD,
-    CHIPS,
-    ENHANCEMENT,
-    FACE,
-    FIRST_CARD,
-    FIRST_FACE,
-    IDOL,
-    RANKS,
-    SUIT,
-    VALUE,
-    X_MULT,
-    CardRow,
-    MainRow,
-    RetriggerRow,
-    amount,
-    define,
-    ranks,
-)
 from jimbot.games.balatro.rules.playing_cards.hands import is_debuffed, is_face, rank_of
 
 _SPADES, _HEARTS, _CLUBS, _DIAMONDS = range(len(SUITS))
 _QUEEN, _KING, _ACE = 12, 13, 14
 
 # --- by suit ---
-define("j_greedy_joker", scores=CardRow(SUIT, _DIAMONDS, mult="extra.s_mult"))
-define("j_lusty_joker", scores=CardRow(SUIT, _HEARTS, mult="extra.s_mult"))
-define("j_wrathful_joker", scores=CardRow(SUIT, _SPADES, mult="extra.s_mult"))
-define("j_gluttenous_joker", scores=CardRow(SUIT, _CLUBS, mult="extra.s_mult"))
-define("j_rough_gem", scores=CardRow(SUIT, _DIAMONDS, dollars="extra"))
-define(
+registry.define("j_greedy_joker", scores=registry.CardRow(registry.SUIT, _DIAMONDS, mult="extra.s_mult"))
+registry.define("j_lusty_joker", scores=registry.CardRow(registry.SUIT, _HEARTS, mult="extra.s_mult"))
+registry.define("j_wrathful_joker", scores=registry.CardRow(registry.SUIT, _SPADES, mult="extra.s_mult"))
+registry.define("j_gluttenous_joker", scores=registry.CardRow(registry.SUIT, _CLUBS, mult="extra.s_mult"))
+registry.define("j_rough_gem", scores=registry.CardRow(registry.SUIT, _DIAMONDS, dollars="extra"))
+registry.define(
     "j_bloodstone",
-    scores=CardRow(SUIT, _HEARTS, x_mult="extra.Xmult", stream=stream_id("bloodstone"), odds="extra.odds"),
+    scores=registry.CardRow(
+        registry.SUIT, _HEARTS, x_mult="extra.Xmult", stream=stream_id("bloodstone"), odds="extra.odds"
+    ),
 )
-define("j_arrowhead", scores=CardRow(SUIT, _SPADES, chips="extra"))
-define("j_onyx_agate", scores=CardRow(SUIT, _CLUBS, mult="extra"))
-define("j_ancient", scores=CardRow(ANCIENT_SUIT, x_mult="extra"))
-define("j_idol", scores=CardRow(IDOL, x_mult="extra"))
+registry.define("j_arrowhead", scores=registry.CardRow(registry.SUIT, _SPADES, chips="extra"))
+registry.define("j_onyx_agate", scores=registry.CardRow(registry.SUIT, _CLUBS, mult="extra"))
+registry.define("j_ancient", scores=registry.CardRow(registry.ANCIENT_SUIT, x_mult="extra"))
+registry.define("j_idol", scores=registry.CardRow(registry.IDOL, x_mult="extra"))
 
 # --- by rank ---
-define("j_fibonacci", scores=CardRow(RANKS, ranks(_ACE, 2, 3, 5, 8), mult="extra"))
-define("j_even_steven", scores=CardRow(RANKS, ranks(2, 4, 6, 8, 10), mult="extra"))
-define("j_odd_todd", scores=CardRow(RANKS, ranks(_ACE, 3, 5, 7, 9), chips="extra"))
-define("j_scholar", scores=CardRow(RANKS, ranks(_ACE), chips="extra.chips", mult="extra.mult"))
-define("j_walkie_talkie", scores=CardRow(RANKS, ranks(10, 4), chips="extra.chips", mult="extra.mult"))
-define("j_triboulet", scores=CardRow(RANKS, ranks(_KING, _QUEEN), x_mult="extra"))
+registry.define("j_fibonacci", scores=registry.CardRow(registry.RANKS, registry.ranks(_ACE, 2, 3, 5, 8), mult="extra"))
+registry.define("j_even_steven", scores=registry.CardRow(registry.RANKS, registry.ranks(2, 4, 6, 8, 10), mult="extra"))
+registry.define("j_odd_todd", scores=registry.CardRow(registry.RANKS, registry.ranks(_ACE, 3, 5, 7, 9), chips="extra"))
+registry.define(
+    "j_scholar", scores=registry.CardRow(registry.RANKS, registry.ranks(_ACE), chips="extra.chips", mult="extra.mult")
+)
+registry.define(
+    "j_walkie_talkie",
+    scores=registry.CardRow(registry.RANKS, registry.ranks(10, 4), chips="extra.chips", mult="extra.mult"),
+)
+registry.define("j_triboulet", scores=registry.CardRow(registry.RANKS, registry.ranks(_KING, _QUEEN), x_mult="extra"))
 
 # --- face cards ---
-define("j_scary_face", scores=CardRow(FACE, chips="extra"))
-define("j_smiley", scores=CardRow(FACE, mult="extra"))
-define("j_photograph", scores=CardRow(FIRST_FACE, x_mult="extra"))
-define("j_business", scores=CardRow(FACE, dollars="extra", stream=stream_id("business"), odds=2))
+registry.define("j_scary_face", scores=registry.CardRow(registry.FACE, chips="extra"))
+registry.define("j_smiley", scores=registry.CardRow(registry.FACE, mult="extra"))
+registry.define("j_photograph", scores=registry.CardRow(registry.FIRST_FACE, x_mult="extra"))
+registry.define(
+    "j_business", scores=registry.CardRow(registry.FACE, dollars="extra", stream=stream_id("business"), odds=2)
+)
 
 # --- by enhancement ---
-define("j_ticket", scores=CardRow(ENHANCEMENT, GOLD, dollars="extra"))
+registry.define("j_ticket", scores=registry.CardRow(registry.ENHANCEMENT, GOLD, dollars="extra"))
 
 
 # --- those that change something when a card scores ---
 
 _EIGHT_BALL_STREAM = stream_id("8ball")
-_EIGHT_BALL_ODDS = amount("j_8_ball", "extra")
+_EIGHT_BALL_ODDS = registry.amount("j_8_ball", "extra")
 
 
 def _eight_ball(g, s, i, copied, slot):
@@ -78,9 +68,9 @@ def _eight_ball(g, s, i, copied, slot):
         give_consumable(g, draw_tarot(g, EIGHT_BALL))
 
 
-define("j_8_ball", score_card=_eight_ball)
+registry.define("j_8_ball", score_card=_eight_ball)
 
-_HIKER_CHIPS = int(amount("j_hiker", "extra"))
+_HIKER_CHIPS = int(registry.amount("j_hiker", "extra"))
 
 
 def _hiker(g, s, i, copied, slot):
@@ -88,9 +78,9 @@ def _hiker(g, s, i, copied, slot):
     g.card_extra_chips[slot] += _HIKER_CHIPS
 
 
-define("j_hiker", score_card=_hiker)
+registry.define("j_hiker", score_card=_hiker)
 
-_WEE_CHIPS = amount("j_wee", "extra.chip_mod")
+_WEE_CHIPS = registry.amount("j_wee", "extra.chip_mod")
 
 
 def _wee(g, s, i, copied, slot):
@@ -98,9 +88,9 @@ def _wee(g, s, i, copied, slot):
         g.joker_value[i] += _WEE_CHIPS
 
 
-define("j_wee", score_card=_wee, gives=MainRow(CHIPS, 1, VALUE))
+registry.define("j_wee", score_card=_wee, gives=registry.MainRow(registry.CHIPS, 1, registry.VALUE))
 
-_LUCKY_CAT_GAIN = amount("j_lucky_cat", "extra")
+_LUCKY_CAT_GAIN = registry.amount("j_lucky_cat", "extra")
 
 
 def _lucky_cat(g, s, i, copied, slot):
@@ -108,13 +98,13 @@ def _lucky_cat(g, s, i, copied, slot):
         g.joker_value[i] += _LUCKY_CAT_GAIN
 
 
-define("j_lucky_cat", score_card=_lucky_cat, gives=MainRow(X_MULT, 1, VALUE))
+registry.define("j_lucky_cat", score_card=_lucky_cat, gives=registry.MainRow(registry.X_MULT, 1, registry.VALUE))
 
 # --- cards held in hand ---
-define("j_baron", held=CardRow(RANKS, ranks(_KING), x_mult="extra"))
-define("j_shoot_the_moon", held=CardRow(RANKS, ranks(_QUEEN), mult="extra"))
+registry.define("j_baron", held=registry.CardRow(registry.RANKS, registry.ranks(_KING), x_mult="extra"))
+registry.define("j_shoot_the_moon", held=registry.CardRow(registry.RANKS, registry.ranks(_QUEEN), mult="extra"))
 
-_FIST_TIMES = amount("j_raised_fist", "times_chips")
+_FIST_TIMES = registry.amount("j_raised_fist", "times_chips")
 
 
 def _raised_fist(g, s, i, copied, slot):
@@ -124,11 +114,11 @@ def _raised_fist(g, s, i, copied, slot):
         s.had_effect = True
 
 
-define("j_raised_fist", held_card=_raised_fist)
+registry.define("j_raised_fist", held_card=_raised_fist)
 
 _PARKING_STREAM = stream_id("parking")
-_PARKING_ODDS = amount("j_reserved_parking", "extra.odds")
-_PARKING_DOLLARS = int(amount("j_reserved_parking", "extra.dollars"))
+_PARKING_ODDS = registry.amount("j_reserved_parking", "extra.odds")
+_PARKING_DOLLARS = int(registry.amount("j_reserved_parking", "extra.dollars"))
 
 
 def _reserved_parking(g, s, i, copied, slot):
@@ -138,14 +128,14 @@ def _reserved_parking(g, s, i, copied, slot):
         s.had_effect = True
 
 
-define("j_reserved_parking", held_card=_reserved_parking)
-define("j_mime", passive="retrigger_held")  # counted in scoring.py with Red Seals
+registry.define("j_reserved_parking", held_card=_reserved_parking)
+registry.define("j_mime", passive="retrigger_held")  # counted in scoring.py with Red Seals
 
 # --- triggering scored cards again ---
-define("j_hack", retriggers=RetriggerRow(RANKS, ranks(2, 3, 4, 5)))
-define("j_sock_and_buskin", retriggers=RetriggerRow(FACE))
-define("j_hanging_chad", retriggers=RetriggerRow(FIRST_CARD))
-define("j_dusk", retriggers=RetriggerRow(ANY_CARD, only_last_hand=True))
+registry.define("j_hack", retriggers=registry.RetriggerRow(registry.RANKS, registry.ranks(2, 3, 4, 5)))
+registry.define("j_sock_and_buskin", retriggers=registry.RetriggerRow(registry.FACE))
+registry.define("j_hanging_chad", retriggers=registry.RetriggerRow(registry.FIRST_CARD))
+registry.define("j_dusk", retriggers=registry.RetriggerRow(registry.ANY_CARD, only_last_hand=True))
 
 
 def _seltzer_is_drunk(g, s, i, copied):
@@ -156,4 +146,4 @@ def _seltzer_is_drunk(g, s, i, copied):
             doom(g, i)
 
 
-define("j_selzer", retriggers=RetriggerRow(ANY_CARD, times=1), after=_seltzer_is_drunk)
+registry.define("j_selzer", retriggers=registry.RetriggerRow(registry.ANY_CARD, times=1), after=_seltzer_is_drunk)

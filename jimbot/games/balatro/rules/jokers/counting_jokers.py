@@ -8,64 +8,46 @@ from jimbot.games.balatro.rules.chance.rng import first_double, to_index
 from jimbot.games.balatro.rules.chance.streams import draw, stream_id
 from jimbot.games.balatro.rules.content import JOKER_RARITY
 from jimbot.games.balatro.rules.inventory import give_consumable, has_consumable_room
-from jimbot.games.balatro.rules.jokers.registry import (
-    ALL_FOUR_SUITS,
-    CARDS_LOST,
-    CHIPS,
-    CLUB_AND_OTHER,
-    DISCARDS_LEFT,
-    EMPTY_SLOTS,
-    ENHANCED_AT_LEAST,
-    EVERY_SIXTH_HAND,
-    HELD_ALL_BLACK,
-    JOKERS_HELD,
-    LAST_HAND,
-    MONEY,
-    MONEY_FIVES,
-    MULT,
-    NO_DISCARDS_LEFT,
-    OTHER_SELL_VALUES,
-    PILE,
-    SKIPS,
-    STEEL_CARDS,
-    STONE_CARDS,
-    TAROTS_USED,
-    X_MULT,
-    MainRow,
-    amount,
-    define,
-)
+from jimbot.games.balatro.rules.jokers import registry
 
-define("j_joker", gives=MainRow(MULT, "mult"))
-define("j_stuntman", gives=MainRow(CHIPS, "extra.chip_mod"), passive="inventory")
-define("j_stencil", gives=MainRow(X_MULT, 1, EMPTY_SLOTS))
-define("j_banner", gives=MainRow(CHIPS, "extra", DISCARDS_LEFT))
-define("j_mystic_summit", gives=MainRow(MULT, "extra.mult", condition=NO_DISCARDS_LEFT))
-define("j_abstract", gives=MainRow(MULT, "extra", JOKERS_HELD))
-define("j_acrobat", gives=MainRow(X_MULT, "extra", condition=LAST_HAND))
-define("j_blackboard", gives=MainRow(X_MULT, "extra", condition=HELD_ALL_BLACK))
-define("j_blue_joker", gives=MainRow(CHIPS, "extra", PILE))
-define("j_stone", gives=MainRow(CHIPS, "extra", STONE_CARDS))
-define("j_steel_joker", gives=MainRow(X_MULT, "extra", STEEL_CARDS, offset=1.0))
-define("j_erosion", gives=MainRow(MULT, "extra", CARDS_LOST))
-define("j_fortune_teller", gives=MainRow(MULT, "extra", TAROTS_USED))
-define("j_throwback", gives=MainRow(X_MULT, "extra", SKIPS, offset=1.0))
-define("j_bull", gives=MainRow(CHIPS, "extra", MONEY))
-define("j_bootstraps", gives=MainRow(MULT, "extra.mult", MONEY_FIVES))
-define("j_swashbuckler", gives=MainRow(MULT, "mult", OTHER_SELL_VALUES))
-define("j_flower_pot", gives=MainRow(X_MULT, "extra", condition=ALL_FOUR_SUITS))
-define("j_seeing_double", gives=MainRow(X_MULT, "extra", condition=CLUB_AND_OTHER))
-_LICENSE_CARDS = int(amount("j_drivers_license", "enhanced_cards"))
-define("j_drivers_license", gives=MainRow(X_MULT, "extra", condition=ENHANCED_AT_LEAST, argument=_LICENSE_CARDS))
-define(
+registry.define("j_joker", gives=registry.MainRow(registry.MULT, "mult"))
+registry.define("j_stuntman", gives=registry.MainRow(registry.CHIPS, "extra.chip_mod"), passive="inventory")
+registry.define("j_stencil", gives=registry.MainRow(registry.X_MULT, 1, registry.EMPTY_SLOTS))
+registry.define("j_banner", gives=registry.MainRow(registry.CHIPS, "extra", registry.DISCARDS_LEFT))
+registry.define(
+    "j_mystic_summit", gives=registry.MainRow(registry.MULT, "extra.mult", condition=registry.NO_DISCARDS_LEFT)
+)
+registry.define("j_abstract", gives=registry.MainRow(registry.MULT, "extra", registry.JOKERS_HELD))
+registry.define("j_acrobat", gives=registry.MainRow(registry.X_MULT, "extra", condition=registry.LAST_HAND))
+registry.define("j_blackboard", gives=registry.MainRow(registry.X_MULT, "extra", condition=registry.HELD_ALL_BLACK))
+registry.define("j_blue_joker", gives=registry.MainRow(registry.CHIPS, "extra", registry.PILE))
+registry.define("j_stone", gives=registry.MainRow(registry.CHIPS, "extra", registry.STONE_CARDS))
+registry.define("j_steel_joker", gives=registry.MainRow(registry.X_MULT, "extra", registry.STEEL_CARDS, offset=1.0))
+registry.define("j_erosion", gives=registry.MainRow(registry.MULT, "extra", registry.CARDS_LOST))
+registry.define("j_fortune_teller", gives=registry.MainRow(registry.MULT, "extra", registry.TAROTS_USED))
+registry.define("j_throwback", gives=registry.MainRow(registry.X_MULT, "extra", registry.SKIPS, offset=1.0))
+registry.define("j_bull", gives=registry.MainRow(registry.CHIPS, "extra", registry.MONEY))
+registry.define("j_bootstraps", gives=registry.MainRow(registry.MULT, "extra.mult", registry.MONEY_FIVES))
+registry.define("j_swashbuckler", gives=registry.MainRow(registry.MULT, "mult", registry.OTHER_SELL_VALUES))
+registry.define("j_flower_pot", gives=registry.MainRow(registry.X_MULT, "extra", condition=registry.ALL_FOUR_SUITS))
+registry.define("j_seeing_double", gives=registry.MainRow(registry.X_MULT, "extra", condition=registry.CLUB_AND_OTHER))
+_LICENSE_CARDS = int(registry.amount("j_drivers_license", "enhanced_cards"))
+registry.define(
+    "j_drivers_license",
+    gives=registry.MainRow(registry.X_MULT, "extra", condition=registry.ENHANCED_AT_LEAST, argument=_LICENSE_CARDS),
+)
+registry.define(
     "j_loyalty_card",
-    gives=MainRow(
-        X_MULT, "extra.Xmult", condition=EVERY_SIXTH_HAND, argument=int(amount("j_loyalty_card", "extra.every"))
+    gives=registry.MainRow(
+        registry.X_MULT,
+        "extra.Xmult",
+        condition=registry.EVERY_SIXTH_HAND,
+        argument=int(registry.amount("j_loyalty_card", "extra.every")),
     ),
 )
 
 _MISPRINT = stream_id("misprint")
-_MISPRINT_LEAST, _MISPRINT_MOST = (int(amount("j_misprint", f"extra.{name}")) for name in ("min", "max"))
+_MISPRINT_LEAST, _MISPRINT_MOST = (int(registry.amount("j_misprint", f"extra.{name}")) for name in ("min", "max"))
 
 
 def _misprint(g, s, i, copied):
@@ -76,9 +58,9 @@ def _misprint(g, s, i, copied):
         s.mult += to_index(number, _MISPRINT_MOST - _MISPRINT_LEAST + 1)
 
 
-define("j_misprint", main=_misprint)
+registry.define("j_misprint", main=_misprint)
 
-_VAGABOND_MONEY = int(amount("j_vagabond", "extra"))
+_VAGABOND_MONEY = int(registry.amount("j_vagabond", "extra"))
 
 
 def _vagabond(g, s, i, copied):
@@ -87,9 +69,9 @@ def _vagabond(g, s, i, copied):
         give_consumable(g, draw_tarot(g, VAGABOND))
 
 
-define("j_vagabond", main=_vagabond)
+registry.define("j_vagabond", main=_vagabond)
 
-_MATADOR_DOLLARS = int(amount("j_matador", "extra"))
+_MATADOR_DOLLARS = int(registry.amount("j_matador", "extra"))
 
 
 def _matador(g, s, i, copied):
@@ -98,9 +80,9 @@ def _matador(g, s, i, copied):
         s.dollars += _MATADOR_DOLLARS
 
 
-define("j_matador", main=_matador, debuffed_hand=_matador)
+registry.define("j_matador", main=_matador, debuffed_hand=_matador)
 
-_BASEBALL_X = amount("j_baseball", "extra")
+_BASEBALL_X = registry.amount("j_baseball", "extra")
 
 
 def _baseball(g, s, i, copied, other):
@@ -109,4 +91,4 @@ def _baseball(g, s, i, copied, other):
         s.mult *= _BASEBALL_X
 
 
-define("j_baseball", other_joker=_baseball)
+registry.define("j_baseball", other_joker=_baseball)

@@ -7,14 +7,7 @@ from __future__ import annotations
 
 from jimbot.games.balatro.rules.inventory import doom
 from jimbot.games.balatro.rules.jokers.registry import CHIPS, VALUE, X_MULT, MainRow, amount, define
-from jimbot.games.balatro.rules.playing_cards.hands import (
-    detect_hand,
-    is_debuffed,
-    is_face,
-    is_suit,
-    rank_of,
-    read_jokers,
-)
+from jimbot.games.balatro.rules.playing_cards import hands
 
 _RAMEN_LOSS = amount("j_ramen", "extra")
 
@@ -59,7 +52,7 @@ _CASTLE_CHIPS = amount("j_castle", "extra.chip_mod")
 
 
 def _castle(g, s, i, copied, place):
-    if not copied and is_suit(g, s, s.played[place], g.castle_suit):
+    if not copied and hands.is_suit(g, s, s.played[place], g.castle_suit):
         g.joker_value[i] += _CASTLE_CHIPS
 
 
@@ -70,7 +63,7 @@ _MAIL_DOLLARS = int(amount("j_mail", "extra"))
 
 def _mail_in_rebate(g, s, i, copied, place):
     slot = s.played[place]
-    if not is_debuffed(g, slot) and rank_of(g, slot) == g.mail_rank:
+    if not hands.is_debuffed(g, slot) and hands.rank_of(g, slot) == g.mail_rank:
         s.dollars += _MAIL_DOLLARS
 
 
@@ -81,7 +74,7 @@ _ROAD_GAIN = amount("j_hit_the_road", "extra")
 
 def _hit_the_road(g, s, i, copied, place):
     slot = s.played[place]
-    if not copied and not is_debuffed(g, slot) and rank_of(g, slot) == 11:
+    if not copied and not hands.is_debuffed(g, slot) and hands.rank_of(g, slot) == 11:
         g.joker_value[i] += _ROAD_GAIN
 
 
@@ -101,7 +94,7 @@ def _faceless(g, s, i, copied, place):
     if place == s.played_count - 1:
         faces = 0
         for index in range(s.played_count):
-            if is_face(g, s, s.played[index]):
+            if hands.is_face(g, s, s.played[index]):
                 faces += 1
         if faces >= _FACELESS_COUNT:
             s.dollars += _FACELESS_DOLLARS
@@ -113,8 +106,8 @@ define("j_faceless", discard=_faceless)
 def _burnt(g, s, i, copied):
     """The first discard of a round raises the hand its cards form."""
     if g.discards_used == 0:
-        read_jokers(g, s)
-        detect_hand(g, s)
+        hands.read_jokers(g, s)
+        hands.detect_hand(g, s)
         g.hand_level[s.hand] += 1
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.jokers import (  # noqa: F401 - importing a module writes its jokers into the registry
     card_jokers,
-    copying,
     counting_jokers,
     discard_jokers,
     growing_jokers,
@@ -18,7 +17,7 @@ from jimbot.games.balatro.rules.jokers import (  # noqa: F401 - importing a modu
     round_jokers,
     shop_jokers,
 )
-from jimbot.games.balatro.rules.jokers.copying import acts_as
+from jimbot.games.balatro.rules.jokers.evaluate import acts_as
 from jimbot.games.balatro.rules.jokers.registry import dispatcher
 from jimbot.games.balatro.rules.state import DOOMED
 

@@ -8,7 +8,7 @@ from typing import Any
 from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.inventory import remove_doomed
 from jimbot.games.balatro.rules.jokers import dispatch
-from jimbot.games.balatro.rules.jokers.copying import acts_as, resolve_copies
+from jimbot.games.balatro.rules.jokers.evaluate import acts_as, resolve_copies
 from jimbot.games.balatro.rules.jokers.round_jokers import clear_promises, keep_promises
 from jimbot.games.balatro.rules.playing_cards.hands import read_jokers
 

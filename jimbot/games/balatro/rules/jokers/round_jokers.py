@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from jimbot.games.balatro.compiling.kernels import njit
-from jimbot.games.balatro.rules.bosses.blind import disable_blind, is_boss_round
-from jimbot.games.balatro.rules.bosses.debuffs import refresh_card
+from jimbot.games.balatro.rules.bosses.blind import disable_blind, is_boss_round, refresh_card
 from jimbot.games.balatro.rules.chance.create import draw_front, draw_spectral, draw_tarot, make_joker, roll_seal
 from jimbot.games.balatro.rules.chance.pools import CARTOMANCER, RIFF_RAFF, SIXTH_SENSE
 from jimbot.games.balatro.rules.chance.streams import pick, stream_id

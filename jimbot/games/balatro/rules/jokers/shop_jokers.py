@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import inventory
 from jimbot.games.balatro.rules.bosses.blind import disable_blind, is_boss_round
 from jimbot.games.balatro.rules.chance.create import draw_tarot
 from jimbot.games.balatro.rules.chance.pools import HALLUCINATION
 from jimbot.games.balatro.rules.chance.streams import pick, stream_id
 from jimbot.games.balatro.rules.content import FIRST_PLANET, FIRST_SPECTRAL, NEGATIVE
-from jimbot.games.balatro.rules.inventory import (
-    add_consumable,
-    copy_joker,
-    give_consumable,
-    has_consumable_room,
-    nth_joker,
-)
 from jimbot.games.balatro.rules.jokers.evaluate import chance
 from jimbot.games.balatro.rules.jokers.registry import MULT, VALUE, X_MULT, MainRow, amount, define
 from jimbot.games.balatro.rules.playing_cards.cards import new_serial
 from jimbot.games.balatro.rules.state import SELECTING_HAND
-from jimbot.games.balatro.rules.tags.held import DOUBLE, gain_tag
+from jimbot.games.balatro.rules.tags import DOUBLE, gain_tag
 
 # --- growing ---
 
@@ -87,8 +81,8 @@ _HALLUCINATION_ODDS = amount("j_hallucination", "extra")
 
 def _hallucination(g, s, i, copied):
     """Without room not even the chance is rolled."""
-    if has_consumable_room(g) and chance(g, s, _HALLUCINATION_STREAM, _HALLUCINATION_ODDS):
-        give_consumable(g, draw_tarot(g, HALLUCINATION))
+    if inventory.has_consumable_room(g) and chance(g, s, _HALLUCINATION_STREAM, _HALLUCINATION_ODDS):
+        inventory.give_consumable(g, draw_tarot(g, HALLUCINATION))
 
 
 define("j_hallucination", open_booster=_hallucination)
@@ -115,7 +109,7 @@ def _perkeo(g, s, i, copied):
     """A Negative copy of a random consumable; it brings its own slot and keeps what Gift Card has added."""
     if g.consumable_count > 0:
         source = nth_consumable(g, pick(g, _PERKEO_STREAM, g.consumable_count))
-        copy = add_consumable(g, g.consumable_id[source], NEGATIVE, new_serial(g))
+        copy = inventory.add_consumable(g, g.consumable_id[source], NEGATIVE, new_serial(g))
         if copy >= 0:
             g.consumable_extra_value[copy] = g.consumable_extra_value[source]
 
@@ -155,9 +149,9 @@ def _invisible_sold(g, s, i, copied):
         return
     others = ((1 << g.joker_count) - 1) & ~(1 << i)
     if g.joker_count > 1:
-        source = nth_joker(g, pick(g, _INVISIBLE_STREAM, g.joker_count - 1), others)
+        source = inventory.nth_joker(g, pick(g, _INVISIBLE_STREAM, g.joker_count - 1), others)
         edition = g.joker_edition[source]
-        copy_joker(g, source, 0 if edition == NEGATIVE else edition)
+        inventory.copy_joker(g, source, 0 if edition == NEGATIVE else edition)
 
 
 define("j_invisible", end_of_round=_invisible_waits, selling_self=_invisible_sold)

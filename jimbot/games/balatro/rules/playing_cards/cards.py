@@ -7,17 +7,10 @@ choice and every shuffle starts from.
 from __future__ import annotations
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import state
 from jimbot.games.balatro.rules.chance import streams
-from jimbot.games.balatro.rules.state import (
-    CARD_DEBUFFED,
-    CARD_DEBUFFED_FOR_GOOD,
-    CARD_PLAYED_THIS_ANTE,
-    IN_DECK,
-    MAX_CARDS,
-    NOWHERE,
-)
 
-COPIED_FLAGS = CARD_DEBUFFED | CARD_DEBUFFED_FOR_GOOD | CARD_PLAYED_THIS_ANTE
+COPIED_FLAGS = state.CARD_DEBUFFED | state.CARD_DEBUFFED_FOR_GOOD | state.CARD_PLAYED_THIS_ANTE
 
 
 @njit
@@ -33,10 +26,10 @@ def add_card(g, rank, suit, enhancement, edition, seal, serial, place):
 
     `serial` is not always the newest: a card bought in the shop was created when it was put on display.
     """
-    if g.card_count >= MAX_CARDS:
+    if g.card_count >= state.MAX_CARDS:
         return -1
     slot = 0
-    while g.card_place[slot] != NOWHERE:
+    while g.card_place[slot] != state.NOWHERE:
         slot += 1
     put_card(g, slot, rank, suit, enhancement, edition, seal, serial, place)
     return slot
@@ -87,7 +80,7 @@ def copy_card(g, source, place):
 def remove_card(g, slot):
     """Takes a destroyed card out of the full deck; the caller takes it out of hand or pile."""
     g.enhancement_count[g.card_enhancement[slot]] -= 1
-    g.card_place[slot] = NOWHERE
+    g.card_place[slot] = state.NOWHERE
     position = 0
     while g.cards[position] != slot:
         position += 1
@@ -110,7 +103,7 @@ def shuffle_pile(g, stream):
     count = 0
     for index in range(g.card_count):
         slot = g.cards[index]
-        if g.card_place[slot] == IN_DECK:
+        if g.card_place[slot] == state.IN_DECK:
             g.pile[count] = slot
             count += 1
     g.pile_count = count

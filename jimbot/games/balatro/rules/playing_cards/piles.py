@@ -9,16 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import state
 from jimbot.games.balatro.rules.challenges import DOLLARS_PER_LOST_HAND_SIZE
 from jimbot.games.balatro.rules.content import STONE
-from jimbot.games.balatro.rules.state import (
-    CARD_FACE_DOWN,
-    CARD_FORCED,
-    IN_DECK,
-    IN_HAND,
-    MAX_HAND,
-    ON_TABLE,
-)
 
 _LAST = 1 << 12  # below the sort key of every card with a rank
 
@@ -53,7 +46,7 @@ def count_bits(targets):
 @njit
 def count_chosen(g, targets):
     """How many hand cards are chosen; -1 if the choice reaches beyond the hand."""
-    if g.hand_count < MAX_HAND and np.uint64(targets) >> np.uint64(g.hand_count) != np.uint64(0):
+    if g.hand_count < state.MAX_HAND and np.uint64(targets) >> np.uint64(g.hand_count) != np.uint64(0):
         return -1
     return count_bits(targets)
 
@@ -92,8 +85,8 @@ def sort_hand(g):
 @njit
 def put_in_hand(g, slot):
     """Adds a card at the right end of the hand; at the cap it goes under the pile instead."""
-    if g.hand_count < MAX_HAND:
-        g.card_place[slot] = IN_HAND
+    if g.hand_count < state.MAX_HAND:
+        g.card_place[slot] = state.IN_HAND
         g.hand[g.hand_count] = slot
         g.hand_count += 1
     else:
@@ -119,8 +112,8 @@ def lay_on_table(g, s, targets):
     for place in range(g.hand_count):
         slot = g.hand[place]
         if is_chosen(targets, place):
-            g.card_place[slot] = ON_TABLE
-            g.card_flags[slot] &= 0xFF ^ CARD_FACE_DOWN
+            g.card_place[slot] = state.ON_TABLE
+            g.card_flags[slot] &= 0xFF ^ state.CARD_FACE_DOWN
             s.played[s.played_count] = slot
             s.played_count += 1
         else:
@@ -133,7 +126,7 @@ def lay_on_table(g, s, targets):
 def turn_hand_up(g):
     """Turns all hand cards face up."""
     for place in range(g.hand_count):
-        g.card_flags[g.hand[place]] &= 0xFF ^ CARD_FACE_DOWN
+        g.card_flags[g.hand[place]] &= 0xFF ^ state.CARD_FACE_DOWN
 
 
 @njit
@@ -143,7 +136,7 @@ def put_under_pile(g, slot):
         g.pile[index] = g.pile[index - 1]
     g.pile[0] = slot
     g.pile_count += 1
-    g.card_place[slot] = IN_DECK
+    g.card_place[slot] = state.IN_DECK
 
 
 @njit
@@ -151,7 +144,7 @@ def take_from_pile(g):
     """The next card of the pile, moved to the right end of the hand; the caller knows there is one and room for it."""
     g.pile_count -= 1
     slot = g.pile[g.pile_count]
-    g.card_place[slot] = IN_HAND
+    g.card_place[slot] = state.IN_HAND
     g.hand[g.hand_count] = slot
     g.hand_count += 1
     return slot
@@ -162,7 +155,7 @@ def return_hand(g):
     """Hand cards go back under the pile one by one from the left (a closed pack)."""
     for place in range(g.hand_count):
         slot = g.hand[place]
-        g.card_flags[slot] &= 0xFF ^ CARD_FACE_DOWN
+        g.card_flags[slot] &= 0xFF ^ state.CARD_FACE_DOWN
         put_under_pile(g, slot)
     g.hand_count = 0
 
@@ -175,8 +168,8 @@ def return_everything(g):
     for index in range(g.card_count):
         slot = g.cards[index]
         g.pile[index] = slot
-        g.card_place[slot] = IN_DECK
-        g.card_flags[slot] &= 0xFF ^ (CARD_FACE_DOWN | CARD_FORCED)
+        g.card_place[slot] = state.IN_DECK
+        g.card_flags[slot] &= 0xFF ^ (state.CARD_FACE_DOWN | state.CARD_FORCED)
 
 
 @njit
@@ -184,7 +177,7 @@ def nth_in_hand(g, number):
     """The slot of a hand card by age, the order in which random choices see hand cards."""
     for index in range(g.card_count):
         slot = g.cards[index]
-        if g.card_place[slot] == IN_HAND:
+        if g.card_place[slot] == state.IN_HAND:
             if number == 0:
                 return slot
             number -= 1
@@ -195,7 +188,7 @@ def nth_in_hand(g, number):
 def has_forced_card(g):
     """Whether Cerulean Bell holds a card of the hand."""
     for place in range(g.hand_count):
-        if g.card_flags[g.hand[place]] & CARD_FORCED:
+        if g.card_flags[g.hand[place]] & state.CARD_FORCED:
             return True
     return False
 
@@ -204,7 +197,7 @@ def has_forced_card(g):
 def leaves_out_forced_card(g, targets):
     """Whether a choice lacks the card Cerulean Bell forces into every choice."""
     for place in range(g.hand_count):
-        if g.card_flags[g.hand[place]] & CARD_FORCED and not is_chosen(targets, place):
+        if g.card_flags[g.hand[place]] & state.CARD_FORCED and not is_chosen(targets, place):
             return True
     return False
 
@@ -213,4 +206,4 @@ def leaves_out_forced_card(g, targets):
 def clear_forced_cards(g):
     """Lets go of the card Cerulean Bell holds; it is always one of the hand."""
     for place in range(g.hand_count):
-        g.card_flags[g.hand[place]] &= 0xFF ^ CARD_FORCED
+        g.card_flags[g.hand[place]] &= 0xFF ^ state.CARD_FORCED

@@ -3,37 +3,10 @@
 from __future__ import annotations
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.challenges import INFLATION
-from jimbot.games.balatro.rules.chance.create import (
-    draw_pack_consumable,
-    offer_consumable,
-    offer_joker,
-    offer_playing_card,
-    roll_edition,
-    roll_seal,
-)
-from jimbot.games.balatro.rules.chance.pools import (
-    ARCANA,
-    ARCANA_SPECTRAL,
-    BUFFOON,
-    CELESTIAL,
-    POOL_PLANET,
-    POOL_SPECTRAL,
-    POOL_TAROT,
-    SPECTRAL_PACK,
-    STANDARD,
-)
+from jimbot.games.balatro.rules.chance import create, pools
 from jimbot.games.balatro.rules.chance.streams import roll, stream_id
-from jimbot.games.balatro.rules.content import (
-    HAND_PLANET,
-    PACK_CARDS,
-    PACK_DEALS_HAND,
-    PACK_KIND,
-    PACK_KINDS,
-    PACK_PICKS,
-    RATES,
-    VOUCHERS,
-)
 from jimbot.games.balatro.rules.jokers import moments
 from jimbot.games.balatro.rules.playing_cards.dealing import deal_pack_hand
 from jimbot.games.balatro.rules.playing_cards.hands import most_played_hand
@@ -45,46 +18,46 @@ from jimbot.games.balatro.rules.state import FIRST_PACK_OFFER, PACK
 _OMEN_GLOBE = stream_id("omen_globe")
 _STANDARD_SET, _STANDARD_EDITION = stream_id("stdset{ante}"), stream_id("standard_edition{ante}")
 _STANDARD_SEAL, _STANDARD_SEAL_TYPE = stream_id("stdseal{ante}"), stream_id("stdsealtype{ante}")
-_SPECTRAL_ABOVE = VOUCHERS.row("v_omen_globe")["config"]["spectral_above"]
+_SPECTRAL_ABOVE = content.VOUCHERS.row("v_omen_globe")["config"]["spectral_above"]
 _ENHANCED_ABOVE, _SEAL_ABOVE, _EDITION_FACTOR = (
-    RATES["standard_pack"][name] for name in ("enhanced_above", "seal_above", "edition_factor")
+    content.RATES["standard_pack"][name] for name in ("enhanced_above", "seal_above", "edition_factor")
 )
-KIND_ARCANA, KIND_CELESTIAL, KIND_STANDARD, KIND_BUFFOON, KIND_SPECTRAL = range(len(PACK_KINDS))
+KIND_ARCANA, KIND_CELESTIAL, KIND_STANDARD, KIND_BUFFOON, KIND_SPECTRAL = range(len(content.PACK_KINDS))
 
 
 @njit
 def _offer_arcana(g, place):
     if g.voucher_owned[OMEN_GLOBE] and roll(g, _OMEN_GLOBE) > _SPECTRAL_ABOVE:
-        offer_consumable(g, place, draw_pack_consumable(g, POOL_SPECTRAL, ARCANA_SPECTRAL))
+        create.offer_consumable(g, place, create.draw_pack_consumable(g, pools.POOL_SPECTRAL, pools.ARCANA_SPECTRAL))
     else:
-        offer_consumable(g, place, draw_pack_consumable(g, POOL_TAROT, ARCANA))
+        create.offer_consumable(g, place, create.draw_pack_consumable(g, pools.POOL_TAROT, pools.ARCANA))
 
 
 @njit
 def _offer_celestial(g, place, first):
     hand = most_played_hand(g) if first and g.voucher_owned[TELESCOPE] else -1
     if hand >= 0:
-        offer_consumable(g, place, HAND_PLANET[hand])
+        create.offer_consumable(g, place, content.HAND_PLANET[hand])
     else:
-        offer_consumable(g, place, draw_pack_consumable(g, POOL_PLANET, CELESTIAL))
+        create.offer_consumable(g, place, create.draw_pack_consumable(g, pools.POOL_PLANET, pools.CELESTIAL))
 
 
 @njit
 def _offer_standard(g, place):
-    offer_playing_card(g, place, STANDARD, roll(g, _STANDARD_SET) > _ENHANCED_ABOVE)
-    g.offer_edition[place] = roll_edition(g, _STANDARD_EDITION, _EDITION_FACTOR, False)
+    create.offer_playing_card(g, place, pools.STANDARD, roll(g, _STANDARD_SET) > _ENHANCED_ABOVE)
+    g.offer_edition[place] = create.roll_edition(g, _STANDARD_EDITION, _EDITION_FACTOR, False)
     if roll(g, _STANDARD_SEAL) > _SEAL_ABOVE:
-        g.offer_seal[place] = roll_seal(g, _STANDARD_SEAL_TYPE)
+        g.offer_seal[place] = create.roll_seal(g, _STANDARD_SEAL_TYPE)
 
 
 @njit
 def open_pack(g, pack):
     """Deals a pack's cards as offers; the caller has paid for it and deals a hand if the pack wants one."""
     g.pack_id = pack
-    g.pack_picks = PACK_PICKS[pack]
+    g.pack_picks = content.PACK_PICKS[pack]
     g.pack_count = 0
-    kind = PACK_KIND[pack]
-    for number in range(PACK_CARDS[pack]):
+    kind = content.PACK_KIND[pack]
+    for number in range(content.PACK_CARDS[pack]):
         place = FIRST_PACK_OFFER + number
         if kind == KIND_ARCANA:
             _offer_arcana(g, place)
@@ -93,9 +66,9 @@ def open_pack(g, pack):
         elif kind == KIND_STANDARD:
             _offer_standard(g, place)
         elif kind == KIND_BUFFOON:
-            offer_joker(g, place, BUFFOON, 0)
+            create.offer_joker(g, place, pools.BUFFOON, 0)
         else:
-            offer_consumable(g, place, draw_pack_consumable(g, POOL_SPECTRAL, SPECTRAL_PACK))
+            create.offer_consumable(g, place, create.draw_pack_consumable(g, pools.POOL_SPECTRAL, pools.SPECTRAL_PACK))
         g.pack_count += 1
 
 
@@ -116,7 +89,7 @@ def start_pack(g, s, pack):
     g.inflation += INFLATION[g.challenge]
     open_pack(g, pack)
     moments.open_booster(g, s)
-    if PACK_DEALS_HAND[pack]:
+    if content.PACK_DEALS_HAND[pack]:
         deal_pack_hand(g)
     g.phase = PACK
 

@@ -5,31 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.chance.pools import count_active
-from jimbot.games.balatro.rules.content import (
-    CONSUMABLE_COST,
-    EDITION_SURCHARGE,
-    FIRST_PLANET,
-    FIRST_SPECTRAL,
-    JOKER_COST,
-    JOKERS,
-    PACK_COST,
-    PACK_KIND,
-    PACK_KINDS,
-    RATES,
-    VOUCHER_COST,
-)
 from jimbot.games.balatro.rules.state import FREE, OFFER_CONSUMABLE, OFFER_JOKER, RENTAL
 
-_ASTRONOMER = JOKERS.id("j_astronomer")
-_CELESTIAL = PACK_KINDS.index("Celestial")
-_PLAYING_CARD_COST = RATES["playing_card_cost"]
-_RENTAL_COST = RATES["stickers"]["rental_cost"]
+_ASTRONOMER = content.JOKERS.id("j_astronomer")
+_CELESTIAL = content.PACK_KINDS.index("Celestial")
+_PLAYING_CARD_COST = content.RATES["playing_card_cost"]
+_RENTAL_COST = content.RATES["stickers"]["rental_cost"]
 
 
 @njit
 def _price(g, base, edition):
-    amount = (base + g.inflation + EDITION_SURCHARGE[edition] + 0.5) * (100 - g.discount_percent) / 100
+    amount = (base + g.inflation + content.EDITION_SURCHARGE[edition] + 0.5) * (100 - g.discount_percent) / 100
     return max(1, np.int64(np.floor(amount)))
 
 
@@ -38,15 +26,15 @@ def joker_price(g, joker, edition, flags):
     """A joker's price before tags and coupons; a Rental joker has its own."""
     if flags & RENTAL:
         return _RENTAL_COST
-    return _price(g, JOKER_COST[joker], edition)
+    return _price(g, content.JOKER_COST[joker], edition)
 
 
 @njit
 def consumable_price(g, consumable, edition):
     """A consumable's price; Planets are free with an active Astronomer."""
-    if consumable >= FIRST_PLANET and consumable < FIRST_SPECTRAL and count_active(g, _ASTRONOMER) > 0:
+    if consumable >= content.FIRST_PLANET and consumable < content.FIRST_SPECTRAL and count_active(g, _ASTRONOMER) > 0:
         return 0
-    return _price(g, CONSUMABLE_COST[consumable], edition)
+    return _price(g, content.CONSUMABLE_COST[consumable], edition)
 
 
 @njit
@@ -67,15 +55,15 @@ def booster_price(g, index):
     pack = g.booster_id[index]
     if g.booster_free[index]:
         return 0
-    if PACK_KIND[pack] == _CELESTIAL and count_active(g, _ASTRONOMER) > 0:
+    if content.PACK_KIND[pack] == _CELESTIAL and count_active(g, _ASTRONOMER) > 0:
         return 0
-    return _price(g, PACK_COST[pack], 0)
+    return _price(g, content.PACK_COST[pack], 0)
 
 
 @njit
 def voucher_price(g, voucher):
     """What the shop asks for a voucher."""
-    return _price(g, VOUCHER_COST[voucher], 0)
+    return _price(g, content.VOUCHER_COST[voucher], 0)
 
 
 @njit

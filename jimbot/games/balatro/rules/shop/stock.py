@@ -6,83 +6,47 @@ Buying, selling and rerolling as decisions belong to the state machine; this mod
 from __future__ import annotations
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import content, state, tags
 from jimbot.games.balatro.rules.challenges import BANNED_PACK, NO_SHOP_JOKERS
-from jimbot.games.balatro.rules.chance.create import (
-    draw_planet,
-    draw_spectral,
-    draw_tarot,
-    guaranteed_edition,
-    offer_consumable,
-    offer_joker,
-    offer_playing_card,
-)
+from jimbot.games.balatro.rules.chance import create
 from jimbot.games.balatro.rules.chance.pools import POOL_SIZE, RARE_TAG, SHOP, UNCOMMON_TAG
 from jimbot.games.balatro.rules.chance.streams import roll, stream_id
-from jimbot.games.balatro.rules.content import (
-    JOKER_RARITY,
-    PACK_WEIGHT,
-    PACKS,
-    TAG_EDITION,
-    VOUCHERS,
-)
 from jimbot.games.balatro.rules.inventory import release_key
 from jimbot.games.balatro.rules.shop.vouchers import ILLUSION, add_tag_voucher
-from jimbot.games.balatro.rules.state import (
-    FIRST_CONSUMABLE_KEY,
-    FREE,
-    MAX_BOOSTERS,
-    OFFER_CONSUMABLE,
-    OFFER_JOKER,
-    OFFER_NONE,
-    WEIGHT_JOKER,
-    WEIGHT_PLANET,
-    WEIGHT_PLAYING_CARD,
-    WEIGHT_SPECTRAL,
-    WEIGHT_TAROT,
-)
-from jimbot.games.balatro.rules.tags.held import (
-    COUPON,
-    D_SIX,
-    RARE,
-    UNCOMMON,
-    VOUCHER,
-    find_tag,
-    remove_tag,
-)
 
 _CARD_TYPE = stream_id("cdt{ante}")
 _BOOSTER = stream_id("shop_pack{ante}")
 _ILLUSION = stream_id("illusion")
 _ENHANCED_ABOVE, _EDITION_ABOVE = (
-    VOUCHERS.row("v_illusion")["config"][name] for name in ("enhanced_above", "edition_above")
+    content.VOUCHERS.row("v_illusion")["config"][name] for name in ("enhanced_above", "edition_above")
 )
-_FIRST_BOOSTER = PACKS.id("p_buffoon_normal_1")
-_PACK_COUNT = len(PACKS)
+_FIRST_BOOSTER = content.PACKS.id("p_buffoon_normal_1")
+_PACK_COUNT = len(content.PACKS)
 
 
 @njit
 def _roll_card_type(g):
     """Which kind of card fills a slot: a walk over the weights of Joker, Tarot, Planet, playing card, Spectral."""
-    joker_weight = 0.0 if NO_SHOP_JOKERS[g.challenge] else g.shop_weight[WEIGHT_JOKER]
+    joker_weight = 0.0 if NO_SHOP_JOKERS[g.challenge] else g.shop_weight[state.WEIGHT_JOKER]
     total = joker_weight
     for kind in range(1, 5):
         total += g.shop_weight[kind]
     point = roll(g, _CARD_TYPE) * total
     before = 0.0
     for kind in range(5):
-        weight = joker_weight if kind == WEIGHT_JOKER else g.shop_weight[kind]
+        weight = joker_weight if kind == state.WEIGHT_JOKER else g.shop_weight[kind]
         if point > before and point <= before + weight:
             return kind
         before += weight
-    return WEIGHT_JOKER
+    return state.WEIGHT_JOKER
 
 
 @njit
 def _offer_shop_playing_card(g, place, enhanced):
     """A playing card in the shop (Magic Trick); with Illusion it may carry an edition."""
-    offer_playing_card(g, place, SHOP, enhanced)
+    create.offer_playing_card(g, place, SHOP, enhanced)
     if g.voucher_owned[ILLUSION] and roll(g, _ILLUSION) > _EDITION_ABOVE:
-        g.offer_edition[place] = guaranteed_edition(g, _ILLUSION)
+        g.offer_edition[place] = create.guaranteed_edition(g, _ILLUSION)
 
 
 @njit
@@ -92,16 +56,16 @@ def offer_shop_card(g, place):
     if g.voucher_owned[ILLUSION]:  # drawn before the type is known, for every slot
         enhanced = roll(g, _ILLUSION) > _ENHANCED_ABOVE
     kind = _roll_card_type(g)
-    if kind == WEIGHT_JOKER:
-        offer_joker(g, place, SHOP, 0)
-    elif kind == WEIGHT_TAROT:
-        offer_consumable(g, place, draw_tarot(g, SHOP))
-    elif kind == WEIGHT_PLANET:
-        offer_consumable(g, place, draw_planet(g, SHOP))
-    elif kind == WEIGHT_PLAYING_CARD:
+    if kind == state.WEIGHT_JOKER:
+        create.offer_joker(g, place, SHOP, 0)
+    elif kind == state.WEIGHT_TAROT:
+        create.offer_consumable(g, place, create.draw_tarot(g, SHOP))
+    elif kind == state.WEIGHT_PLANET:
+        create.offer_consumable(g, place, create.draw_planet(g, SHOP))
+    elif kind == state.WEIGHT_PLAYING_CARD:
         _offer_shop_playing_card(g, place, enhanced)
-    elif kind == WEIGHT_SPECTRAL:
-        offer_consumable(g, place, draw_spectral(g, SHOP))
+    elif kind == state.WEIGHT_SPECTRAL:
+        create.offer_consumable(g, place, create.draw_spectral(g, SHOP))
 
 
 @njit
@@ -109,7 +73,7 @@ def _rare_jokers_held(g):
     """Different Rare jokers held."""
     count = 0
     for index in range(g.joker_count):
-        known = JOKER_RARITY[g.joker_id[index]] != 3
+        known = content.JOKER_RARITY[g.joker_id[index]] != 3
         for other in range(index):
             if g.joker_id[other] == g.joker_id[index]:
                 known = True
@@ -124,16 +88,16 @@ def _offer_by_tag(g, place):
     index = 0
     while index < g.tag_count:
         tag = g.tag_id[index]
-        if tag == UNCOMMON:
-            remove_tag(g, index)
-            offer_joker(g, place, UNCOMMON_TAG, 2)
-            g.offer_flags[place] |= FREE
+        if tag == tags.UNCOMMON:
+            tags.remove_tag(g, index)
+            create.offer_joker(g, place, UNCOMMON_TAG, 2)
+            g.offer_flags[place] |= state.FREE
             return True
-        if tag == RARE:
-            remove_tag(g, index)
+        if tag == tags.RARE:
+            tags.remove_tag(g, index)
             if _rare_jokers_held(g) < POOL_SIZE[3]:  # otherwise the tag is spent for nothing
-                offer_joker(g, place, RARE_TAG, 3)
-                g.offer_flags[place] |= FREE
+                create.offer_joker(g, place, RARE_TAG, 3)
+                g.offer_flags[place] |= state.FREE
                 return True
         else:
             index += 1
@@ -143,14 +107,14 @@ def _offer_by_tag(g, place):
 @njit
 def _apply_edition_tag(g, place):
     """The first edition tag held turns a joker without edition free and gives it its edition."""
-    if g.offer_kind[place] != OFFER_JOKER or g.offer_edition[place] != 0:
+    if g.offer_kind[place] != state.OFFER_JOKER or g.offer_edition[place] != 0:
         return
     for index in range(g.tag_count):
         tag = g.tag_id[index]
-        if TAG_EDITION[tag] > 0:
-            g.offer_edition[place] = TAG_EDITION[tag]
-            g.offer_flags[place] |= FREE
-            remove_tag(g, index)
+        if content.TAG_EDITION[tag] > 0:
+            g.offer_edition[place] = content.TAG_EDITION[tag]
+            g.offer_flags[place] |= state.FREE
+            tags.remove_tag(g, index)
             return
 
 
@@ -168,11 +132,11 @@ def fill_card_slots(g):
 @njit
 def release_offer(g, place):
     """An offer goes unsold; its key may be drawn again unless a copy is held."""
-    if g.offer_kind[place] == OFFER_JOKER:
+    if g.offer_kind[place] == state.OFFER_JOKER:
         release_key(g, g.offer_id[place])
-    elif g.offer_kind[place] == OFFER_CONSUMABLE:
-        release_key(g, FIRST_CONSUMABLE_KEY + g.offer_id[place])
-    g.offer_kind[place] = OFFER_NONE
+    elif g.offer_kind[place] == state.OFFER_CONSUMABLE:
+        release_key(g, state.FIRST_CONSUMABLE_KEY + g.offer_id[place])
+    g.offer_kind[place] = state.OFFER_NONE
 
 
 @njit
@@ -217,13 +181,13 @@ def draw_booster(g):
     total = 0.0
     for pack in range(_PACK_COUNT):
         if not BANNED_PACK[g.challenge, pack]:
-            total += PACK_WEIGHT[pack]
+            total += content.PACK_WEIGHT[pack]
     point = roll(g, _BOOSTER) * total
     reached = 0.0
     last = 0
     for pack in range(_PACK_COUNT):
         if not BANNED_PACK[g.challenge, pack]:
-            reached += PACK_WEIGHT[pack]
+            reached += content.PACK_WEIGHT[pack]
             last = pack
             if reached >= point:
                 return pack
@@ -233,31 +197,31 @@ def draw_booster(g):
 @njit
 def stock_shop(g):
     """Fills the whole shop on entering it, in the game's order."""
-    place = find_tag(g, D_SIX)
+    place = tags.find_tag(g, tags.D_SIX)
     g.d6_shop = place >= 0
     if place >= 0:
-        remove_tag(g, place)
+        tags.remove_tag(g, place)
     g.shop_count = 0
     fill_card_slots(g)
     g.voucher_count = 0
     if g.ante_voucher >= 0:
         g.shop_voucher[0] = g.ante_voucher
         g.voucher_count = 1
-    for index in range(MAX_BOOSTERS):
+    for index in range(state.MAX_BOOSTERS):
         g.booster_id[index] = draw_booster(g)
         g.booster_free[index] = 0
-    g.booster_count = MAX_BOOSTERS
-    place = find_tag(g, VOUCHER)
+    g.booster_count = state.MAX_BOOSTERS
+    place = tags.find_tag(g, tags.VOUCHER)
     while place >= 0:
-        remove_tag(g, place)
+        tags.remove_tag(g, place)
         add_tag_voucher(g)
-        place = find_tag(g, VOUCHER)
-    place = find_tag(g, COUPON)
+        place = tags.find_tag(g, tags.VOUCHER)
+    place = tags.find_tag(g, tags.COUPON)
     if place >= 0:
-        remove_tag(g, place)
+        tags.remove_tag(g, place)
         for index in range(g.shop_count):
-            g.offer_flags[index] |= FREE
-        for index in range(MAX_BOOSTERS):
+            g.offer_flags[index] |= state.FREE
+        for index in range(state.MAX_BOOSTERS):
             g.booster_free[index] = 1
 
 

@@ -9,16 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.rules import state
 from jimbot.games.balatro.rules.chance.pools import POOL_VOUCHER, choose_from_pool
 from jimbot.games.balatro.rules.chance.streams import stream_id
 from jimbot.games.balatro.rules.content import RATES, VOUCHERS
-from jimbot.games.balatro.rules.state import (
-    MAX_SHOP_CARDS,
-    MAX_SHOP_VOUCHERS,
-    WEIGHT_PLANET,
-    WEIGHT_PLAYING_CARD,
-    WEIGHT_TAROT,
-)
 
 _ANTE_VOUCHER = stream_id("Voucher{ante}")
 _TAG_VOUCHER = stream_id("Voucher_fromtag")
@@ -48,7 +42,7 @@ def draw_ante_voucher(g):
 @njit
 def add_tag_voucher(g):
     """One more voucher on sale (Voucher Tag)."""
-    if g.voucher_count < MAX_SHOP_VOUCHERS:
+    if g.voucher_count < state.MAX_SHOP_VOUCHERS:
         g.shop_voucher[g.voucher_count] = choose_from_pool(g, POOL_VOUCHER, _TAG_VOUCHER)
         g.voucher_count += 1
 
@@ -56,7 +50,7 @@ def add_tag_voucher(g):
 @njit
 def _apply_shop_voucher(g, voucher):
     if voucher == OVERSTOCK or voucher == OVERSTOCK_PLUS:
-        g.shop_slots = min(MAX_SHOP_CARDS, g.shop_slots + _SLOTS[voucher])
+        g.shop_slots = min(state.MAX_SHOP_CARDS, g.shop_slots + _SLOTS[voucher])
     elif voucher == CLEARANCE_SALE or voucher == LIQUIDATION:
         g.discount_percent = _AMOUNT[voucher]
     elif voucher == HONE or voucher == GLOW_UP:
@@ -66,11 +60,11 @@ def _apply_shop_voucher(g, voucher):
         if g.d6_shop:  # whose base is 0: only the reroll on offer gets cheaper
             g.reroll_rebate += _AMOUNT[voucher]
     elif voucher == TAROT_MERCHANT or voucher == TAROT_TYCOON:
-        g.shop_weight[WEIGHT_TAROT] = _TAROT_WEIGHT * _EXTRA[voucher]
+        g.shop_weight[state.WEIGHT_TAROT] = _TAROT_WEIGHT * _EXTRA[voucher]
     elif voucher == PLANET_MERCHANT or voucher == PLANET_TYCOON:
-        g.shop_weight[WEIGHT_PLANET] = _PLANET_WEIGHT * _EXTRA[voucher]
+        g.shop_weight[state.WEIGHT_PLANET] = _PLANET_WEIGHT * _EXTRA[voucher]
     elif voucher == MAGIC_TRICK or voucher == ILLUSION:
-        g.shop_weight[WEIGHT_PLAYING_CARD] = _EXTRA[voucher]
+        g.shop_weight[state.WEIGHT_PLAYING_CARD] = _EXTRA[voucher]
 
 
 @njit

@@ -1,0 +1,269 @@
+"""`jimbot bus`: look at the event bus, put an event on it, read its log again."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from jimbot.cli.shared import terminal
+from jimbot.cli.shared.command import adds_family
+from jimbot.cli.shared.common import JsonOption
+from jimbot.errors import UsageError
+from jimbot.foreign_text import visible_line
+
+if TYPE_CHECKING:
+    from jimbot.proto.events_pb2 import Event
+
+EXAMPLES = """jimbot bus tail   (everything that is published from now on)
+jimbot bus tail game.* --bus nats://127.0.0.1:4222 --json
+jimbot bus publish knowledge.update '{"game": "balatro", "kind": "synergy", "subjects": ["Blueprint", "Brainstorm"]}'
+jimbot bus replay game.result --since 10m
+jimbot bus replay game.* --from 1 --to nats://127.0.0.1:4222   (copies them there)
+jimbot bus stats
+jimbot bus stop   (this machine's server; it ends by itself when nobody uses it)
+train, evaluate, watch and serve publish with --bus. Here, without it: JIMBOT_BUS, else embedded (in runs/bus.nats)."""
+
+BusAddressOption = Annotated[
+    str | None,
+    typer.Option("--bus", metavar="ADDRESS", help="embedded (this machine), embedded:FILE or nats://HOST:PORT."),
+]
+TopicsArgument = Annotated[list[str] | None, typer.Argument(metavar="topic", help="game.result, game.*, …; none: all.")]
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def tail(
+    topics: TopicsArgument = None,
+    bus: BusAddressOption = None,
+    count: Annotated[int | None, typer.Option(help="Stop after so many events.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show events as they are published, until Ctrl+C."""
+    from jimbot.clients import EventBusClient
+
+    terminal.require_positive(count=count)
+
+    async def work() -> None:
+        left, done = count, asyncio.Event()
+
+        async def show(event: Event) -> None:
+            nonlocal left
+            if left is None or left > 0:
+                _print(event, as_json)
+            left = None if left is None else left - 1
+            if left is not None and left <= 0:
+                done.set()
+
+        async with EventBusClient(bus) as client:
+            await client.subscribe(topics or ["*"], show)
+            terminal.note(f"Listening on {client.address}.")
+            await done.wait()
+
+    asyncio.run(work())
+
+
+def publish(
+    topic: Annotated[str, typer.Argument(help="A topic, like knowledge.update; a wrong one is answered with all.")],
+    message: Annotated[str, typer.Argument(help="The topic's message as JSON; - reads it from standard input.")],
+    bus: BusAddressOption = None,
+    order_key: Annotated[str, typer.Option(help="Events of one key (a game) keep their order.")] = "",
+    event_id: Annotated[str, typer.Option(help="Published once, however often it is tried.")] = "",
+    wait: Annotated[float | None, typer.Option(help="Of a question: wait so many seconds for the answer.")] = None,
+) -> None:
+    """Publish one event, and say its place in the log once it is safe."""
+    from google.protobuf.json_format import ParseDict, ParseError
+
+    from jimbot.clients import EventBusClient
+    from jimbot.errors import UnreadableError
+    from jimbot.proto.events_pb2 import Event
+    from jimbot.proto.topics import message_class
+    from jimbot.reading.plain import json_value
+
+    carried = message_class(topic)()
+    text = sys.stdin.read() if message == "-" else message
+    try:
+        ParseDict(json_value(text.encode()), carried)
+    except (ParseError, UnreadableError, AttributeError) as problem:
+        raise UsageError(f"This is no {carried.DESCRIPTOR.name}, which '{topic}' carries: {problem}.") from problem
+    event = Event(topic=topic, order_key=order_key, event_id=event_id)
+    event.payload.Pack(carried)
+
+    async def work() -> None:
+        async with EventBusClient(bus) as client:
+            if wait is None:
+                terminal.print_json({"event_id": event.event_id, "sequence": await client.publish(event)})
+            else:
+                _print(await client.publish_and_wait(event, wait), True)
+
+    asyncio.run(work())
+
+
+def replay(
+    topics: TopicsArgument = None,
+    bus: BusAddressOption = None,
+    first: Annotated[int, typer.Option("--from", help="The first sequence number.")] = 0,
+    since: Annotated[str | None, typer.Option(help="Only the last 30s, 10m, 2h or 7d.")] = None,
+    to: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Publish them on this bus instead.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read the log again: from a place, or from a time on, to its end."""
+    from jimbot.clients import EventBusClient
+
+    start = first if since is None else time.time() - _seconds(since)
+
+    async def work() -> None:
+        copied = 0
+        async with EventBusClient(bus) as client:
+            other = EventBusClient(to) if to is not None else None
+            async for event in client.replay(topics or ["*"], start):
+                if other is None:
+                    _print(event, as_json)
+                else:
+                    event.sequence = event.attempt = 0
+                    await other.publish(event)
+                    copied += 1
+            if other is not None:
+                await other.close()
+                terminal.note(f"{copied:,} events copied to {to}; those it had already changed nothing.")
+
+    asyncio.run(work())
+
+
+def stats(bus: BusAddressOption = None, as_json: JsonOption = False) -> None:
+    """What the log holds, and how far its durable readers are."""
+    from jimbot.clients import EventBusClient
+
+    async def work() -> dict[str, Any]:
+        async with EventBusClient(bus) as client:
+            return await client.stats()
+
+    found = asyncio.run(work())
+    if as_json:
+        terminal.print_json(found)
+        return
+    console = terminal.console()
+    console.print(f"{found['bus']}: {found['events']:,} events, {found['bytes'] / 1e6:.1f} MB, last {found['end']:,}.")
+    for title, key, columns in (("topic", "topics", ("events",)), ("reader", "readers", ("position", "lag", "live"))):
+        if found[key]:
+            table = Table(title, *columns)
+            for name, about in found[key].items():
+                table.add_row(name, *(str(about[column]) for column in columns))
+            console.print(table)
+
+
+def stop(bus: BusAddressOption = None) -> None:
+    """End the server that this machine runs for the bus; who uses the bus next starts it again."""
+    from jimbot.clients import EventBusClient
+    from jimbot.services.bus import embedded, local_server
+
+    address = EventBusClient(bus).address
+    if not address.startswith(embedded.SCHEME):
+        raise UsageError(f"The bus {address} is not run by JimBot; stop it where it was started.")
+    ran = local_server.stop(embedded.store_of(address))
+    terminal.note(f"The server of {address} {'has ended' if ran else 'was not running'}.")
+
+
+WORDS = "Look at the event bus, put an event on it, read its log again."
+register = adds_family("bus", WORDS, EXAMPLES, tail, publish, replay, stats, stop)
+
+
+def _print(event: Event, as_json: bool) -> None:
+    from google.protobuf.json_format import MessageToDict
+
+    from jimbot.clients.event_bus import unpacked
+
+    body = MessageToDict(unpacked(event), preserving_proto_field_name=True)
+    if as_json:
+        import json
+
+        about = {name: getattr(event, name) for name in ("topic", "event_id", "sequence", "source", "correlation_id")}
+        about["time"] = event.timestamp_ns / 1e9
+        terminal.say(json.dumps({**about, "message": body}))
+        return
+    text = " ".join(f"{name}={value}" for name, value in body.items())
+    clock = time.strftime("%H:%M:%S", time.localtime(event.timestamp_ns / 1e9))
+    terminal.say(visible_line(f"{clock} {event.sequence or '-':>8} {event.topic}  {text[:300]}"))
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text[:-1]) * UNITS[text[-1:]]
+    except (ValueError, KeyError):
+        raise UsageError(f"--since is '{text}'; expected a number with s, m, h or d, like 10m.") from None
+
+
+def record_bus(
+    game: str, address: str, output: Path | None, options: Mapping[str, Any], start: int, overwrite: bool, as_json: bool
+) -> None:
+    """Reads the log of the bus from its place `start` to its end."""
+    from jimbot.games.contract import game_entry
+    from jimbot.services.bus.games import PublishedGames
+    from jimbot.training.imitation.played import write_played
+
+    entry = game_entry(game)
+    path = output or Path(f"{game}-bus.npz")
+    terminal.check_output(path, overwrite)
+    games = PublishedGames(entry, options)
+    try:
+        info = write_played(entry.spec, _games(games, address, start), path, policy="bus", options=options)
+    finally:
+        games.close()
+        for reason, count in games.left_out.items():
+            terminal.note(f"{count} games left out: {reason}")
+    if games.unfinished:
+        terminal.note(f"{games.unfinished} games have not ended yet.")
+    if as_json:
+        terminal.print_json(
+            {"dataset": str(path), "left_out": dict(games.left_out), "policies": dict(games.policies),
+             "unfinished": games.unfinished, **info.model_dump(exclude={"chunks"})}
+        )  # fmt: skip
+        return
+    players = ", ".join(f"{name} ({count:,})" for name, count in games.policies.most_common(5))
+    console = terminal.console()
+    console.print(
+        f"{path}: {info.games:,} games of {info.game} by {players}, {info.rows:,} decisions in "
+        f"{path.stat().st_size / 1e6:.1f} MB. Mean return {info.mean_return:.2f}. Next:"
+    )
+    terminal.print_next([(f"jimbot clone {terminal.quoted(path)}", "a policy that does the same")])
+
+
+def told_games(game: str, address: str) -> Iterator[Any]:
+    """Whole games that the log of a bus tells of, from its beginning."""
+    from jimbot.games.contract import game_entry
+    from jimbot.services.bus.games import PublishedGames
+
+    games = PublishedGames(game_entry(game), {})
+    try:
+        yield from _games(games, address, 0)
+    finally:
+        games.close()
+        for reason, count in games.left_out.items():
+            terminal.note(f"{count} games left out: {reason}")
+
+
+def _games(games: Any, address: str, start: int) -> Iterator[Any]:
+    """Whole games, one after another; the bus is read as they are wanted."""
+    from jimbot.clients import EventBusClient
+    from jimbot.services.bus.games import TOPICS
+
+    loop = asyncio.new_event_loop()
+    bus = EventBusClient(address)
+    events = bus.replay(TOPICS, start)
+    try:
+        while True:
+            try:
+                event = loop.run_until_complete(anext(events))
+            except StopAsyncIteration:
+                return
+            if (game := games.take(event)) is not None:
+                yield game
+    finally:
+        loop.run_until_complete(events.aclose())
+        loop.run_until_complete(bus.close())
+        loop.close()

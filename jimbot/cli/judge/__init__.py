@@ -1,1 +1,0 @@
-"""Commands that say how good a policy, or how true a simulator, is."""

@@ -1,1 +1,0 @@
-"""Commands that hand policies to other programs."""

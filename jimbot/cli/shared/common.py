@@ -1,0 +1,295 @@
+"""Options that several commands have, each described once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+
+import typer
+
+from jimbot.cli.shared import terminal
+from jimbot.cli.shared.flags import as_command, parameters_of
+from jimbot.errors import CheckpointError, UsageError
+from jimbot.logs import setup_logging
+
+if TYPE_CHECKING:
+    from jimbot.games import BatchGame
+    from jimbot.games.contract import GameEntry
+
+
+def complete_run(ctx: Any, incomplete: str) -> list[str]:
+    """Names of runs."""
+    from jimbot.runs.checkpoint import run_names
+
+    root = (ctx.params.get("runs_dir") if ctx is not None else None) or Path("runs")
+    return [name for name in run_names(root) if name.startswith(incomplete)]
+
+
+def complete_game(incomplete: str) -> list[str]:
+    """Names of games."""
+    from jimbot.games.contract import available_games
+
+    return [name for name in available_games() if name.startswith(incomplete)]
+
+
+def complete_policy(ctx: Any, incomplete: str) -> list[str]:
+    """Whatever names a policy and is not a file: runs, then games with their shipped ones."""
+    return [*complete_run(ctx, incomplete), *complete_game(incomplete)]
+
+
+RUNS = Path("runs")
+
+PolicyArgument = Annotated[
+    str,
+    typer.Argument(
+        help="A run, checkpoint, .npz, .onnx, heuristic player, or a game for its shipped policy.",
+        autocompletion=complete_policy,
+    ),
+]
+GameOption = Annotated[
+    str | None, typer.Option(help="The game, for random and heuristic players.", autocompletion=complete_game)
+]
+GamesOption = Annotated[int | None, typer.Option(help="Games each policy plays; 256, or all seeds of the file.")]
+SeedsOption = Annotated[str, typer.Option(help="Seed bank: held-out (never trained on), validation or train.")]
+SeedsFileOption = Annotated[Path | None, typer.Option(help="Play the seeds in this file instead, one per line.")]
+SeedOption = Annotated[str | None, typer.Option("--seed", help="The seed to play, a number or as the game writes it.")]
+SeedListOption = Annotated[
+    list[str] | None, typer.Option("--seed", help="Play this seed instead of a bank; may be given several times.")
+]
+StochasticOption = Annotated[bool, typer.Option("--stochastic", help="Draw actions instead of taking the best.")]
+OPTION_HELP = "name=value; an option of the game. --name value does the same."
+OptionOption = Annotated[list[str] | None, typer.Option(help=OPTION_HELP)]
+OpponentOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="In games of two players: a heuristic, run, checkpoint or file; may be given several times. Without "
+        "it every heuristic of the game."
+    ),
+]
+AgainstOption = Annotated[
+    str | None, typer.Option(help="A win rate to be told from this one: 2.35% or 0.0235.", metavar="RATE")
+]
+PlanOption = Annotated[
+    int | None,
+    typer.Option("--plan", help="Look ahead: so many simulations per decision in copies of the game.", metavar="N"),
+]
+PlanWithOption = Annotated[
+    str | None,
+    typer.Option(
+        "--plan-with",
+        metavar="PLAYER",
+        help="Who plays the simulations out, and whose move is improved: a heuristic player, a run, a file, or itself. "
+        "Default: what the game's table names (the heuristic for balatro, its search for hackmatrix), else itself.",
+    ),
+]
+PlanSetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plan-set",
+        metavar="NAME=VALUE",
+        help="A setting of the plan in place of the game's own: candidates, depth, certain, margin, prior, seconds.",
+    ),
+]
+FullOption = Annotated[bool, typer.Option("--full", help="Every figure and distribution, not only the headline.")]
+NumEnvsOption = Annotated[int, typer.Option(help="Games played at the same time.")]
+BestOption = Annotated[bool, typer.Option("--best", help="Of a run, the best checkpoint instead of the newest.")]
+BusOption = Annotated[
+    str | None,
+    typer.Option("--bus", metavar="ADDRESS", help="Publish what happens: embedded, embedded:FILE or nats://HOST:PORT."),
+]
+RunsDirOption = Annotated[Path, typer.Option("--runs-dir", help="Where runs live.")]
+HostOption = Annotated[
+    str, typer.Option("--host", help="Address to listen on; other machines than this one need a token.")
+]
+TokenFileOption = Annotated[
+    Path | None,
+    typer.Option("--token-file", help="Good tokens, one per line; read anew when it changes."),
+]
+
+
+def show_log(level: str | None) -> None:
+    """Takes effect where `--log-level` is read: no command has to do anything about it."""
+    if level is not None:
+        setup_logging(level)
+
+
+LogLevelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--log-level",
+        help="Also show log lines: debug, info, warning or error.",
+        metavar="LEVEL",
+        callback=show_log,
+        expose_value=False,
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def share(text: str) -> float:
+    """A rate as people write it.
+
+    >>> share("2.35%"), share("0.25")
+    (0.0235, 0.25)
+    """
+    number, percent, rest = text.replace(" ", "").partition("%")
+    try:
+        rate = float(number) / 100 if percent else float(number)
+    except ValueError:
+        rate = math.nan
+    if rest or not 0 < rate < 1:
+        raise UsageError(f"--against is '{text}'; expected a win rate between 0 and 1, as 2.35% or 0.0235.")
+    return rate
+
+
+@contextmanager
+def showing_progress(what: str, quiet: bool) -> Generator[Callable[[int, int], None]]:
+    """A bar on stderr while games are played; gives the function to call with (games over, games in all)."""
+    with terminal.progress(quiet) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
+
+
+AdviserOption = Annotated[
+    bool,
+    typer.Option(
+        "--adviser", help="Ask where the policy is not sure: Claude if ANTHROPIC_API_KEY is set, else the planner."
+    ),
+]
+AdviserSetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--adviser-set",
+        metavar="NAME=VALUE",
+        help="A setting or limit of the adviser: model, dollars_per_hour, … (jimbot adviser settings).",
+    ),
+]
+
+
+def game_first(first: str, second: str | None, game: str | None) -> tuple[str, str | None]:
+    """`GAME POLICY` as some type it, or `POLICY` alone: (policy, game)."""
+    from jimbot.games.contract import available_games
+
+    if second is None:
+        return first, game
+    if first not in available_games():
+        raise UsageError(f"Got two policies, '{first}' and '{second}'; give one, or a game and a policy.")
+    if game not in (None, first):
+        raise UsageError(f"'{first}' and --game {game} name two games; give one of them.")
+    return second, first
+
+
+def newest_checkpoint(runs_dir: Path) -> Path:
+    """The newest checkpoint of the run that was saved last."""
+    from jimbot.runs.checkpoint import CHECKPOINTS, CheckpointStore, run_names
+
+    names = run_names(runs_dir)
+    # The folder of checkpoints changes with every save, the run's own folder only with its first one.
+    for name in sorted(names, key=lambda name: (runs_dir / name / CHECKPOINTS).stat().st_mtime, reverse=True):
+        if found := CheckpointStore(runs_dir / name / CHECKPOINTS).latest():
+            return found
+    raise CheckpointError(f"There is no checkpoint under {runs_dir} yet; train first, or name it with --runs-dir.")
+
+
+def start_game(entry: GameEntry, seed: int, options: Mapping[str, Any], quiet: bool = False) -> BatchGame:
+    """One game of `entry` at its first move, ready to answer at once."""
+    import numpy as np
+
+    from jimbot.foreign_text import Terminal
+    from jimbot.games import make
+
+    keep_compiled(entry)
+    game = make(entry.spec.id, 1, options=options, checked=True)
+    with Terminal(stderr=True, quiet=quiet).status(
+        f"Preparing {entry.spec.id} (the first start on a machine compiles it)…"
+    ):
+        game.reset(np.array([seed], np.uint64))
+        if entry.functional is not None:
+            # The first step compiles, too; take it now and put everything back.
+            before = game.snapshot()
+            game.step(game.legal_mask.argmax(axis=1))
+            game.restore(before)
+    return game
+
+
+def keep_compiled(entry: GameEntry) -> None:
+    """Lets games written in JAX find what an earlier start compiled."""
+    if entry.functional is not None:
+        from jimbot.training.session.compile_cache import use_compile_cache
+
+        use_compile_cache()
+
+
+PARAMETER = "playing"
+
+
+@dataclass(frozen=True)
+class Playing:
+    """What was asked for."""
+
+    games: GamesOption = None
+    seed: SeedListOption = None
+    seeds: SeedsOption = "held-out"
+    seeds_file: SeedsFileOption = None
+    stochastic: StochasticOption = False
+    option: OptionOption = None
+    num_envs: NumEnvsOption = 256
+    best: BestOption = False
+    runs_dir: RunsDirOption = RUNS
+    as_json: JsonOption = False
+
+    def __post_init__(self) -> None:
+        terminal.require_positive(games=self.games, num_envs=self.num_envs)
+
+    @property
+    def bank(self) -> str | list[str]:
+        return self.seed or self.seeds
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return terminal.pairs(self.option or [])
+
+    @property
+    def which(self) -> Literal["best", "latest"]:
+        return "best" if self.best else "latest"
+
+    @contextmanager
+    def shown(self, what: str) -> Generator[dict[str, Any]]:
+        """A bar while games are played; gives what every function of `jimbot.evaluation` is told about playing."""
+        with showing_progress(what, quiet=self.as_json) as progress:
+            yield {
+                "games": self.games,
+                "bank": self.bank,
+                "seeds_file": self.seeds_file,
+                "deterministic": not self.stochastic,
+                "num_envs": self.num_envs,
+                "progress": progress,
+            }
+
+
+def with_playing(function: Callable[..., None]) -> Callable[..., None]:
+    """The command as Typer sees it: in place of its parameter `playing` a flag for every field of the record."""
+    hints = get_type_hints(Playing, include_extras=True)
+    flags = {one.name: (hints[one.name], one.default) for one in fields(Playing)}
+    parameters: dict[str, tuple[Any, Any]] = {}
+    for name, parameter in parameters_of(function).items():
+        parameters |= flags if name == PARAMETER else {name: parameter}
+
+    def call(**values: Any) -> None:
+        playing = Playing(**{name: values.pop(name) for name in flags})
+        function(**values, playing=playing)
+
+    return as_command(call, function, parameters)
+
+
+def ports_of(given: list[str] | None) -> dict[str, int]:
+    """What NAME=PORT says, name by name."""
+    found = terminal.pairs(given or [], "--port")
+    for name, value in found.items():
+        if type(value) is not int or not 0 < value < 65_536:
+            raise UsageError(f"--port {name} is {value!r}; expected a number from 1 to 65535.")
+    return found

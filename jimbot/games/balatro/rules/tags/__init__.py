@@ -1,1 +1,0 @@
-"""Tags: the two of an ante and those held in `held`, what they do at blind selection in `firing`."""

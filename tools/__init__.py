@@ -1,0 +1,1 @@
+"""Tools of a checkout: what a change must not alter, and training under kills for hours."""
