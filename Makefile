@@ -5,6 +5,7 @@
 #   make install                a `jimbot` on your PATH, so that nothing has to be activated
 #   make extras                 the other learners, trackers and services (EXTRAS=sb3,serve: only those)
 #   make test  | make test-long fast tests | the long ones only (minutes)
+#   make test-failed            those that failed last time, one after the other
 #   make lint  | make bench     style and types | the speed of this machine
 #   make proto                  the generated messages, after a change of jimbot/proto/*.proto
 #   make web                    the page of jimbot ui, after a change of web/ (needs Node 20 or newer)
@@ -29,7 +30,7 @@ INSTALL := $(RUN) pip install --quiet --disable-pip-version-check --constraint c
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup extras install train test test-long bench lint proto web lock clean rules docs
+.PHONY: help setup extras install train test test-failed test-long bench lint proto web lock clean rules docs
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -82,6 +83,10 @@ train: $(CORE)
 test: $(EVERYTHING)
 	@$(RUN) tests.compile_first
 	@$(RUN) pytest -n 2 --dist loadfile --no-loadscope-reorder $(TESTS)
+
+# Only those that failed last time, one after the other.
+test-failed: $(EVERYTHING)
+	@$(RUN) pytest -n 0 --last-failed --last-failed-no-failures none $(TESTS)
 
 test-long: $(EVERYTHING)
 	@$(RUN) pytest -n 2 --dist loadfile -m long $(TESTS)
