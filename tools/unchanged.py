@@ -58,7 +58,7 @@ LEARNED: dict[str, dict[str, Any]] = {
     "target kl": {"game": "probe", "target_kl": 1e-6},
     "annealed": {"game": "probe", "anneal_lr": True},
     "forced": {**ALONE, "forced_every": 8},
-    "growing": {"game": "probe", "grow_batch": 4},
+    "growing": {"game": "probe", "batch": "growing:4"},
     "entropy by blocks": {**ALONE, "ent_coef": 0.05, "ent_blocks": {"play": 0.1, "discard": 0.1}},
     "labels": {**TEACHER, "teacher_coef": 1.0, "teacher_share": 0.5},
     "teacher plays": {**TEACHER, "teacher_coef": 1.0, "teacher_play": 1.0, "teacher_play_updates": 10},

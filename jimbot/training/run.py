@@ -31,6 +31,7 @@ from jimbot.training.framework import RLTrainer, learner_class, open_trainer
 from jimbot.training.init_policy import POLICY_FILES, read_policy
 from jimbot.training.memory import restart_command
 from jimbot.training.session.session import Outcome, run_name
+from jimbot.training.settings.batch import MEASURED
 from jimbot.training.settings.layers import complete, resolve
 from jimbot.training.settings.layers import resolve_settings as resolve_settings  # users find it here
 from jimbot.training.settings.names import BATCH, DERIVED, RLLIB_NAMES, flat_values, game_of, left_out
@@ -210,7 +211,7 @@ def run_training(
         from jimbot.training.population.run import run_population
 
         return run_population(settings, root, fresh, quiet)
-    if settings.auto_tune:
+    if settings.batch == MEASURED:
         learner_class(settings)  # what it cannot honour is said before anything is measured
         settings = _tuned(settings, None if fresh else RunDirectory(root, run_name(settings)).read_config())
     with closing(open_trainer(settings, root, fresh, quiet)) as trainer:

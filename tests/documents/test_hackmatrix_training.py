@@ -19,7 +19,7 @@ DOCUMENTED = {
     "num_envs": 256, "num_steps": 128, "total_timesteps": 10_000_000, "lr": 2.5e-4, "gamma": 0.99, "gae_lambda": 0.95,
     "num_minibatches": 4, "update_epochs": 4, "clip_eps": 0.2, "vf_coef": 0.5, "max_grad_norm": 0.5, "num_layers": 2,
     "log_interval": 10, "no_wandb": False, "save_interval_minutes": 10.0, "save_interval": None, "no_artifact": False,
-    "rewind": False, "auto_tune": False,
+    "rewind": False, "batch": "fitted",
 }  # fmt: skip
 """The page's defaults. Others (entropy 0.15, hidden 256, the seed, W&B's names) are in the tests below."""
 PRESET = {"lr": 1e-3, "gamma": 0.995, "num_minibatches": 16, "ent_coef": 0.01, "seed": 0, "anneal_lr": True}

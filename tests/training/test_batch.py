@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from jimbot.errors import SettingsError
 from jimbot.training.settings.batch import nearest_divisor
 from jimbot.training.settings.layers import complete, resolve
 from jimbot.training.settings.record import TrainSettings, load_settings
@@ -68,7 +69,7 @@ def test_up_to_256_games_nothing_is_scaled() -> None:
 
 
 def test_scaling_can_be_turned_off() -> None:
-    assert shape(started("probe", num_envs=2048, autoscale=False)) == (4, 4, 16, 2.5e-4)
+    assert shape(started("probe", num_envs=2048, batch="fixed")) == (4, 4, 16, 2.5e-4)
 
 
 def test_minibatches_nobody_chose_are_made_to_divide_the_batch() -> None:
@@ -97,3 +98,25 @@ def test_scaled_settings_survive_being_stored_loaded_and_completed(game: str) ->
 @pytest.mark.parametrize(("total", "wanted", "found"), [(1 << 60, 33, 32), (7, 3, 1), (7, 5, 7), (10**12 + 39, 2, 1)])
 def test_the_nearest_divisor_is_found_at_once(total: int, wanted: int, found: int) -> None:
     assert nearest_divisor(total, wanted) == found
+
+
+@pytest.mark.parametrize(
+    ("before", "choice"),
+    [
+        ({"autoscale": False}, "fixed"),
+        ({"autoscale": True, "auto_tune": False, "grow_batch": 1}, "fitted"),
+        ({"auto_tune": True}, "measured"),
+        ({"autoscale": True, "auto_tune": False, "grow_batch": 16}, "growing:16"),
+        ({"ppo.grow_batch": "4"}, "growing:4"),
+        ({"grow_batch": 4, "batch": "fixed"}, "fixed"),
+        ({"auto_tune": False}, "fitted"),
+    ],
+)
+def test_the_three_settings_before_are_read_as_the_one(before: dict[str, Any], choice: str) -> None:
+    assert load_settings(before).batch == choice
+
+
+@pytest.mark.parametrize("choice", ["growing", "growing:1", "growing:x", "growing:4096", "large", "fixed:2"])
+def test_another_way_to_choose_a_batch_is_refused(choice: str) -> None:
+    with pytest.raises(SettingsError, match=f"batch is {choice}.*expected fixed, fitted, measured, or growing"):
+        load_settings({"batch": choice})

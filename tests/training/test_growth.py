@@ -21,7 +21,7 @@ BATCH = 16 * 32
 
 
 def measured(signal: float, noise: float, updates: int = 40, most: int = 1) -> BatchGrowth:
-    found = BatchGrowth(small_settings(grow_batch=most), game_entry("probe").spec)
+    found = BatchGrowth(small_settings(batch=f"growing:{most}" if most > 1 else "fitted"), game_entry("probe").spec)
     for _ in range(updates):
         found.measure({SIGNAL: signal, NOISE: noise})
     return found
@@ -83,7 +83,7 @@ def test_a_run_that_grows_is_the_same_over_a_restart(tmp_path: Path, monkeypatch
 
     def trained(name: str, *ends: int) -> dict[str, np.ndarray]:
         for end in ends:
-            values = SMALL | {"grow_batch": 4, "log_interval": 1, "run_name": name}
+            values = SMALL | {"batch": "growing:4", "log_interval": 1, "run_name": name}
             trainer = create_trainer("probe", values, root=tmp_path, resume=True)
             assert isinstance(trainer, JaxPPOTrainer)
             trainer.train(end)
@@ -104,7 +104,7 @@ def test_a_batch_stays_small_while_a_teacher_is_listened_to(tmp_path: Path, monk
     monkeypatch.setattr(growth, "PATIENCE", 1)
     monkeypatch.setattr(growth, "ENOUGH", 1e9)
     values = SMALL | {
-        "grow_batch": 2,
+        "batch": "growing:2",
         "log_interval": 1,
         "run_name": "taught",
         "teacher": "random",
@@ -118,6 +118,6 @@ def test_a_batch_stays_small_while_a_teacher_is_listened_to(tmp_path: Path, monk
 
 
 def test_other_learners_refuse_what_only_this_one_does() -> None:
-    for name, value in (("grow_batch", 4), ("forced_every", 8), ("ent_blocks", {"move": 0.5})):
+    for name, value in (("batch", "growing:4"), ("forced_every", 8), ("ent_blocks", {"move": 0.5})):
         with pytest.raises(SettingsError, match=f"{name} is .*, which only learner jax does"):
             learner_class(small_settings(learner="sb3", **{name: value}))

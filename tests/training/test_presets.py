@@ -73,7 +73,7 @@ def test_a_run_from_nothing_begins_with_its_teacher_and_without_by_one_word() ->
     for alone in ({"teacher": "none"}, {"teacher": None}):
         pure = resolve({"game": "balatro", **alone}).settings
         assert pure.teacher.policy is None
-        assert (pure.num_steps, pure.minibatch_size, pure.ppo.update_epochs, pure.ppo.grow_batch) == (128, 2048, 2, 1)
+        assert (pure.num_steps, pure.minibatch_size, pure.ppo.update_epochs, pure.batch) == (128, 2048, 2, "fitted")
         assert complete(pure) == pure
 
 

@@ -30,6 +30,9 @@ OLD_SPELLINGS = {
     "--save-freq": "--save-interval",
     "--scripted": "--heuristics",
     "--no-scripted": "--no-heuristics",
+    "--auto-tune": "--batch=measured",
+    "--autoscale": "--batch=fitted",
+    "--no-autoscale": "--batch=fixed",
 }
 """Flags that went by another name once, or go by it in scripts of other trainers: understood, never shown."""
 GAME_OPTION, SETTING = "--option", "--set"
@@ -61,7 +64,7 @@ class Command(TyperCommand):
                 return
             flag, equals, value = word.partition("=")
             new = OLD_SPELLINGS.get(flag, flag)
-            if flag not in flags and new in flags:
+            if flag not in flags and new.partition("=")[0] in flags:
                 yield new + equals + value
             elif flag.startswith("--") and flag not in flags and SETTING in flags and _is_setting_elsewhere(flag):
                 yield from (SETTING, f"{_name(flag)}={value if equals else next(rest, '')}")

@@ -1,4 +1,4 @@
-"""`--auto-tune`: how many games to play at once on this machine, found by short measured trials.
+"""`--batch measured` (`--auto-tune`): how many games to play at once on this machine, found by short measured trials.
 
 Minibatches, epochs and learning rate follow from the number of games by the rule of `settings.batch`, so every
 candidate is a setting one would really train with. The fewest games within a tenth of the best speed win: more games
@@ -22,7 +22,7 @@ from jimbot.training.settings.batch import LARGE_BATCH_GAMES
 from jimbot.training.settings.layers import resolve
 from jimbot.training.settings.record import TrainSettings
 
-TUNED = ("num_envs", "num_minibatches", "update_epochs", "lr", "autoscale")
+TUNED = ("num_envs", "num_minibatches", "update_epochs", "lr")
 CANDIDATES = {"cpu": (128, 256, 512, 1024), "gpu": (1024, 2048, 4096, 8192), "tpu": (1024, 2048, 4096, 8192)}
 GOOD_ENOUGH = 0.9
 TIMED_UPDATES = 2
@@ -38,7 +38,7 @@ def tune(settings: TrainSettings, candidates: tuple[int, ...] | None = None) -> 
     speeds: dict[int, float] = {}
     tried: dict[int, TrainSettings] = {}
     _check_free(settings)
-    measured = {"num_envs", "num_minibatches", "update_epochs", "minutes"}
+    measured = {"batch", "num_envs", "num_minibatches", "update_epochs", "minutes"}
     base = {name: value for name, value in settings.flat("python", only_set=True).items() if name not in measured}
     for games in candidates:
         trial = resolve(base, {"num_envs": games}).settings
@@ -55,7 +55,7 @@ def tune(settings: TrainSettings, candidates: tuple[int, ...] | None = None) -> 
 
 def _check_free(settings: TrainSettings) -> None:
     if settings.num_envs > LARGE_BATCH_GAMES:
-        raise SettingsError("auto_tune chooses num_envs itself; leave num-envs out, or leave auto-tune out.")
+        raise SettingsError("batch is measured, which chooses num_envs itself; leave one of the two out.")
 
 
 def _steps_per_second(settings: TrainSettings) -> float:

@@ -13,6 +13,7 @@ therefore part of the key until a setting says otherwise.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -22,23 +23,36 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jimbot.errors import SettingsError
 from jimbot.games import functional
-from jimbot.games.contract import BatchGame, FunctionalGame
+from jimbot.games.contract import BatchGame, FunctionalGame, functional_game
 from jimbot.games.spec import GameSpec
 from jimbot.policies.jax_networks import JaxNetwork, Params, make_network
 from jimbot.policies.networks import describe_network
 from jimbot.policies.onnx_form import onnx_from_params
 from jimbot.policies.own_networks import OWN
+from jimbot.training.environments import has_curriculum, training_game, training_options
 from jimbot.training.jax_ppo.collector import HostCollector
 from jimbot.training.jax_ppo.extension import Extension
 from jimbot.training.jax_ppo.extensions import extensions_of
-from jimbot.training.jax_ppo.ppo import COLLECT, SHUFFLE, collect_fused, learn, make_optimiser, observed, phase_key
+from jimbot.training.jax_ppo.ppo import (
+    COLLECT,
+    SHUFFLE,
+    act,
+    collect_fused,
+    learn,
+    make_optimiser,
+    observed,
+    phase_key,
+    uniforms,
+)
 from jimbot.training.jax_ppo.records import Hyperparameters, Rollout, Tally, Update
 from jimbot.training.session.log_rows import Measured
 from jimbot.training.settings.record import CHANGEABLE, RunSettings, TrainSettings, network_choice
 
 Array = jax.Array
 KEPT_PROGRAMS = 4
+REPEATS = 5  # of what is timed
 TRACED = ("gamma", "gae_lambda", "clip_eps", "vf_coef", "ent_coef", "max_grad_norm")
 """Settings that are arguments of the programs."""
 APART = (CHANGEABLE - {"gradient_accumulation"}) | {
@@ -100,6 +114,24 @@ def settings_of(key: str) -> TrainSettings:
 def network_text(network: JaxNetwork) -> str:
     """A network as a key: its description, in its own order."""
     return json.dumps(network.description)
+
+
+def games_for(settings: TrainSettings, extensions: Sequence[Extension]) -> FunctionalGame | BatchGame:
+    """The games of a run: compiled together with the learner where they can be."""
+    by_hand = settings.stepping == "host" or has_curriculum(settings)
+    by_hand |= any(extension.needs_host for extension in extensions)
+    pure = None if by_hand else _pure_game(settings.game, json.dumps(training_options(settings), sort_keys=True))
+    if pure is not None:
+        return pure
+    if settings.stepping == "fused":
+        raise SettingsError(f"Game '{settings.game}' is not written in JAX; it cannot be fused. Use --stepping host.")
+    return training_game(settings)
+
+
+@lru_cache(maxsize=KEPT_PROGRAMS)
+def _pure_game(game: str, options: str) -> FunctionalGame | None:
+    """One object per game and options, so that trainers of one process share the programs compiled for it."""
+    return functional_game(game, json.loads(options))
 
 
 def initial_state(settings: TrainSettings, network: JaxNetwork, game: FunctionalGame | BatchGame) -> TrainState:
@@ -236,3 +268,51 @@ def _learning(described: str, spec: GameSpec, key: str) -> Callable[..., Any]:
         return learned(settings, network, extensions, state, rollout, lr)
 
     return jax.jit(learn_raw, donate_argnums=0)
+
+
+def fused_phase_seconds(
+    settings: TrainSettings, network: JaxNetwork, game: FunctionalGame, state: TrainState
+) -> dict[str, float]:
+    """Seconds per update spent in simulate, observe and act.
+
+    Inside one compiled program there is nothing to time, so its parts are compiled once more by themselves and timed on
+    the live games: the rest is learning.
+    """
+    look, choose, simulate = _parts(network_text(network), game)
+    features, legal_mask = look(state.params, state.rows.state)
+    action = choose(state.params, features, legal_mask)[0]
+    return {
+        "simulate": settings.num_steps * _seconds(simulate, state.rows, action),
+        "observe": settings.num_steps * _seconds(look, state.params, state.rows.state),
+        "act": settings.num_steps * _seconds(choose, state.params, features, jnp.asarray(legal_mask)),
+    }
+
+
+@lru_cache(maxsize=KEPT_PROGRAMS)
+def _parts(described: str, game: FunctionalGame) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    """(look, choose, simulate), compiled."""
+    network = make_network(json.loads(described))
+
+    @jax.jit
+    def look(params: Any, game_state: Any) -> Any:
+        return network.prepare(game.observe_batch(game_state), params), game.legal_mask_batch(game_state)
+
+    @jax.jit
+    def choose(params: Any, features: Any, legal_mask: Any) -> Any:
+        return act(network, params, features, legal_mask, uniforms(jax.random.key(0), 0, legal_mask.shape[0]))
+
+    @jax.jit
+    def simulate(rows: functional.Rows, action: Any) -> Any:
+        return functional.advance(game, rows, action)[0]
+
+    return look, choose, simulate
+
+
+def _seconds(program: Callable[..., Any], *arguments: Any) -> float:
+    jax.block_until_ready(program(*arguments))
+    best = float("inf")
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        jax.block_until_ready(program(*arguments))
+        best = min(best, time.perf_counter() - began)
+    return best

@@ -1,16 +1,9 @@
-"""`--learner jax`: the RLTrainer around the compiled programs. It knows a list of extensions, and none by its name.
-
-Inside one compiled program there is nothing to time, so for the phases of a fused update its parts are compiled once
-more by themselves and timed on the live games: what they take per update is theirs, the rest is learning.
-"""
+"""`--learner jax`: the RLTrainer around the compiled programs. It knows a list of extensions, and none by its name."""
 
 from __future__ import annotations
 
-import json
 import logging
-import time
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,77 +12,28 @@ import jax.numpy as jnp
 import numpy as np
 
 from jimbot.errors import SettingsError
-from jimbot.games import functional
-from jimbot.games.contract import BatchGame, FunctionalGame, functional_game
+from jimbot.games.contract import BatchGame, FunctionalGame
 from jimbot.games.functional import from_named_leaves, named_leaves
-from jimbot.policies.jax_networks import JaxNetwork, Params, make_network
+from jimbot.policies.jax_networks import Params
 from jimbot.runs.arrays import put_under, under
 from jimbot.runs.files import remove_directory
-from jimbot.training.environments import has_curriculum, training_game, training_options
 from jimbot.training.framework import Callback, Learned, RLTrainer
 from jimbot.training.init_policy import filled, fitting_params, start_of
 from jimbot.training.jax_ppo.collector import HostCollector
 from jimbot.training.jax_ppo.extensions import extensions_of
-from jimbot.training.jax_ppo.ppo import NOISE, SIGNAL, act, uniforms
+from jimbot.training.jax_ppo.ppo import NOISE, SIGNAL
 from jimbot.training.jax_ppo.program import (
-    KEPT_PROGRAMS,
     HostUpdate,
     TrainState,
+    fused_phase_seconds,
     fused_update,
+    games_for,
     initial_state,
     network_for,
-    network_text,
 )
 from jimbot.training.session.compile_cache import use_compile_cache
 from jimbot.training.session.session import Session, TrainResult
 from jimbot.training.settings.record import TrainSettings
-
-REPEATS = 5
-
-
-def fused_phase_seconds(
-    settings: TrainSettings, network: JaxNetwork, game: FunctionalGame, state: TrainState
-) -> dict[str, float]:
-    """Seconds per update spent in simulate, observe and act."""
-    look, choose, simulate = _parts(network_text(network), game)
-    features, legal_mask = look(state.params, state.rows.state)
-    action = choose(state.params, features, legal_mask)[0]
-    return {
-        "simulate": settings.num_steps * _seconds(simulate, state.rows, action),
-        "observe": settings.num_steps * _seconds(look, state.params, state.rows.state),
-        "act": settings.num_steps * _seconds(choose, state.params, features, jnp.asarray(legal_mask)),
-    }
-
-
-@lru_cache(maxsize=KEPT_PROGRAMS)
-def _parts(described: str, game: FunctionalGame) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    """(look, choose, simulate), compiled."""
-    network = make_network(json.loads(described))
-
-    @jax.jit
-    def look(params: Any, game_state: Any) -> Any:
-        return network.prepare(game.observe_batch(game_state), params), game.legal_mask_batch(game_state)
-
-    @jax.jit
-    def choose(params: Any, features: Any, legal_mask: Any) -> Any:
-        return act(network, params, features, legal_mask, uniforms(jax.random.key(0), 0, legal_mask.shape[0]))
-
-    @jax.jit
-    def simulate(rows: functional.Rows, action: Any) -> Any:
-        return functional.advance(game, rows, action)[0]
-
-    return look, choose, simulate
-
-
-def _seconds(program: Callable[..., Any], *arguments: Any) -> float:
-    jax.block_until_ready(program(*arguments))
-    best = float("inf")
-    for _ in range(REPEATS):
-        began = time.perf_counter()
-        jax.block_until_ready(program(*arguments))
-        best = min(best, time.perf_counter() - began)
-    return best
-
 
 _log = logging.getLogger("jimbot.training.jax")
 EXPERIENCE = "experience"  # folder of a run with `share: file_system`
@@ -107,7 +51,7 @@ class JaxPPOTrainer(RLTrainer):
         use_compile_cache()
         self.network = network_for(settings, self.spec)
         self.extensions = extensions_of(settings, self.spec)
-        self.game: FunctionalGame | BatchGame = game if game is not None else self._build_game()
+        self.game: FunctionalGame | BatchGame = game if game is not None else games_for(settings, self.extensions)
         self.curriculum = getattr(self.game, "curriculum", None)
         self.spec = self.game.spec  # with as many players as the options make it
         self.state: TrainState | None = None
@@ -286,19 +230,6 @@ class JaxPPOTrainer(RLTrainer):
         else:
             self._update = fused_update(settings, self.network, self.game)
 
-    def _build_game(self) -> FunctionalGame | BatchGame:
-        settings = self.settings
-        by_hand = settings.stepping == "host" or has_curriculum(settings)
-        by_hand |= any(extension.needs_host for extension in self.extensions)
-        pure = None if by_hand else _pure_game(settings.game, json.dumps(training_options(settings), sort_keys=True))
-        if pure is not None:
-            return pure
-        if settings.stepping == "fused":
-            raise SettingsError(
-                f"Game '{settings.game}' is not written in JAX; it cannot be fused. Use --stepping host."
-            )
-        return training_game(settings)
-
     def phase_seconds(self, elapsed: float) -> dict[str, float]:
         """Seconds of the last log interval by phase."""
         if isinstance(self.game, BatchGame):
@@ -331,9 +262,3 @@ def _leaf_name(name: str, extensions: list[Any]) -> str:
         if name.startswith(inside):
             return f".{extension.name}{name[len(inside) :]}"
     return name
-
-
-@lru_cache(maxsize=KEPT_PROGRAMS)
-def _pure_game(game: str, options: str) -> FunctionalGame | None:
-    """One object per game and options, so that trainers of one process share the programs compiled for it."""
-    return functional_game(game, json.loads(options))

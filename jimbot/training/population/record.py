@@ -22,6 +22,7 @@ from jimbot.reading.plain import json_value
 from jimbot.runs.checkpoint import CheckpointStore, load_checkpoint
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.files import make_directory, read_text, write_atomically
+from jimbot.training.settings.batch import MEASURED
 from jimbot.training.settings.record import TrainSettings
 from jimbot.training.trials import Range, Values, generator, spread, values_of
 
@@ -203,6 +204,9 @@ def check_population(settings: TrainSettings) -> None:
         raise SettingsError(
             f"population is {settings.population.size}; expected 2 members or more, or 0 to train a single agent."
         )
-    for name, reason in (("auto_tune", "measures one trainer"), ("resume", "continues one run")):
-        if settings[name]:
-            raise SettingsError(f"{name} {reason} and does not go with a population; leave out one of the two.")
+    measured, resumed = settings.batch == MEASURED, settings.saving.resume
+    for name, wrong, reason in (("batch", measured, "measures one trainer"), ("resume", resumed, "continues one run")):
+        if wrong:
+            raise SettingsError(
+                f"{name} is {settings[name]}: it {reason} and does not go with a population; leave out one of the two."
+            )

@@ -1,4 +1,9 @@
-"""The batch of an update: what follows from the number of games, and what cannot be.
+"""The batch of an update: how it is chosen (`batch`), what follows from the number of games, and what cannot be.
+
+- `fixed`: exactly as given.
+- `fitted`: what nobody gave follows from the number of games, see below.
+- `measured`: so does the number of games, from short trials on this machine (`jax_ppo/autotune.py`).
+- `growing:16`: fitted, and doubled up to so many times as gradients get noisy (`jax_ppo/extensions/batch_growth.py`).
 
 What the user chose stays as it is. Minibatches and epochs of a preset (or a field default) are meant for its own number
 of games; above `LARGE_BATCH_GAMES` games, minibatches grow until each has about `MINIBATCH_SAMPLES` samples, and epochs
@@ -17,10 +22,51 @@ from jimbot.errors import SettingsError
 if TYPE_CHECKING:
     from jimbot.training.settings.record import TrainSettings
 
+FIXED, FITTED, MEASURED, GROWING = "fixed", "fitted", "measured", "growing"
+MOST_GROWTH = 1024
 LARGE_BATCH_GAMES = 256
 MINIBATCH_SAMPLES = 8192
 LEAST_EPOCHS = 2
 MOST_SAMPLES = 2**28  # of one update
+
+
+def check_choice(choice: str) -> str:
+    """Refuses what is no way to choose a batch.
+
+    >>> check_choice("growing:16")
+    'growing:16'
+    """
+    word, colon, most = choice.partition(":")
+    if word == GROWING and colon and most.isdecimal() and 2 <= int(most) <= MOST_GROWTH:
+        return choice
+    if choice not in (FIXED, FITTED, MEASURED):
+        raise ValueError(f"expected {FIXED}, {FITTED}, {MEASURED}, or {GROWING}:2 to {GROWING}:{MOST_GROWTH}")
+    return choice
+
+
+def growth_limit(settings: TrainSettings) -> int:
+    """By how much the batch may grow; 1: it stays."""
+    word, _, most = settings.batch.partition(":")
+    return int(most) if word == GROWING else 1
+
+
+def choice_of(old: Mapping[str, Any]) -> str | None:
+    """The choice that the three settings made which there were before; None where they say nothing.
+
+    >>> choice_of({"autoscale": True, "auto_tune": "false", "grow_batch": 16}), choice_of({"autoscale": False})
+    ('growing:16', 'fixed')
+    """
+
+    def on(name: str) -> bool:
+        return str(old.get(name, False)).lower() not in ("false", "0", "no", "off", "none")
+
+    if on("auto_tune"):
+        return MEASURED
+    if "grow_batch" in old and str(old["grow_batch"]) != "1":
+        return f"{GROWING}:{old['grow_batch']}"
+    if "autoscale" in old or "grow_batch" in old:
+        return FITTED if on("autoscale") or "autoscale" not in old else FIXED
+    return None
 
 
 class Fitted(NamedTuple):
@@ -33,7 +79,7 @@ class Fitted(NamedTuple):
 def fit_batch(settings: TrainSettings, chosen: Collection[str], below: Mapping[str, Any]) -> Fitted:
     """`chosen`: names the user gave; `below`: values stated by the preset and the algorithm, which lie under those."""
     check_size(settings)
-    large = settings.autoscale and settings.algorithm == "PPO" and settings.num_envs > LARGE_BATCH_GAMES
+    large = settings.batch != FIXED and settings.algorithm == "PPO" and settings.num_envs > LARGE_BATCH_GAMES
     stated, usual = {*chosen, *({"lr"} & below.keys())}, _usual_steps(settings, below)
     fitted, changes = settings, []
     for name, derive in (("num_minibatches", _minibatches), ("update_epochs", _epochs), ("lr", _learning_rate)):

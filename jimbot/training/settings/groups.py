@@ -58,12 +58,6 @@ class PPOSettings(Group):
     forced_every: int = Field(
         1, ge=1, description="Learn from one in so many of the positions with a single legal action; 1: from all."
     )
-    grow_batch: int = Field(
-        1,
-        ge=1,
-        le=1024,
-        description="Batch growth: double num-steps as gradients get noisy, up to so many times the batch; 1: never.",
-    )
     extensions: Annotated[dict[str, Any], AS_TYPED] = Field(
         default_factory=dict, description="{name: its settings} of parts that plug-ins add to the learner."
     )

@@ -25,7 +25,7 @@ from jimbot.policies.networks import DEFAULT_WIDTH
 from jimbot.training.init_policy import network_for_clone
 from jimbot.training.learners import AUTO, algorithms_of, learner_of
 from jimbot.training.presets import guided, preset
-from jimbot.training.settings.batch import fit_batch, nearest_divisor, sentence
+from jimbot.training.settings.batch import FIXED, fit_batch, nearest_divisor, sentence
 from jimbot.training.settings.names import paths
 from jimbot.training.settings.record import DEFAULTS, TrainSettings, checked_settings, merged, read_yaml
 from jimbot.training.settings.trainer_config import algorithm_defaults
@@ -209,8 +209,8 @@ def gpu_note(settings: TrainSettings, learner: str) -> str:
 
 ONLY = {
     "jax": (
-        "ent_blocks", "forced_every", "grow_batch", "extensions", "teacher", "adviser", "count_bonus",
-        "strategy_bonus", "keep_games",
+        "ent_blocks", "forced_every", "extensions", "teacher", "adviser", "count_bonus",
+        "strategy_bonus", "keep_games", "batch",
     ),
     "improve": ("plan", "plan_with", "plan_settings"),
 }  # fmt: skip
@@ -220,7 +220,7 @@ def check_only(settings: TrainSettings, learner: str) -> None:
     """One sentence for a setting that another learner's alone is."""
     for owner, names in ONLY.items():
         for name in names if owner != learner else ():
-            if settings[name] != DEFAULTS[name]:
+            if settings[name] != DEFAULTS[name] and not (name == "batch" and settings.batch == FIXED):
                 raise SettingsError(
                     f"{name} is {settings[name]}, which only learner {owner} does; this run is on '{learner}'. "
                     f"Leave it out, or use --learner {owner}."

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from jimbot.errors import SettingsError, UnknownNameError
-from jimbot.training.settings.batch import nearest_divisor
+from jimbot.training.settings.batch import choice_of, nearest_divisor
 from jimbot.training.settings.groups import Group
 
 _log = logging.getLogger("jimbot.training")
@@ -125,6 +125,9 @@ FLAT = {
 }
 """Path of a setting → its flat name, where that is not the last part of the path."""
 
+BATCH_BEFORE = ("autoscale", "auto_tune", "grow_batch")
+"""Three settings that became one (`batch`)."""
+
 OLD_FIELDS = {"tries": "simulations"}
 """Fields of groups by names they had."""
 
@@ -156,9 +159,12 @@ def flat_values(record: type[BaseModel], values: Mapping[str, Any]) -> dict[str,
     {'lr': 0.001, 'network': 'mlp', 'seed': 7, 'population': 4}
     """
     flat: dict[str, Any] = {}
+    before: dict[str, Any] = {}
     for name, value in values.items():
         group, _, field = str(name).partition(".")
-        if (field or name) in GONE:
+        if (field or name) in BATCH_BEFORE and "batch" in paths(record):
+            before[field or name] = value
+        elif (field or name) in GONE:
             if str(value).lower() not in OFF:
                 warn_gone(field or name)
         elif field:
@@ -167,6 +173,8 @@ def flat_values(record: type[BaseModel], values: Mapping[str, Any]) -> dict[str,
             flat |= _of_group(record, name, value)
         else:
             flat[_known(record, name)] = value
+    if (choice := choice_of(before)) is not None:
+        flat.setdefault("batch", choice)
     return flat
 
 
@@ -300,16 +308,16 @@ DEFAULTS: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 
-# Names RLlib once had: what to give instead.
 def names_elsewhere() -> set[str]:
     """What Stable-Baselines3, CleanRL, RLlib and the documents call settings where we have another name, or none.
 
     >>> {"learning_rate", "entropy_coeff"} <= names_elsewhere(), "lr" in names_elsewhere()
     (True, False)
     """
-    return {*RENAMED, *DERIVED, *GONE, *UNKNOWN_HERE, *RLLIB_NAMES, *REMOVED, "batch_size"}
+    return {*RENAMED, *DERIVED, *GONE, *BATCH_BEFORE, *UNKNOWN_HERE, *RLLIB_NAMES, *REMOVED, "batch_size"}
 
 
+# Names RLlib once had: what to give instead.
 REMOVED = {
     **dict.fromkeys(("num_rollout_workers", "remote_worker_envs"), "num_env_runners (processes) and num_envs (games)"),
     **dict.fromkeys(("sample_batch_size", "sample_timeout_s", "min_train_timesteps_per_iteration"), "num_steps"),

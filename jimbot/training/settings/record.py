@@ -14,23 +14,23 @@ from functools import reduce
 from operator import getitem
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from jimbot.errors import SettingsError, UnreadableError
 from jimbot.reading.plain import file_text
 from jimbot.reading.yaml_values import yaml_value
 from jimbot.training.learners import AUTO, spelled
 from jimbot.training.settings import groups
-from jimbot.training.settings.batch import LARGE_BATCH_GAMES, fit_batch
+from jimbot.training.settings.batch import FITTED, LARGE_BATCH_GAMES, check_choice, fit_batch
 from jimbot.training.settings.names import flat_name, flat_values, from_rllib, grouped, paths
 
 # What may change between two calls of the same run; everything else fixes what is being learned.
 CHANGEABLE = frozenset(
     {
         *("total_timesteps", "minutes", "log_interval", "eval_interval", "eval_games", "stop_on_collapse"),
-        *("auto_tune", "autoscale", "memory_limit_gb", "buffer_gb", "gradient_accumulation", "grow_batch"),
+        *("batch", "memory_limit_gb", "buffer_gb", "gradient_accumulation"),
         *("population_games", "population_quantile", "adviser_settings", "adviser_coef"),
         *("address", "num_env_runners", "num_gpus", "num_gpus_per_env_runner", "spill_gb"),
         *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
@@ -115,10 +115,12 @@ class TrainSettings(RunSettings):
     num_envs: int = Field(256, ge=1, le=2**20, description="Games played at once.")
     num_steps: int = Field(128, ge=1, le=2**20, description="Steps of each game between two updates.")
     log_interval: int = Field(10, ge=1, description="Updates between two log rows.")
-    autoscale: bool = Field(
-        True, description=f"Above {LARGE_BATCH_GAMES} games derive minibatches and epochs (and the rate) nobody gave."
+    batch: Annotated[str, AfterValidator(check_choice)] = Field(
+        FITTED,
+        description=f"fixed: as given; fitted: above {LARGE_BATCH_GAMES} games derive minibatches and epochs (and the "
+        "rate) nobody gave; measured: num-envs, too, by short trials (--auto-tune); growing:16: fitted, then doubled "
+        "as gradients get noisy, up to so many times.",
     )
-    auto_tune: bool = Field(False, description="Choose num-envs, minibatches and epochs by short measured trials.")
     stepping: Literal["auto", "fused", "host"] = Field(
         "auto", description="fused: game and learner in one compiled program (JAX games); host: step from Python."
     )

@@ -189,7 +189,7 @@ NORMALIZED_OBS = {"ray": False}
 
 # Settings of a config that say what, where and how long, not how to learn.
 NOT_LEARNING = (
-    *("learner", "algorithm", "total_timesteps", "seed", "autoscale"),
+    *("learner", "algorithm", "total_timesteps", "seed", "batch"),
     *("checkpoint_dir", "save_interval", "eval_interval", "no_wandb"),
 )
 
@@ -237,7 +237,7 @@ def to_settings(config: TrainerConfig) -> dict[str, Any]:
     hyper = _with_general(config.hyperparams)
     values: dict[str, Any] = {RENAMED.get(name, name): getattr(config, name) for name in PLAIN}
     values |= {RENAMED.get(name, name): getattr(hyper, name) for name in PLAIN_HYPERPARAMETERS}
-    values |= {"algorithm": algorithm, "learner": learner, "autoscale": False, **FIXED.get(algorithm, {})}
+    values |= {"algorithm": algorithm, "learner": learner, "batch": "fixed", **FIXED.get(algorithm, {})}
     values |= {"anneal_lr": False, "target_kl": 0.0}  # what is given is what is used, from the first step to the last
     # SB3 weighs the whole squared error of the value, TrainSettings half of it.
     values["vf_coef"] = 2 * hyper.value_function_coefficient

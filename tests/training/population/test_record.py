@@ -121,5 +121,5 @@ def test_a_damaged_record_is_one_sentence(tmp_path: Path, file: str, content: st
 def test_a_population_of_one_is_refused() -> None:
     with pytest.raises(SettingsError, match="population is 1; expected 2 members or more"):
         check_population(small_settings(population=1))
-    with pytest.raises(SettingsError, match="auto_tune measures one trainer"):
-        check_population(small_settings(population=2, auto_tune=True))
+    with pytest.raises(SettingsError, match="batch is measured: it measures one trainer"):
+        check_population(small_settings(population=2, batch="measured"))

@@ -21,7 +21,7 @@ TRAIN = ("train", "probe", "--num-envs", "16", "--num-steps", "32")
         ((*TRAIN, "--population", "2", "--population-quantile", "0.9"), "Setting population_quantile is 0.9"),
         ((*TRAIN, "--population", "2", "--set", "mutations.ent_coeff=[0.1,0.2]"), "Did you mean 'ent_coef'?"),
         ((*TRAIN, "--population", "2", "--set", "mutations.lr=[1,0.1]"), "The range of lr is [1, 0.1]"),
-        ((*TRAIN, "--population", "2", "--auto-tune"), "auto_tune measures one trainer"),
+        ((*TRAIN, "--population", "2", "--auto-tune"), "batch is measured: it measures one trainer"),
         (("tune", "probe", "--trials", "0"), "--trials is 0; expected a number above 0"),
         (("tune", "probe", "--parameter", "learning_rate"), "Unknown hyper-parameter to tune with PPO 'learning_rate'"),
         (("tune", "probe", "--parameter", "lr=1e-5"), "--parameter got 'lr=1e-5'"),

@@ -2,7 +2,7 @@
 
 Early in a run gradients are large and small batches do; later they drown in noise, and a policy that goes on with small
 batches gets worse instead of better. The noise scale (`ppo.signal_and_noise`) says which: it is followed over many
-updates, because one update measures it poorly. Where it is allowed (`grow_batch`), an update's batch is doubled, by
+updates, because one update measures it poorly. Where it may (`batch: growing:16`), an update's batch is doubled, by
 playing twice as many steps, once it is less than `ENOUGH` of the noise scale. It never shrinks: a size compiles once.
 """
 
@@ -17,6 +17,7 @@ from jimbot.errors import CheckpointError
 from jimbot.training.jax_ppo.extension import Extension
 from jimbot.training.jax_ppo.ppo import NOISE, SIGNAL
 from jimbot.training.jax_ppo.records import Array
+from jimbot.training.settings.batch import growth_limit
 from jimbot.training.settings.record import TrainSettings
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ ENOUGH = 0.5  # of the noise scale
 
 
 class BatchGrowth(Extension):
-    """`grow_batch`. Without it the noise is still measured and logged."""
+    """`batch: growing`. Without it the noise is still measured and logged."""
 
     name = "growth"
 
@@ -79,7 +80,7 @@ class BatchGrowth(Extension):
         teacher = self.settings.teacher
         if teacher.policy is not None and teacher.coef and update < teacher.updates:
             return False
-        if 2 * self.factor > self.settings.ppo.grow_batch or update - self.grown_at < PATIENCE or self.noise <= 0:
+        if 2 * self.factor > growth_limit(self.settings) or update - self.grown_at < PATIENCE or self.noise <= 0:
             return False
         scale = self.noise_scale
         return scale is None or batch < ENOUGH * scale
