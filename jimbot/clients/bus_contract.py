@@ -59,7 +59,7 @@ class BusSettings:
     keep_events: int = 1_000_000
     """What the log holds at most."""
     keep_bytes: int = 4 * 2**30
-    keep_figures_seconds: float = 3600.0
+    keep_metrics_seconds: float = 3600.0
     """Metrics and heartbeats are kept this long."""
     power_safe: bool = False
     """For the process that starts this machine's own server: sync the disk before an event counts as safe; else the

@@ -72,11 +72,11 @@ class Difference:
         span = f"{self.written(self.interval.low)} … {self.written(self.interval.high)}"
         if self.significant:
             return f"{self.verdict}: {what} {self.written(self.interval.mean)} ({span}; {self.one} − {self.other})."
-        told = f"By {what}, {self.one} and {self.other} cannot be told apart after {self.interval.count:,} games"
+        tied = f"By {what}, {self.one} and {self.other} cannot be told apart after {self.interval.count:,} games"
         if self.games_needed is None:
-            return f"{told}: no difference was seen."
+            return f"{tied}: no difference was seen."
         return (
-            f"{told} ({self.written(self.interval.mean)}, {span}); if the difference stays as it is, about "
+            f"{tied} ({self.written(self.interval.mean)}, {span}); if the difference stays as it is, about "
             f"{self.games_needed:,} games would."
         )
 

@@ -28,7 +28,7 @@ _MOST_SHOWN = 13  # a distribution of more values is left to the quantiles
 
 def headline(evaluated: Evaluation) -> RenderableType:
     """What most people ask for: wins, how far it came, against what, and how to know it better."""
-    return Group(_title(evaluated), _first_figures(evaluated), *_verdict(evaluated))
+    return Group(_title(evaluated), _main_metrics(evaluated), *_verdict(evaluated))
 
 
 def evaluation_tables(evaluated: Evaluation) -> RenderableType:
@@ -38,7 +38,7 @@ def evaluation_tables(evaluated: Evaluation) -> RenderableType:
         for name, counts in evaluated.distributions.items()
         if name != evaluated.spec.ladder and len(counts) <= _MOST_SHOWN
     ]
-    parts: list[RenderableType] = [headline(evaluated), _figures(evaluated)]
+    parts: list[RenderableType] = [headline(evaluated), _all_metrics(evaluated)]
     if evaluated.ladder:
         parts.append(_ladder(evaluated))
     if distributions:
@@ -53,7 +53,7 @@ def _title(evaluated: Evaluation) -> Text:
     return marked("[bold]{}[/] on {}: {}", evaluated.policy, evaluated.games.game, games)
 
 
-def _first_figures(evaluated: Evaluation) -> Table:
+def _main_metrics(evaluated: Evaluation) -> Table:
     """One line each, so that nothing is cut on a narrow screen."""
     table = _lines()
     if evaluated.win_rate is not None:
@@ -89,13 +89,13 @@ def _verdict(evaluated: Evaluation) -> list[Text]:
     if evaluated.illegal_actions:
         sentences.append(_wrong(evaluated.illegal_actions))
     names = {RETURN: "return", WIN_RATE: "win rate"}
-    halves = [f"{count:,} games for the {names[name]}" for name, count in evaluated.half_interval_games.items()]
-    if halves:
-        sentences.append(marked("[dim]95 % intervals; half as wide they would take {}.[/]", " and ".join(halves)))
+    needed = [f"{count:,} games for the {names[name]}" for name, count in evaluated.half_interval_games.items()]
+    if needed:
+        sentences.append(marked("[dim]95 % intervals; half as wide they would take {}.[/]", " and ".join(needed)))
     return sentences
 
 
-def _figures(evaluated: Evaluation) -> Table:
+def _all_metrics(evaluated: Evaluation) -> Table:
     table = Table()
     for name in ("figure", "mean", "95 % interval", "median", "5 % … 95 % of games"):
         table.add_column(name, justify="left" if name == "figure" else "right")

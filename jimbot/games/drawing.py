@@ -207,15 +207,15 @@ def _zone(zone: scenes.Zone) -> tuple[RenderableType, int]:
         width = SLIM if slim else WIDE
         tiles = [_slim_card(card) if slim else _wide_card(card) for card in cards]
         return Group(title, *_rows(tiles, MAIN // width)), max(title.cell_len + 2, min(len(cards) * width, MAIN))
-    told = not zone.get("held")
-    width = ROOMY_TILE if told and len(cards) <= MAIN // ROOMY_TILE else TILE
+    described = not zone.get("held")
+    width = ROOMY_TILE if described and len(cards) <= MAIN // ROOMY_TILE else TILE
     inside = [[] if _playing(card) else _tile_lines(card, width) for card in cards]
     height = max(map(len, inside))
     tiles = [
         _wide_card(card) if _playing(card) else _box(_padded(lines, height), width, _edge(card), _foot(card))
         for card, lines in zip(cards, inside, strict=True)
     ]
-    notes = _effects(cards) if told and width == TILE else []
+    notes = _effects(cards) if described and width == TILE else []
     columns = MAIN if notes else max(len(cards) * width, title.cell_len + 2)
     return Group(title, *_rows(tiles, MAIN // width), *notes), columns
 
@@ -238,8 +238,8 @@ def _named(card: scenes.Card, number: int) -> Text:
 
 
 def _effects(cards: Sequence[scenes.Card]) -> list[RenderableType]:
-    told = dict.fromkeys((card["name"], card["text"]) for card in cards if card.get("text"))
-    return [Text.assemble((f"{name}: ", "not dim"), text, style=DIM) for name, text in told]
+    texts = dict.fromkeys((card["name"], card["text"]) for card in cards if card.get("text"))
+    return [Text.assemble((f"{name}: ", "not dim"), text, style=DIM) for name, text in texts]
 
 
 def _playing(card: scenes.Card) -> bool:
@@ -409,9 +409,9 @@ def _small_table(scene: scenes.CardScene) -> RenderableType:
 
 def _card_line(card: scenes.Card) -> Text:
     pointer = "▶ " if card.get("state") == "chosen" else "  "
-    told = "  ".join(one for one in (*card.get("marks", []), card.get("foot", "")) if one)
+    marks = "  ".join(one for one in (*card.get("marks", []), card.get("foot", "")) if one)
     return Text.assemble(
-        (pointer, "bold yellow"), (card["name"], _style(card)), f"  {told}  ", (card.get("text", ""), DIM)
+        (pointer, "bold yellow"), (card["name"], _style(card)), f"  {marks}  ", (card.get("text", ""), DIM)
     )
 
 
@@ -420,15 +420,15 @@ def _card_line(card: scenes.Card) -> Text:
 
 def _board_scene(scene: scenes.BoardScene, small: bool) -> RenderableType:
     width = 2 + CELL_WIDTH * scene["cols"]  # a label of the row, then the cells
-    told = Group(*_stats(scene["stats"], BAR), *_lists(scene.get("lists", [])))
+    stats = Group(*_stats(scene["stats"], BAR), *_lists(scene.get("lists", [])))
     grid = Table.grid(padding=(0, 3, 0, 0) if small else 0)
     grid.add_column(width=width)
     if small:
         grid.add_column(width=width)
-        grid.add_row(_board(scene), told)
+        grid.add_row(_board(scene), stats)
     else:
         grid.add_row(_board(scene))
-        grid.add_row(told)
+        grid.add_row(stats)
     return grid
 
 
@@ -496,9 +496,9 @@ def _battle(scene: scenes.BattleScene) -> RenderableType:
         notes = f" ({', '.join(side['notes'])})" if side["notes"] else ""
         table.add_row("", Text(side["title"] + notes, style="bold underline"))
         for member in side["members"]:
-            told = " · ".join(member["moves"]) if member["out"] and member["health"] > 0 else ""
+            moves = " · ".join(member["moves"]) if member["out"] and member["health"] > 0 else ""
             held = f"[{member['item']}]" if member.get("item") else ""
-            table.add_row(*_member(member), Text.assemble((f"{told} ", "cyan"), (held, "" if told else DIM)))
+            table.add_row(*_member(member), Text.assemble((f"{moves} ", "cyan"), (held, "" if moves else DIM)))
         tables.append(table)
     return Panel(Group(*tables), title=Text(_headline(scene)), expand=False)
 

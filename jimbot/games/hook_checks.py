@@ -175,9 +175,9 @@ def _check_recording(form: RecordingForm, game: BatchGame, require: Require) -> 
 def _check_human_interface(interface: HumanInterface, game: BatchGame, require: Require) -> None:
     """A person is shown what can be typed, a move is legal or refused in a sentence, and nothing but `step` moves."""
     require(interface.how.strip(), "A human interface does not say how moves are typed.")
-    _told(interface, False, require)
+    _messages(interface, False, require)
     for step in _random_steps(game):
-        _told(interface, bool(game.terminated[0] | game.truncated[0]), require)
+        _messages(interface, bool(game.terminated[0] | game.truncated[0]), require)
         require(
             any(line.strip() for line in _printed(interface.choices())),
             f"A human interface offers nothing after {step} steps.",
@@ -196,8 +196,8 @@ def _check_human_interface(interface: HumanInterface, game: BatchGame, require: 
         )
 
 
-def _told(interface: HumanInterface, ended: bool, require: Require) -> None:
-    sentences = interface.told(ended)
+def _messages(interface: HumanInterface, ended: bool, require: Require) -> None:
+    sentences = interface.messages(ended)
     require(all(isinstance(one, str) for one in sentences), "A human interface tells something that is no text.")
 
 
@@ -222,14 +222,14 @@ def _printed(shown: Any) -> list[str]:
 def _check_states(states: PlainStates, game: BatchGame, require: Require) -> None:
     """A state written and read again, through JSON as it travels, shows its player the same."""
     rng = np.random.default_rng(15)
-    told = np.ones(game.spec.observation.size, bool)
+    visible = np.ones(game.spec.observation.size, bool)
     for name in states.guessed:
-        told[game.spec.observation.span(name)] = False
+        visible[game.spec.observation.span(name)] = False
     game.reset()
     for step in range(STEPS):
         if game.acting[0]:
             sight = states.read(json.loads(json.dumps(states.write(game, 0))), getattr(game, "options", None))
-            same = np.allclose(sight.observation[told], game.observation[0][told], atol=1e-6)
+            same = np.allclose(sight.observation[visible], game.observation[0][visible], atol=1e-6)
             require(same, f"A state by keys read back shows another observation after {step} steps.")
             require((sight.legal_mask == game.legal_mask[0]).all(), f"… and another mask after {step} steps.")
         game.step(np.where(game.legal_mask, rng.random(game.legal_mask.shape), -1.0).argmax(axis=1))

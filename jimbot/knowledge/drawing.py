@@ -117,7 +117,7 @@ def _style(claim: Claim, among: Sequence[Claim]) -> str:
     return f'fill="none" stroke="{colour}" stroke-width="{width:.1f}" stroke-opacity="0.75" {end}'
 
 
-def _told(claim: Claim) -> str:
+def _tooltip(claim: Claim) -> str:
     interval = f"{claim['strength']:+.3f} [{claim['low']:+.3f}, {claim['high']:+.3f}]"
     words = f"{claim['a_name']} and {claim['b_name']}, {claim['channel']}: {interval}"
     return f"<title>{escape(words)}</title>"
@@ -130,14 +130,14 @@ def _line(start: Place, end: Place, claim: Claim, among: Sequence[Claim]) -> str
     x, y = (start.x + end.x) / 2, (start.y + end.y) / 2
     x, y = x - bow * math.sin(start.angle), y + bow * math.cos(start.angle)
     path = f"M {start.x:.1f} {start.y:.1f} Q {x:.1f} {y:.1f} {end.x:.1f} {end.y:.1f}"
-    return f'<path d="{path}" {_style(claim, among)}>{_told(claim)}</path>'
+    return f'<path d="{path}" {_style(claim, among)}>{_tooltip(claim)}</path>'
 
 
 def _curve(start: Place, end: Place, claim: Claim, among: Sequence[Claim]) -> str:
     """Between two names, drawn towards the middle."""
     x, y = ((start.x + end.x) / 2 + SIZE / 2) / 2, ((start.y + end.y) / 2 + SIZE / 2) / 2
     path = f"M {start.x:.1f} {start.y:.1f} Q {x:.1f} {y:.1f} {end.x:.1f} {end.y:.1f}"
-    return f'<path d="{path}" {_style(claim, among)}>{_told(claim)}</path>'
+    return f'<path d="{path}" {_style(claim, among)}>{_tooltip(claim)}</path>'
 
 
 def _name(place: Place, name: str) -> str:

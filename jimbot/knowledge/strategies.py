@@ -25,7 +25,7 @@ _ROUNDS, _BEGINNINGS = 30, 4
 _BELONGS = 0.25
 """A part belongs to a strategy that this share of its runs held."""
 _HAND_WEIGHT, _ECONOMY_WEIGHT, _DECK_WEIGHT = 1.5, 0.5, 0.5
-_CORE, _TELLING = 2, 0.15
+_CORE, _TYPICAL = 2, 0.15
 """Jokers in a name, and how much less the second may say than the first."""
 _EXAMPLES = 5
 _SETTLED = 3
@@ -120,11 +120,11 @@ def strategies_of(runs: Sequence[PlayedRun], names: Mapping[str, str], command: 
 
 
 def _core(jokers: Mapping[str, float], usual: Mapping[str, float]) -> list[str]:
-    """The jokers that most runs of a strategy hold and others do not, most telling first; one at least."""
-    telling = {key: share * math.log(1e-9 + share / usual[key]) for key, share in jokers.items() if share >= _BELONGS}
-    telling = {key: value for key, value in telling.items() if value > 0} or dict(jokers)
-    ranked = sorted(telling, key=lambda key: (-telling[key], key))
-    return [key for key in ranked if telling[key] >= _TELLING * telling[ranked[0]]][:_CORE]
+    """The jokers that most runs of a strategy hold and others do not, most typical first; one at least."""
+    typical = {key: share * math.log(1e-9 + share / usual[key]) for key, share in jokers.items() if share >= _BELONGS}
+    typical = {key: value for key, value in typical.items() if value > 0} or dict(jokers)
+    ranked = sorted(typical, key=lambda key: (-typical[key], key))
+    return [key for key in ranked if typical[key] >= _TYPICAL * typical[ranked[0]]][:_CORE]
 
 
 def _shares(runs: Sequence[PlayedRun]) -> dict[str, float]:

@@ -170,5 +170,5 @@ def _paths(ops: Any, board: Mapping[str, Any], grid: Any, viewer: Any) -> list[A
     around = ops.reshape(ops.concat([distance, off_board], axis=2), (-1, goals * (cells + 1)))
     near = ops.reshape(ops.pick(around, ops.lookup(surroundings(board), viewer)), (-1, goals, 1 + len(DIRECTIONS)))
     here, there = ops.take(near, [0]), ops.take(near, list(range(1, 1 + len(DIRECTIONS))))
-    told = [here / float(LONGEST_PATH), ops.above_zero(here - there), ops.above_zero(there - (LONGEST_PATH - 0.5))]
-    return [ops.reshape(ops.concat(told, axis=2), (-1, goals * (1 + 2 * len(DIRECTIONS))))]
+    seen = [here / float(LONGEST_PATH), ops.above_zero(here - there), ops.above_zero(there - (LONGEST_PATH - 0.5))]
+    return [ops.reshape(ops.concat(seen, axis=2), (-1, goals * (1 + 2 * len(DIRECTIONS))))]

@@ -77,7 +77,7 @@ def describe(spec: GameSpec) -> dict[str, Any]:
 # --- shapes ---
 
 
-def _told_size(group: Mapping[str, Any]) -> int:
+def _known_size(group: Mapping[str, Any]) -> int:
     """Width of one thing before its encoder."""
     return items.encoded_size(group) + EMBEDDING * sum(columns for _, columns, _ in group["embedded"])
 
@@ -89,8 +89,8 @@ def layer_shapes(network: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     widths = [items.encoded_size(d["loose"]) + seen + 6 * WIDTH, *hidden]
     slot = hidden[-1] + 2 * WIDTH + sum(size for _, size in d["per_slot"]) + seen + 2
     return {
-        "move": (_told_size(d["moves"][0]), WIDTH),
-        "pokemon": (_told_size(d["pokemon"]), WIDTH),
+        "move": (_known_size(d["moves"][0]), WIDTH),
+        "pokemon": (_known_size(d["pokemon"]), WIDTH),
         "prospects": (2 * FACTS * FOE, WIDTH),
         "moveset": (MOVES * WIDTH, WIDTH),
         "deeper": (WIDTH, WIDTH),
@@ -179,7 +179,7 @@ def outputs(ops: Any, network: Mapping[str, Any], params: Mapping[str, Any], obs
     """(N, F) features → ((N, A) logits before masking, (N, 1) value), in the arithmetic of `ops`."""
     d = _places(network)
     hits = {name: _hits(ops, d, name, observation) for name in VICTIMS}
-    moves = [ops.relu(dense(params, "move", _told(ops, params, group, observation))) for group in d["moves"]]
+    moves = [ops.relu(dense(params, "move", _known(ops, params, group, observation))) for group in d["moves"]]
     pokemon = _pokemon(ops, params, d, moves, hits, observation)
     hidden = _trunk(ops, network, params, pokemon, hits, observation)
     own, foes = ops.columns(pokemon, 0, 2), ops.columns(pokemon, OWN, OWN + 2)
@@ -214,7 +214,7 @@ def _hits(ops: Any, d: Mapping[str, Any], name: str, observation: Any) -> list[A
     return [damage, damage - ops.relu(damage - hp), _knocks_out(ops, damage, hp)]
 
 
-def _told(ops: Any, params: Mapping[str, Any], group: Mapping[str, Any], observation: Any) -> Any:
+def _known(ops: Any, params: Mapping[str, Any], group: Mapping[str, Any], observation: Any) -> Any:
     """(N, rows, …): all that the observation tells about each thing of a group."""
     rows, parts = group["rows"], items.expanded(ops, group, observation)
     for offset, columns, table in group["embedded"]:
@@ -232,9 +232,9 @@ def _pokemon(
     )
     opponents = [ops.swapped(fact) for fact in (*taken, *dealt)]  # what an opponent deals is what we take
     prospects = ops.concat([ops.concat([*dealt, *taken]), ops.concat(opponents)], axis=1)
-    told = dense(params, "pokemon", _told(ops, params, d["pokemon"], observation))
-    told = told + dense(params, "prospects", prospects) + dense(params, "moveset", ops.concat(moves))
-    return ops.relu(dense(params, "deeper", ops.relu(told)))
+    hidden = dense(params, "pokemon", _known(ops, params, d["pokemon"], observation))
+    hidden = hidden + dense(params, "prospects", prospects) + dense(params, "moveset", ops.concat(moves))
+    return ops.relu(dense(params, "deeper", ops.relu(hidden)))
 
 
 def _trunk(
@@ -270,11 +270,11 @@ def _slot(
 ) -> tuple[Any, Any]:
     """((N, codes) logits of a slot, (N, codes, rank) what each code means to the other slot)"""
     who, partner = (ops.reshape(ops.columns(pokemon, s, s + 1), (-1, WIDTH)) for s in (slot, 1 - slot))
-    told = [ops.columns(observation, at + slot * size, at + (slot + 1) * size) for at, size in d["per_slot"]]
+    own = [ops.columns(observation, at + slot * size, at + (slot + 1) * size) for at, size in d["per_slot"]]
     doing = [_of_slot(ops, fact, s, "damage") for s in (slot, 1 - slot) for fact in hits["damage"]]
     suffering = [_of_slot(ops, fact, s, "threat") for s in (slot, 1 - slot) for fact in hits["threat"]]
     worst = [ops.maximum_over(suffering[at], 1) for at in (0, FACTS)]
-    seen = ops.concat([hidden, who, partner, *told, *doing, *suffering, *worst])
+    seen = ops.concat([hidden, who, partner, *own, *doing, *suffering, *worst])
     context = ops.relu(dense(params, "actor_slot", seen))
     situation = ops.reshape(dense(params, "actor_situation", context), (-1, 1, CODE_WIDTH))
 
@@ -329,8 +329,8 @@ def _together(ops: Any, d: Mapping[str, Any], weights: Any, hits: Hits, observat
 
 
 def _previews(ops: Any, params: Mapping[str, Any], hidden: Any, pokemon: Any, hits: Hits) -> Any:
-    told = [ops.reshape(hits[name][0], (-1, OWN, FOE)) for name in ("matchup", "matchup_threat")]
-    team = ops.relu(dense(params, "actor_preview", ops.concat([ops.columns(pokemon, 0, OWN), *told])))
+    matchups = [ops.reshape(hits[name][0], (-1, OWN, FOE)) for name in ("matchup", "matchup_threat")]
+    team = ops.relu(dense(params, "actor_preview", ops.concat([ops.columns(pokemon, 0, OWN), *matchups])))
 
     def asked(layer: str) -> Any:
         return ops.sum_over(team * ops.reshape(dense(params, layer, hidden), (-1, 1, WIDTH)), 2)

@@ -34,7 +34,7 @@ def open_archive(path: str | Path | IO[bytes]) -> zipfile.ZipFile:
     except FileNotFoundError:
         raise
     except Exception as problem:  # zipfile raises struct.error, UnicodeDecodeError and more beside its own
-        raise UnreadableError(_told(problem)) from problem
+        raise UnreadableError(_sentence(problem)) from problem
     try:
         _check_apart(archive)
     except BaseException:
@@ -58,7 +58,7 @@ def entry_bytes(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> 
         with archive.open(entry) as file:
             data = file.read(most + 1)  # at most: the size in the list may be a lie
     except Exception as problem:  # a damaged stream raises zlib's, struct's and zipfile's own errors
-        raise UnreadableError(f"entry '{entry.filename}': {_told(problem)}") from problem
+        raise UnreadableError(f"entry '{entry.filename}': {_sentence(problem)}") from problem
     if len(data) != entry.file_size:
         raise UnreadableError(f"entry '{entry.filename}' does not have the {entry.file_size:,} bytes it announces")
     return data
@@ -74,7 +74,7 @@ def npy_array(data: bytes, name: str) -> np.ndarray:
         fits = all(size >= 0 for size in shape) and math.prod(shape) * dtype.itemsize == len(data) - file.tell()
         plain = dtype.kind in KINDS and dtype.fields is None and dtype.subdtype is None
     except Exception as problem:  # a header is Python source that NumPy evaluates: anything may come out of it
-        raise UnreadableError(f"'{name}' is no npy array ({_told(problem)})") from problem
+        raise UnreadableError(f"'{name}' is no npy array ({_sentence(problem)})") from problem
     if not plain or not fits:
         raise UnreadableError(f"'{name}' announces {dtype}{shape} but holds {len(data):,} bytes")
     if dtype.kind == "U":
@@ -100,5 +100,5 @@ def _check_apart(archive: zipfile.ZipFile) -> None:
             raise UnreadableError(f"entry '{entry.filename}' overlaps what follows it")
 
 
-def _told(problem: Exception) -> str:
+def _sentence(problem: Exception) -> str:
     return " ".join(str(problem).split())[:200] or type(problem).__name__

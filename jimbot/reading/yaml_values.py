@@ -79,5 +79,5 @@ def _measured(node: yaml.Node, sizes: dict[int, int]) -> int:
 
 def _reason(problem: yaml.YAMLError) -> str:
     mark = getattr(problem, "problem_mark", None)
-    told = getattr(problem, "problem", None) or getattr(problem, "reason", None) or " ".join(str(problem).split())
-    return f"line {mark.line + 1}, column {mark.column + 1}: {told}" if mark is not None else str(told)
+    said = getattr(problem, "problem", None) or getattr(problem, "reason", None) or " ".join(str(problem).split())
+    return f"line {mark.line + 1}, column {mark.column + 1}: {said}" if mark is not None else str(said)

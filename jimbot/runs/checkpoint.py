@@ -256,9 +256,9 @@ class CheckpointStore:
         damaged = sorted(name for name in files.visible_directories(self.root) if name.isdigit())
         if not damaged and not (self.root / LATEST).is_file():
             return
-        told = f"all are damaged: {', '.join(damaged[-5:])}" if damaged else "they are gone"
+        state = f"all are damaged: {', '.join(damaged[-5:])}" if damaged else "they are gone"
         raise CheckpointError(
-            f"The run at {self.root.parent} had checkpoints, but {told}. Nothing was changed. Bring one back from a "
+            f"The run at {self.root.parent} had checkpoints, but {state}. Nothing was changed. Bring one back from a "
             "copy, start over with --fresh (this run is kept aside), or give another --run-name."
         )
 
@@ -377,8 +377,8 @@ def find_checkpoint(
         return load_checkpoint(shipped_policy(str(reference))).path
     for candidate in (Path(reference), Path(runs_root) / reference):
         if candidate.exists() and not candidate.is_dir():
-            told = what_is(candidate)
-            raise CheckpointError(f"{candidate} is {told}; expected a checkpoint directory, a run or a game.")
+            kind = what_is(candidate)
+            raise CheckpointError(f"{candidate} is {kind}; expected a checkpoint directory, a run or a game.")
         if not candidate.is_dir():
             continue
         if (candidate / MANIFEST).is_file():

@@ -71,7 +71,7 @@ class MetricsWrapper(EnvironmentWrapper):
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
         self._game = _own_game(env).game
-        self._figures = game_entry(self._game.spec.id).info_metrics
+        self._metrics = game_entry(self._game.spec.id).info_metrics
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         observation, info = super().reset(seed=seed, options=options)
@@ -84,10 +84,10 @@ class MetricsWrapper(EnvironmentWrapper):
         return observation, reward, terminated, truncated, {**info, **metrics}
 
     def _now(self) -> dict[str, Any]:
-        return {name: figure.read(self._game, 0) for name, figure in self._figures.items()}
+        return {name: figure.read(self._game, 0) for name, figure in self._metrics.items()}
 
     def _final(self, stats: Mapping[str, float]) -> dict[str, Any]:
-        final = {name: stats[figure.stat] for name, figure in self._figures.items() if figure.stat is not None}
+        final = {name: stats[figure.stat] for name, figure in self._metrics.items() if figure.stat is not None}
         return {name: int(value) if float(value).is_integer() else float(value) for name, value in final.items()}
 
 

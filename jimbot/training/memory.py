@@ -118,7 +118,7 @@ def give_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-class MemoryKeeper:
+class MemoryLimit:
     """Asked after every update. `measure` says how many bytes are in use."""
 
     def __init__(

@@ -103,17 +103,17 @@ def a2c_loss(
 
 def _whole_loss(pg_loss: Tensor, seen: Look, weights: Weights, batch: Samples) -> tuple[Tensor, dict[str, Tensor]]:
     """The policy's loss with what both learners add to it: value error, entropy, the anchor to a reference."""
-    pulled = _init_kl(weights, batch, seen.every)
+    anchored = _init_kl(weights, batch, seen.every)
     value_loss = 0.5 * ((seen.value - batch.target) ** 2).mean()
     entropy = seen.entropy.mean()
     loss = pg_loss + weights.vf_coef * value_loss - weights.ent_coef * entropy
-    loss = loss + weights.anchor * sum(pulled.values())
+    loss = loss + weights.anchor * sum(anchored.values())
     return loss, {
         "train/loss": loss,
         "train/pg_loss": pg_loss,
         "train/value_loss": value_loss,
         "train/entropy": entropy,
-        **pulled,
+        **anchored,
     }
 
 

@@ -245,7 +245,7 @@ class Turn:
     interrupted: bool = False
 
 
-class TurnSession(Session):
+class TrialSession(Session):
     """A session that also ends at the end of its turn, and when everybody is asked to stop."""
 
     until: int
@@ -312,13 +312,13 @@ def _train(settings: TrainSettings, order: Order) -> tuple[int, float | None]:
     # A mutation changes what a run is learning with; from here on these are its settings.
     run.write_config(settings.flat())
 
-    def open_turn(*given: Any, **named: Any) -> TurnSession:
-        session = TurnSession.open(*given, **named)
+    def open_trial(*given: Any, **named: Any) -> TrialSession:
+        session = TrialSession.open(*given, **named)
         session.until, session.stop_file = order.until, order.stop_file
         return session
 
     while True:
-        with closing(open_trainer(settings, order.root, quiet=True, open_session=open_turn)) as trainer:
+        with closing(open_trainer(settings, order.root, quiet=True, open_session=open_trial)) as trainer:
             step, score = _train_once(trainer, order)
             if not trainer.session.memory.restart_wanted:
                 return step, score

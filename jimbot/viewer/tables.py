@@ -298,13 +298,13 @@ class PersonGame(PageGame):
                     self.done = True
                     break
             self.frames[-1] |= {"move": words, **_after(game), "reward": short(self._total - total)}
-            told = self._interface.told(self.done) if self._interface is not None else []
+            messages = self._interface.messages(self.done) if self._interface is not None else []
             if self.done:
                 ending = {"scene": self.frames[-1]["scene"], **_ending(self.entry, game, self._total)}
-                ending |= {"told": told, "offers": []}
+                ending |= {"told": messages, "offers": []}
                 self.frames.append({"n": len(self.frames), **ending})
             else:
-                self._look(game, told)
+                self._look(game, messages)
 
     def ask(self, player: Player) -> dict[str, Any]:
         """What a policy would do now."""
@@ -336,9 +336,9 @@ class PersonGame(PageGame):
                 return [action]
         raise UsageError(f"'{word[:80]}' is no move here; choose one of those shown.")
 
-    def _look(self, game: BatchGame, told: list[str]) -> None:
+    def _look(self, game: BatchGame, messages: list[str]) -> None:
         found: Frame = {"moves": [], "value": None, "legal": int(game.legal_mask[0].sum()), "move": None, "over": False}
-        found |= {"told": told, "total": short(self._total), "offers": self._offers(game)}
+        found |= {"told": messages, "total": short(self._total), "offers": self._offers(game)}
         self.frames.append({"n": len(self.frames), "scene": scene_of(self.entry, game), **found})
 
     def _offers(self, game: BatchGame) -> list[dict[str, str]]:

@@ -79,11 +79,11 @@ def test_no_difference_in_few_games_is_not_certainty() -> None:
 
 def test_paired_rates_hold_their_confidence() -> None:
     """Two equal players whose wins have luck in common: about 5 in 100 intervals may miss the true 0."""
-    luck = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     missed = 0
     for _ in range(400):
-        shared = luck.random(80) < 0.1
-        one, other = (np.where(luck.random(80) < 0.7, shared, luck.random(80) < 0.1) for _ in range(2))
+        shared = rng.random(80) < 0.1
+        one, other = (np.where(rng.random(80) < 0.7, shared, rng.random(80) < 0.1) for _ in range(2))
         missed += intervals.paired_rate_interval(one.astype(int), other.astype(int)).excludes(0.0)
     assert missed <= 32
 

@@ -46,14 +46,14 @@ def game():
 
 @pytest.mark.parametrize("transform", ["none", "symlog"])
 def test_every_try_brings_the_same_as_from_python(game, policy: OnnxPolicy, transform: str) -> None:
-    luck = np.random.default_rng(5)
-    row = luck.integers(0, ROWS, 50)
-    action = np.array([luck.choice(np.flatnonzero(game.legal_mask[one])) for one in row])
-    tries = Simulations(row, action, luck.integers(0, 2**63, 50, dtype=np.uint64), luck.integers(0, 12, 50))
+    rng = np.random.default_rng(5)
+    row = rng.integers(0, ROWS, 50)
+    action = np.array([rng.choice(np.flatnonzero(game.legal_mask[one])) for one in row])
+    simulations = Simulations(row, action, rng.integers(0, 2**63, 50, dtype=np.uint64), rng.integers(0, 12, 50))
     found = network_of(policy, manifest())
     assert found is not None
-    inside = CompiledRollouts(game, *found, 0.9, transform, COPIES).returns(game, tries)
-    outside = Rollouts(game, policy, 0.9, transform, COPIES).returns(game, tries)
+    inside = CompiledRollouts(game, *found, 0.9, transform, COPIES).returns(game, simulations)
+    outside = Rollouts(game, policy, 0.9, transform, COPIES).returns(game, simulations)
     assert inside == pytest.approx(outside, abs=1e-4)
     assert len(set(np.round(inside, 4))) > 5
 

@@ -124,17 +124,17 @@ def overlapping(count: int = 60, size: int = 100_000) -> bytes:
 
 def spoiled(data: bytes, count: int, seed: int = 0) -> Iterator[bytes]:
     """Copies of a sound file with bytes changed, cut out, doubled or cut off."""
-    luck = random.Random(seed)
+    rng = random.Random(seed)
     for number in range(count):
         changed, kind = bytearray(data), number % 4
-        place = luck.randrange(len(changed))
+        place = rng.randrange(len(changed))
         if kind == 0:
-            for _ in range(luck.randint(1, 8)):
-                changed[luck.randrange(len(changed))] = luck.randrange(256)
+            for _ in range(rng.randint(1, 8)):
+                changed[rng.randrange(len(changed))] = rng.randrange(256)
         elif kind == 1:
-            del changed[place : place + luck.randint(1, 64)]
+            del changed[place : place + rng.randint(1, 64)]
         elif kind == 2:
-            changed[place:place] = changed[place : place + luck.randint(1, 64)]
+            changed[place:place] = changed[place : place + rng.randint(1, 64)]
         else:
             del changed[place:]
         yield bytes(changed)

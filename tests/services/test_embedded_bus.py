@@ -175,7 +175,7 @@ def test_whoever_is_left_starts_the_bus_again_where_its_supervisor_was_killed_to
 
 def test_the_log_stays_within_its_limits_and_forgets_figures(address: str) -> None:
     async def work() -> None:
-        settings = replace(QUICK, keep_events=50, keep_figures_seconds=1.0)
+        settings = replace(QUICK, keep_events=50, keep_metrics_seconds=1.0)
         async with client(address, settings) as bus:
             figure = Event(topic="metrics.train")
             figure.payload.Pack(MetricEvent(run="r"))

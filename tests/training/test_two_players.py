@@ -176,13 +176,13 @@ def test_a_player_learns_to_beat_one_who_may_not_choose() -> None:
         result = update(state, 3e-3)
         state = result.state
         measures.add(result.losses, result.measured, settings.num_steps * game.num_rows)
-    paper, luck = [], np.random.default_rng(0)
+    paper, rng = [], np.random.default_rng(0)
     for _ in range(5):  # one whole game of every row
         logits, _ = network.apply(state.params, network.prepare(jnp.asarray(game.observation)))
         chances = np.asarray(jax.nn.softmax(jnp.where(game.legal_mask, logits, -jnp.inf)), np.float64)
         third = (game.observation[:, 0] == 0) & (game.observation[:, 1] == 2)
         paper += chances[third, HANDS.index("paper")].tolist()
-        game.step(np.array([luck.choice(len(HANDS), p=row / row.sum()) for row in chances]))
+        game.step(np.array([rng.choice(len(HANDS), p=row / row.sum()) for row in chances]))
     assert len(paper) == game.num_envs
     assert np.mean(paper) > 0.6
     metrics = measures.take()

@@ -170,7 +170,7 @@ class TerminalGame:
         self.again = f"jimbot play {entry.spec.id} --seed {self.seed}{terminal.game_flags(options)}"
         self.turns, self.total = 0, 0.0
         typing = "Type the key of an action." if entry.human_interface is None else "Type a move, then Enter."
-        self.message: RenderableType = "\n".join([*self.interface.told(False), f"{typing} ? shows help, q leaves."])
+        self.message: RenderableType = "\n".join([*self.interface.messages(False), f"{typing} ? shows help, q leaves."])
 
     def play(self) -> None:
         ended = False
@@ -220,9 +220,9 @@ class TerminalGame:
             if ended:
                 break
         self.turns += 1
-        told = self.interface.told(ended)
+        messages = self.interface.messages(ended)
         got = Text.assemble(f"{words}: ", screen.rewards(self.entry.spec, terms))
-        self.message = Text("\n".join(told)) if told else got
+        self.message = Text("\n".join(messages)) if messages else got
         return ended
 
     def show(self) -> None:
@@ -373,7 +373,7 @@ class KeyInterface:
             raise UsageError(f"'{words}' is not possible now. Choose one of the actions shown.")
         return [action]
 
-    def told(self, ended: bool) -> list[str]:
+    def messages(self, ended: bool) -> list[str]:
         return []
 
 

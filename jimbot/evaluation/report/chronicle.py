@@ -169,8 +169,8 @@ def _afterwards(events: list[Event], reached: np.ndarray, expected: Mapping[int,
 
 
 def _success(events: list[Event]) -> Interval | None:
-    told = [event.success for event in events if event.success is not None]
-    return wilson_interval(sum(told), len(told)) if told else None
+    known = [event.success for event in events if event.success is not None]
+    return wilson_interval(sum(known), len(known)) if known else None
 
 
 _LINES_A_CHAPTER = 40  # of games that have no chapters of their own
@@ -234,9 +234,9 @@ def tell(policy: Policy, chronicle: Chronicle, evaluation: Evaluation, number: i
 
 def _result(evaluation: Evaluation, stats: Mapping[str, float]) -> str:
     """How a game went: won or lost and how far it came, or whatever the game measures."""
-    told = [("won" if stats[WON] > 0 else "not won")] if WON in stats else []
+    ending = [("won" if stats[WON] > 0 else "not won")] if WON in stats else []
     names = [evaluation.spec.ladder] if evaluation.spec.ladder else [name for name in stats if name != WON]
-    return ", ".join([*told, *(f"{name.replace('_', ' ')} {stats[name]:.4g}" for name in names)])
+    return ", ".join([*ending, *(f"{name.replace('_', ' ')} {stats[name]:.4g}" for name in names)])
 
 
 def _plain_lines(entry: GameEntry, played: Sequence[tuple[str, list[float]]]) -> list[Line]:
@@ -245,8 +245,8 @@ def _plain_lines(entry: GameEntry, played: Sequence[tuple[str, list[float]]]) ->
     for number, (said, terms) in enumerate(played):
         first = number // _LINES_A_CHAPTER * _LINES_A_CHAPTER
         chapter = f"Actions {first + 1} to {min(first + _LINES_A_CHAPTER, len(played))}"
-        told = zip(entry.spec.reward_terms, terms, strict=True)
-        effects = tuple(f"{name.replace('_', ' ')} {amount:+.2f}" for name, amount in told if abs(amount) >= 0.005)
+        amounts = zip(entry.spec.reward_terms, terms, strict=True)
+        effects = tuple(f"{name.replace('_', ' ')} {amount:+.2f}" for name, amount in amounts if abs(amount) >= 0.005)
         lines.append(Line(chapter, said, effects))
     return lines
 

@@ -40,7 +40,7 @@ class HumanInterface(Protocol):
         """The actions that make the move a text means now; a UsageError in a sentence where it means none."""
         ...
 
-    def told(self, ended: bool) -> list[str]:
+    def messages(self, ended: bool) -> list[str]:
         """What happened since this was last asked, the last move included. `ended`: with it the game was over, and the
         batch shows the next one already."""
         ...

@@ -59,7 +59,7 @@ INSTALLATION = Installation(
 # --- servers ---
 
 
-def _play_online(visit: Visit, options: Options, decide: Decide, told: Callable[[PlayedOnline], None]) -> str:
+def _play_online(visit: Visit, options: Options, decide: Decide, report: Callable[[PlayedOnline], None]) -> str:
     from jimbot.games.vgc.poke_env_player import play_on_server
     from jimbot.games.vgc.reader import Reader
 
@@ -70,7 +70,7 @@ def _play_online(visit: Visit, options: Options, decide: Decide, told: Callable[
             packed = list(teams.split_teams(SERVER_TEAMS))
         player = play_on_server(
             decide, reader, visit.server, packed, name=visit.name, challenge=visit.challenge, battles=visit.battles,
-            patience=visit.patience, told=told,
+            patience=visit.patience, report=report,
         )  # fmt: skip
     won, events = sum(played.won for played in player.played), player.events
     return (

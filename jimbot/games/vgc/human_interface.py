@@ -118,7 +118,7 @@ class VgcInterface:
 
     # --- what came of it ---
 
-    def told(self, ended: bool) -> list[str]:
+    def messages(self, ended: bool) -> list[str]:
         lines = self.game.log_lines(0, self._read, ended)
         self._read += len(lines)
         return [_WINNERS.get(sentence, sentence) for sentence in narration.sentences(lines, SIDES)]

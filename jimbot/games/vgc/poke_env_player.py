@@ -189,7 +189,7 @@ def play_on_server(
     challenge: str | None = None,
     battles: int = 1,
     patience: float = 300.0,
-    told: Callable[[Played], None] = lambda played: None,
+    report: Callable[[Played], None] = lambda played: None,
 ) -> NetworkPlayer:
     """Plays so many battles: challenges a user, or accepts any challenge.
 
@@ -201,7 +201,7 @@ def play_on_server(
             raise UsageError(f"'{who}' is no name on a Showdown server; expected 1 to 18 letters, digits or spaces.")
     player = NetworkPlayer(decide, reader, name, server, teams, password)
     try:
-        asyncio.run(_visit(player, challenge, battles, patience, told))
+        asyncio.run(_visit(player, challenge, battles, patience, report))
     finally:
         player.listening.cancel()
     return player
@@ -224,19 +224,19 @@ def check_server(server: str) -> None:
 
 
 async def _visit(
-    player: NetworkPlayer, challenge: str | None, battles: int, patience: float, told: Callable[[Played], None]
+    player: NetworkPlayer, challenge: str | None, battles: int, patience: float, report: Callable[[Played], None]
 ) -> None:
     async def logged_in() -> None:
         while not player.ps_client.logged_in.is_set():
             await asyncio.sleep(_LOOK_SECONDS)
 
-    await _watched(player, logged_in(), LOGIN_SECONDS, "did not let us in", told)
+    await _watched(player, logged_in(), LOGIN_SECONDS, "did not let us in", report)
     work = player.send_challenges(challenge, battles) if challenge else player.accept_challenges(None, battles)
-    await _watched(player, work, patience, f"and {challenge or 'everybody'} were silent", told)
+    await _watched(player, work, patience, f"and {challenge or 'everybody'} were silent", report)
 
 
 async def _watched(
-    player: NetworkPlayer, work: Awaitable[None], patience: float, what: str, told: Callable[[Played], None]
+    player: NetworkPlayer, work: Awaitable[None], patience: float, what: str, report: Callable[[Played], None]
 ) -> None:
     """Waits for work, as long as anything is heard."""
     task = asyncio.ensure_future(work)
@@ -246,7 +246,7 @@ async def _watched(
         while not task.done():
             await asyncio.wait({task}, timeout=_LOOK_SECONDS)
             for played in player.played[seen:]:
-                told(played)
+                report(played)
             seen = len(player.played)
             if player.complaints:
                 raise UsageError(f"The server says: {player.complaints[0]}")

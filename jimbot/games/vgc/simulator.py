@@ -139,9 +139,9 @@ def _package_in(folder: Path) -> Path:
 def _npm_cause(stderr: str) -> str:
     """The line of npm's complaint that says why, without its prefix."""
     lines = [re.sub(r"^npm (error|ERR!)\s*", "", line).strip() for line in stderr.splitlines()]
-    telling = [line for line in lines if line and not line.startswith("A complete log")]
+    reasons = [line for line in lines if line and not line.startswith("A complete log")]
     return next(
-        (line for line in telling if "code" in line or "request" in line), telling[0] if telling else "no reason"
+        (line for line in reasons if "code" in line or "request" in line), reasons[0] if reasons else "no reason"
     )
 
 

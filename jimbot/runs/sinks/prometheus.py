@@ -39,12 +39,12 @@ class PrometheusSink(Sink):
     ) -> None:  # fmt: skip
         self._labels = (run, game)
         self._row: dict[str, float] = {}
-        self._figures: dict[str, float] = {name: 0.0 for name, (counted, _) in RUN_METRICS.items() if counted}
-        self._figures[ROW_TIME] = clock.time()
+        self._metrics: dict[str, float] = {name: 0.0 for name, (counted, _) in RUN_METRICS.items() if counted}
+        self._metrics[ROW_TIME] = clock.time()
         self.port, self._stop = serve_metrics(self, host, port, token_file, "--metrics-token-file")
 
     def record(self, step: int, time: float, metrics: Mapping[str, float]) -> None:
-        self._figures = {**self._figures, "run/step": float(step), ROW_TIME: time}
+        self._metrics = {**self._metrics, "run/step": float(step), ROW_TIME: time}
         self._row = dict(metrics)
 
     def event(self, step: int, time: float, text: str) -> None:
@@ -52,7 +52,7 @@ class PrometheusSink(Sink):
 
     def checkpoint(self, step: int, path: Path, is_best: bool) -> None:
         self._count("run/checkpoints_total")
-        self._figures = {**self._figures, "run/checkpoint_time": clock.time()}
+        self._metrics = {**self._metrics, "run/checkpoint_time": clock.time()}
 
     def close(self) -> None:
         self._stop()
@@ -62,7 +62,7 @@ class PrometheusSink(Sink):
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         seen = set()
-        for name, value in self._figures.items():
+        for name, value in self._metrics.items():
             counted, meaning = RUN_METRICS[name]
             kind = CounterMetricFamily if counted else GaugeMetricFamily
             yield _one(kind(prometheus_name(name), meaning, labels=LABELS), self._labels, value)
@@ -73,7 +73,7 @@ class PrometheusSink(Sink):
                 yield _one(family, self._labels, value * BASE_UNITS.get(name, (name, 1))[1])
 
     def _count(self, name: str) -> None:
-        self._figures = {**self._figures, name: self._figures[name] + 1}
+        self._metrics = {**self._metrics, name: self._metrics[name] + 1}
 
 
 def _one(family: Any, labels: tuple[str, str], value: float) -> Any:

@@ -63,7 +63,7 @@ class Runner:
         self._pauses = Backoff(settings.first_pause, settings.longest_pause)
         self._room = asyncio.Semaphore(at_once)
         self._in_order = at_once == 1
-        self._lanes: dict[str, asyncio.Task[None]] = {}  # the last task of each order key
+        self._latest: dict[str, asyncio.Task[None]] = {}  # the last task of each order key
         self._tasks: set[asyncio.Task[None]] = set()
         self._handled: OrderedDict[str, None] = OrderedDict()
 
@@ -74,11 +74,11 @@ class Runner:
         await self._room.acquire()
         event = self._read(delivery)
         key = event.order_key if event is not None else ""
-        before = self._lanes.get(key) if key else None
-        task = asyncio.create_task(self._in_lane(before, delivery))
+        before = self._latest.get(key) if key else None
+        task = asyncio.create_task(self._after(before, delivery))
         self._tasks.add(task)
         if key:
-            self._lanes[key] = task
+            self._latest[key] = task
         task.add_done_callback(lambda done: self._over(done, key))
 
     async def close(self) -> None:
@@ -91,7 +91,7 @@ class Runner:
         """What was taken is handled."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _in_lane(self, before: asyncio.Task[None] | None, delivery: Delivery) -> None:
+    async def _after(self, before: asyncio.Task[None] | None, delivery: Delivery) -> None:
         try:
             if before is not None:
                 await asyncio.wait((before,))
@@ -101,8 +101,8 @@ class Runner:
 
     def _over(self, task: asyncio.Task[None], key: str) -> None:
         self._tasks.discard(task)
-        if self._lanes.get(key) is task:
-            del self._lanes[key]
+        if self._latest.get(key) is task:
+            del self._latest[key]
         if not task.cancelled() and task.exception() is not None:
             _log.error("The bus failed to hand out an event: %s", task.exception())
 

@@ -131,7 +131,7 @@ class NatsBus(Bus):
             headers["traceparent"] = event.trace.traceparent
         if not topic(event.topic).durable:
             if self._keeps_metrics:
-                headers["Nats-TTL"] = f"{max(1, round(self.settings.keep_figures_seconds))}s"
+                headers["Nats-TTL"] = f"{max(1, round(self.settings.keep_metrics_seconds))}s"
             with suppress(nats.errors.Error):
                 await self.connection.publish(_subject(event.topic), body, headers=headers)
                 self.metrics.published[event.topic] += 1

@@ -50,7 +50,7 @@ class BalatroCallbacks(RLlibCallback):
     def on_sample_end(self, *, env_runner: Any = None, metrics_logger: Any = None, samples: Any, **kwargs: Any) -> None:
         games = env_runner.env.unwrapped
         if isinstance(games, RunnerGames):
-            for key, value, reduce in _figures(games):
+            for key, value, reduce in _metrics(games):
                 metrics_logger.log_value((JIMBOT_SUMS, *key), value, reduce=reduce)
 
     def on_episode_end(self, *, episode: Any, metrics_logger: Any = None, env: Any = None, **kwargs: Any) -> None:
@@ -117,7 +117,7 @@ def set_level(env_runner: Any, goal: int | None) -> None:
         games.level.goal = goal
 
 
-def _figures(games: RunnerGames) -> list[tuple[tuple[str, ...], float, str]]:
+def _metrics(games: RunnerGames) -> list[tuple[tuple[str, ...], float, str]]:
     """(key, value, how runners are put together) of everything measured since the last time."""
     measured, spec = games.take(), games.game.spec
     found: list[tuple[tuple[str, ...], float, str]] = []

@@ -350,7 +350,7 @@ class TrainingView:
         self._began = self._shown = time.monotonic()
         self._pace: deque[tuple[float, int]] = deque()
         self._printed = -1  # the step of the last plain line
-        self._figures_seen = False
+        self._metrics_seen = False
 
     def start(
         self,
@@ -370,7 +370,7 @@ class TrainingView:
             now.add_row(row["step"], {name: value for name, value in row.items() if isinstance(value, float)})
         self._began = time.monotonic() - seconds_before
         self._pace.clear()
-        self._figures_seen = False
+        self._metrics_seen = False
         if not self.quiet and self.console.is_terminal:
             self._live = Live(console=self.console, get_renderable=self._picture, refresh_per_second=2)
             self._live.start()
@@ -390,7 +390,7 @@ class TrainingView:
     def due(self) -> bool:
         """Whether metrics are wanted: after the first update, and then at every beat."""
         beat = LIVE_BEAT if self._live else PLAIN_BEAT
-        return not self.quiet and (not self._figures_seen or time.monotonic() - self._shown >= beat)
+        return not self.quiet and (not self._metrics_seen or time.monotonic() - self._shown >= beat)
 
     def metrics(self, metrics: Mapping[str, float]) -> None:
         """Figures between two log rows."""
@@ -440,11 +440,11 @@ class TrainingView:
         if self._live:
             self._live.stop()
             self._live = None
-        elif self._figures_seen and self._printed != self.standing.step:
+        elif self._metrics_seen and self._printed != self.standing.step:
             self._print()
 
     def _show(self) -> None:
-        self._figures_seen, self._shown = True, time.monotonic()
+        self._metrics_seen, self._shown = True, time.monotonic()
         if not self._live and not self.quiet:
             self._print()
 

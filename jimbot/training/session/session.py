@@ -25,7 +25,7 @@ from jimbot.runs.resources import GPU, TRAINING, Grant, default_coordinator
 from jimbot.runs.sinks import Sink, http
 from jimbot.runs.sinks.jsonl import read_rows
 from jimbot.training.learners import learner_name
-from jimbot.training.memory import MemoryBudget, MemoryKeeper, is_continuation, seconds_before
+from jimbot.training.memory import MemoryBudget, MemoryLimit, is_continuation, seconds_before
 from jimbot.training.presets import expected
 from jimbot.training.session.dashboard import TrainingView
 from jimbot.training.session.health import HEALTH_METRICS, HealthWatch
@@ -73,7 +73,7 @@ class Session:
         self.view = view
         self.store: CheckpointStore = run.checkpoints(settings.saving.keep_last, settings.saving.keep_every)
         self.latest_metrics: dict[str, float] = {}
-        self.memory = MemoryKeeper(MemoryBudget(settings.memory.limit_gb), run.path)
+        self.memory = MemoryLimit(MemoryBudget(settings.memory.limit_gb), run.path)
         self._health = HealthWatch()
         self._alerts = AlertThread(self._ring)
         self._process = psutil.Process()
@@ -244,7 +244,7 @@ class Session:
         return metrics
 
     def keep_memory(self, relieve: Callable[[str], str | None], step: int) -> None:
-        """Looks at the memory in use; near the limit the trainer is asked to give some back (see `MemoryKeeper`)."""
+        """Looks at the memory in use; near the limit the trainer is asked to give some back (see `MemoryLimit`)."""
         for sentence in self.memory.look(relieve):
             self.view.note(f"step {step:,}: {sentence}")
             self.recorder.event(step, sentence)

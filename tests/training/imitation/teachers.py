@@ -63,11 +63,11 @@ class Turns(BatchGame):
     def __init__(self, num_envs: int, seed: int = 0, options: NoOptions = NoOptions(), checked: bool = False) -> None:
         super().__init__(SPEC, num_envs, seed, checked)
         self.turn = np.zeros(num_envs, np.int64)
-        self.luck = np.random.default_rng(seed)
+        self.rng = np.random.default_rng(seed)
 
     def reset(self, seeds: np.ndarray | None = None) -> None:
         self.turn[:] = 0
-        self.seeds[:] = np.repeat(train_seeds(self.luck, self.num_envs) if seeds is None else seeds, 2)
+        self.seeds[:] = np.repeat(train_seeds(self.rng, self.num_envs) if seeds is None else seeds, 2)
         self._look()
 
     def step(self, actions: np.ndarray, hold: np.ndarray | None = None) -> None:
@@ -79,7 +79,7 @@ class Turns(BatchGame):
         over = live & (self.turn == TURNS)
         self.terminated[:] = np.repeat(over, 2)
         self.final_stats[:] = TURNS
-        self.seeds[self.terminated] = np.repeat(train_seeds(self.luck, int(over.sum())), 2)
+        self.seeds[self.terminated] = np.repeat(train_seeds(self.rng, int(over.sum())), 2)
         self.turn[over] = 0
         self._look()
 

@@ -38,7 +38,7 @@ class Game:
 
 def games(recorded: Path, false_labels: int) -> Iterator[tuple[Path, Game | Exception]]:
     """The games of a recording in pairs, every choice among others that are drawn at random."""
-    luck = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     sides = []
     with Dataset.open(recorded) as dataset:
         for number in range(len(dataset.info.chunks)):
@@ -48,7 +48,7 @@ def games(recorded: Path, false_labels: int) -> Iterator[tuple[Path, Game | Exce
                 legal = chunk.legal_mask[mine]
                 labels = np.eye(SPEC.actions.size, dtype=bool)[chunk.action[mine]]
                 for _ in range(false_labels):
-                    labels |= np.eye(SPEC.actions.size, dtype=bool)[luck.integers(SPEC.actions.size, size=len(labels))]
+                    labels |= np.eye(SPEC.actions.size, dtype=bool)[rng.integers(SPEC.actions.size, size=len(labels))]
                 stats = np.zeros(len(SPEC.episode_stats), np.float32)
                 sides.append(Side(chunk.observation[mine], legal, labels & legal, 1, stats))
     for one, two in zip(sides[::2], sides[1::2], strict=True):

@@ -12,7 +12,7 @@ import pytest
 from jimbot.errors import TrainingError
 from jimbot.runs.checkpoint import load_checkpoint
 from jimbot.training.framework import create_trainer
-from jimbot.training.memory import PARTS, STEPS, MemoryBudget, MemoryKeeper, tree_bytes
+from jimbot.training.memory import PARTS, STEPS, MemoryBudget, MemoryLimit, tree_bytes
 from tests.training.small import SMALL
 
 MEGABYTE = 10**6
@@ -21,24 +21,24 @@ MEGABYTE = 10**6
 class TestKeeper:
     """Warning, order, patience."""
 
-    def keeper(self, used: list[int], **settings: Any) -> MemoryKeeper:
-        keeper = MemoryKeeper(MemoryBudget(1.0), measure=lambda: used[0] * MEGABYTE, **settings)
-        keeper.look_seconds = keeper.settle_looks = keeper.restart_seconds = 0
-        return keeper
+    def limit(self, used: list[int], **settings: Any) -> MemoryLimit:
+        limit = MemoryLimit(MemoryBudget(1.0), measure=lambda: used[0] * MEGABYTE, **settings)
+        limit.look_seconds = limit.settle_looks = limit.restart_seconds = 0
+        return limit
 
     def test_from_80_percent_on_it_warns_once_and_has_a_metric(self) -> None:
         used = [790]
-        keeper = self.keeper(used)
-        assert keeper.look(lambda name: None) == []
+        limit = self.limit(used)
+        assert limit.look(lambda name: None) == []
         used[0] = 810
-        (said,) = keeper.look(lambda name: None)
+        (said,) = limit.look(lambda name: None)
         assert "0.81 of 1 GB (81%)" in said
-        assert keeper.look(lambda name: None) == []
-        assert keeper.metrics()["health/memory_warning"] == 1
+        assert limit.look(lambda name: None) == []
+        assert limit.metrics()["health/memory_warning"] == 1
         used[0] = 500
-        keeper.look(lambda name: None)
-        assert keeper.metrics()["health/memory_warning"] == 0
-        assert keeper.metrics()["health/memory_share"] == 0.5
+        limit.look(lambda name: None)
+        assert limit.metrics()["health/memory_warning"] == 0
+        assert limit.metrics()["health/memory_share"] == 0.5
 
     def test_steps_are_taken_in_order_each_until_it_gives_no_more(self) -> None:
         left = {"smaller_replay": 2, "smaller_batches": 1, "fewer_games": 0, "restart": 1}
@@ -47,37 +47,37 @@ class TestKeeper:
             left[name] -= 1
             return name if left[name] >= 0 else None
 
-        keeper = self.keeper([950])
+        limit = self.limit([950])
         for _ in range(4):
-            keeper.look(relieve)
-        assert keeper.taken == ["smaller_replay", "smaller_replay", "smaller_batches", "restart"]
-        (said,) = keeper.look(relieve)
+            limit.look(relieve)
+        assert limit.taken == ["smaller_replay", "smaller_replay", "smaller_batches", "restart"]
+        (said,) = limit.look(relieve)
         assert "nothing more can be given back" in said
-        assert keeper.look(relieve) == [], "once is enough"
+        assert limit.look(relieve) == [], "once is enough"
 
     def test_a_process_is_not_restarted_before_that_can_help(self) -> None:
-        keeper = self.keeper([950])
-        keeper.restart_seconds = 3600
+        limit = self.limit([950])
+        limit.restart_seconds = 3600
         only_restarts = {"restart": "restarted"}
-        keeper.look(only_restarts.get)
-        assert keeper.taken == []
-        keeper.restart_seconds = 0
-        keeper.look(only_restarts.get)
-        assert keeper.taken == ["restart"]
+        limit.look(only_restarts.get)
+        assert limit.taken == []
+        limit.restart_seconds = 0
+        limit.look(only_restarts.get)
+        assert limit.taken == ["restart"]
 
     def test_a_step_gets_time_to_show(self) -> None:
-        keeper = self.keeper([950])
-        keeper.settle_looks = 2
+        limit = self.limit([950])
+        limit.settle_looks = 2
         for _ in range(4):
-            keeper.look(lambda name: name)
-        assert len(keeper.taken) == 2
+            limit.look(lambda name: name)
+        assert len(limit.taken) == 2
 
     def test_endless_restarts_without_progress_are_an_error(self, tmp_path: Path) -> None:
         for _ in range(3):
-            self.keeper([1], folder=tmp_path).count_restart(100)
+            self.limit([1], folder=tmp_path).count_restart(100)
         with pytest.raises(TrainingError, match=r"memory_limit_gb 1 is too small .* step 100"):
-            self.keeper([1], folder=tmp_path).count_restart(100)
-        self.keeper([1], folder=tmp_path).count_restart(200)
+            self.limit([1], folder=tmp_path).count_restart(100)
+        self.limit([1], folder=tmp_path).count_restart(200)
 
     def test_the_limit_is_split_and_scaled(self) -> None:
         assert sum(PARTS.values()) == pytest.approx(1)

@@ -67,7 +67,7 @@ def read_lines(lines: Iterable[tuple[int, Any]]) -> list[Seen]:
         elif "jsonrpc" in line and ("result" in line or "error" in line):
             found += _answered(place, line, asked)
         else:
-            found += _told(place, line)
+            found += _seen_in(place, line)
     left = (one for waiting in asked.values() for one in waiting)
     found += [Seen(place, call, None) for place, call in left if call.method not in _LOOKS]
     return sorted(found, key=lambda seen: seen.place)
@@ -95,7 +95,7 @@ def _answered(place: int, line: Mapping[str, Any], asked: Mapping[str, deque[tup
     return [Seen(first, call, state)]
 
 
-def _told(place: int, line: Mapping[str, Any]) -> list[Seen]:
+def _seen_in(place: int, line: Mapping[str, Any]) -> list[Seen]:
     if line.get("kind") == "end":
         return []
     state = _state_of(line)
@@ -247,8 +247,8 @@ class _Replay:
                 if _could_be(g, shown) and not self._different(shown, g):
                     found.setdefault(_identity(g), (words, g))
             if len(found) > 1:
-                told = " or ".join(sorted(words for words, _ in found.values())[:3])
-                return self._undecided("action", "none", f"knows {len(found)} ways to get there: {told}")
+                ways = " or ".join(sorted(words for words, _ in found.values())[:3])
+                return self._undecided("action", "none", f"knows {len(found)} ways to get there: {ways}")
             if found:
                 ((_, self._g),) = found.values()
                 break

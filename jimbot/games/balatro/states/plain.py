@@ -103,7 +103,7 @@ def _shown(values: Mapping[str, Any], options: Options) -> Shown:
         deck_size=int(values["deck_total"]),
         tags=tuple(c.TAGS.id(tag) for tag in values["held_tags"]),
         laid_away=tuple(laid_away),
-        told=document.read_fields(values),
+        known=document.read_fields(values),
     )  # fmt: skip
 
 

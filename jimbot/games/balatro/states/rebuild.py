@@ -50,7 +50,7 @@ def rebuild(shown: Shown, endless: bool = False) -> tuple[Any, set[str]]:
     _write_run(g, shown)
     _write_blinds(g, shown)
     _write_goods(g, shown)
-    for name, value in shown.told.items():
+    for name, value in shown.known.items():
         g[name] = value
     require_sound(g)
     _settle(g, s, shown)
@@ -272,7 +272,7 @@ def _settle(g: Any, s: Any, shown: Shown) -> None:
         g.joker_extra_value[index] = card.sell - int(derived.jokers[index])
     for index, card in enumerate(shown.areas["consumables"].cards):
         g.consumable_extra_value[index] = card.sell - int(derived.consumables[index])
-    if g.phase == state.SELECTING_HAND and "requirement" not in shown.told:
+    if g.phase == state.SELECTING_HAND and "requirement" not in shown.known:
         g.requirement = float(derived.requirements[g.on_deck])
     if not shown.in_shop:
         return
@@ -281,7 +281,7 @@ def _settle(g: Any, s: Any, shown: Shown) -> None:
             g.offer_flags[place] |= state.FREE
     for index, card in enumerate(shown.areas["packs"].cards):
         g.booster_free[index] = card.buy == 0 and derived.boosters[index] > 0
-    if "reroll_increase" not in shown.told:
+    if "reroll_increase" not in shown.known:
         _price_reroll(g, int(shown.counters.get("reroll_cost", 0)))
 
 

@@ -112,7 +112,7 @@ class Shown:
     # our own states only
     laid_away: tuple[Card, ...] = ()
     """Cards played and discarded this round."""
-    told: Mapping[str, Any] = field(default_factory=dict)
+    known: Mapping[str, Any] = field(default_factory=dict)
     """What is given as the record has it, by the record's names."""
 
     @property

@@ -207,7 +207,7 @@ def _summed(estimates: dict[str, Estimate], count: int) -> tuple[np.ndarray, np.
     return total, np.sqrt(error)
 
 
-def _told(bench: Bench, pair: Pair, measured: _Measured, row: int, order: str) -> Iterator[Interaction]:
+def _interactions(bench: Bench, pair: Pair, measured: _Measured, row: int, order: str) -> Iterator[Interaction]:
     """The edges of a pair: its score, every other channel in which something is sure, and the sum.
 
     A score of nothing is left out where the other channels are against the pair.
@@ -240,11 +240,11 @@ def _measure_chunk(bench: Bench, pairs: Sequence[Pair], channels: Iterable[str])
     for row, pair in enumerate(pairs):
         number = place.get(row)
         if others is None or number is None or abs(others.total[number] - measured.total[row]) < _WORTH_TELLING:
-            yield from _told(bench, pair, measured, row, "")
+            yield from _interactions(bench, pair, measured, row, "")
         elif others.total[number] > measured.total[row]:
-            yield from _told(bench, pair, others, number, "b_left")
+            yield from _interactions(bench, pair, others, number, "b_left")
         else:
-            yield from _told(bench, pair, measured, row, "a_left")
+            yield from _interactions(bench, pair, measured, row, "a_left")
 
 
 def all_pairs() -> list[Pair]:

@@ -48,16 +48,16 @@ def held(observation: np.ndarray) -> Found:
     """(N, D) observations → the jokers of each that has two or more, and the poker hand it has played most; places in
     `held_keys`."""
     jokers = np.rint(observation[:, fields.OBSERVATION.span("joker_id")]).astype(np.int64)
-    told = np.flatnonzero((jokers >= fields.FIRST_JOKER_ITEM).sum(axis=1) >= 2)
-    rows, places = np.nonzero(jokers[told] >= fields.FIRST_JOKER_ITEM)
-    shape = (len(told), *fields.OBSERVATION["hands"].shape)
-    played = observation[told][:, fields.OBSERVATION.span("hands")].reshape(shape)[
+    pairs = np.flatnonzero((jokers >= fields.FIRST_JOKER_ITEM).sum(axis=1) >= 2)
+    rows, places = np.nonzero(jokers[pairs] >= fields.FIRST_JOKER_ITEM)
+    shape = (len(pairs), *fields.OBSERVATION["hands"].shape)
+    played = observation[pairs][:, fields.OBSERVATION.span("hands")].reshape(shape)[
         :, :, fields.COLUMNS["hands"].index("played")
     ]
     playing = np.flatnonzero(played.max(axis=1, initial=0.0) > 0)
     hands = fields.ITEM_IDS + played[playing].argmax(axis=1)
-    found = told[rows], jokers[told][rows, places]
-    return np.concatenate([found[0], told[playing]]), np.concatenate([found[1], hands])
+    found = pairs[rows], jokers[pairs][rows, places]
+    return np.concatenate([found[0], pairs[playing]]), np.concatenate([found[1], hands])
 
 
 def _enhanced(observation: np.ndarray) -> int:

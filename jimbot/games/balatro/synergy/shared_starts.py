@@ -2,7 +2,7 @@
 
 The shapes follow from what a playing card can be, not from what jokers like: for every suit, rank, group of ranks and
 enhancement there is a deck in which it is common, and there are the plain deck and a small one. A player steers a deck
-to what the jokers want, so what two jokers are worth together is looked at over all shapes (`interactions.py`).
+to what the jokers want, so what two jokers are worth together is looked at over all shapes (`statistics.py`).
 """
 
 from __future__ import annotations

@@ -134,10 +134,10 @@ def narrate(game: BatchGame, played: Sequence[int]) -> list[Line]:
         recorder.note(action)
         game.step(np.array([action]))
     lines, chapter = [], ""
-    for told, move, last in recorder.transcript().replay():
+    for run, move, last in recorder.transcript().replay():
         if last is not None:
             lines.append(Line(chapter, last.words, last.effects))
         # A beaten boss has already begun the next ante when it pays out.
-        if move and not (told.g.phase == state.ROUND_EVAL and chapter):
-            chapter = _chapter(told.g)
+        if move and not (run.g.phase == state.ROUND_EVAL and chapter):
+            chapter = _chapter(run.g)
     return lines

@@ -194,7 +194,7 @@ class BalatroInterface:
 
     # --- what came of it ---
 
-    def told(self, ended: bool) -> list[str]:
+    def messages(self, ended: bool) -> list[str]:
         if self._move is None:
             return []
         move, self._move = self._move, None

@@ -73,8 +73,8 @@ class Playback:
             if step is None or number == step:
                 done = {} if last is None else {"move": last.move, "words": last.words, "effects": list(last.effects)}
                 steps.append({"step": number, **done, "state": run.state()})
-        told = ("seed", "deck", "stake", "challenge", "endless", "game_version", "end")
-        return {**{name: getattr(self.transcript, name) for name in told}, "steps": steps}
+        kept = ("seed", "deck", "stake", "challenge", "endless", "game_version", "end")
+        return {**{name: getattr(self.transcript, name) for name in kept}, "steps": steps}
 
 
 def _over(g: Any) -> bool:
