@@ -10,6 +10,15 @@ from importlib import import_module, util
 from pathlib import Path
 from typing import Any
 
+first_frame_first = False
+"""Whether a person waits for a first picture, see `prefer_first_frame`."""
+
+
+def prefer_first_frame() -> None:
+    """For commands with which people look at single games: what has to be compiled may run slowly at first."""
+    global first_frame_first
+    first_frame_first = True
+
 
 def usable_cores() -> int:
     """Cores this process may use; where the system cannot say (macOS, Windows), all there are.

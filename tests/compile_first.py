@@ -1,4 +1,4 @@
-"""Compiles the largest programs before the test workers start, instead of each in every worker: four of Balatro,
+"""Compiles the largest programs before the test workers start, instead of each in every worker: those of Balatro,
 HackMatrix in the batch size most tests share, and what its heuristic player thinks with.
 Installs the Showdown simulator for VGC, too, if it is not there yet.
 
@@ -11,15 +11,12 @@ import os
 import subprocess
 import sys
 
+from jimbot.games.balatro.compiling import ahead
 from jimbot.games.vgc import simulator
 from tests.conftest import REPOSITORY  # also sets the cache directory that the tests use
 
 PROGRAMS = {
-    "Balatro in batches": "from jimbot.games.balatro.game import BalatroGame; BalatroGame(1).reset()",
-    "single games of Balatro": (
-        "import numpy as np; from jimbot.games.balatro.rules import decisions, state, scratch;"
-        "decisions.apply(state.new_games(1)[0], scratch.new_scratch()[0], decisions.START, 0, np.uint64(0))"
-    ),
+    **{f"Balatro, {name}": f"from {ahead.__name__} import PROGRAMS; PROGRAMS[{name!r}]()" for name in ahead.PROGRAMS},
     "staged games of Balatro": (
         "from jimbot.games.balatro.verify.recorded_seeds import StagedRun;StagedRun('TESTSEED', 'b_red', 'stake_white')"
     ),

@@ -22,6 +22,7 @@ from jimbot.cli.shared.common import LogLevelOption
 from jimbot.cli.shared.stopping import INTERRUPTED, CtrlC
 from jimbot.cli.shared.terminal import use_plain_characters
 from jimbot.errors import JimbotError, nearest
+from jimbot.machine import prefer_first_frame
 from jimbot.plugins import entry_points, provided
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -150,6 +151,8 @@ def main() -> None:
     """The `jimbot` script, and `python -m jimbot`."""
     use_plain_characters()
     ctrl_c = CtrlC(terminal.complain)
+    if set(sys.argv[1:2]) <= set(GROUPS["Look"]):
+        prefer_first_frame()
     code = run(sys.argv[1:] or ["--help"])
     if ctrl_c.came or code == INTERRUPTED:  # the thread that watches may not have had its turn yet
         ctrl_c.leave(code)

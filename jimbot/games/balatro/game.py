@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from jimbot import machine
 from jimbot.errors import SnapshotError, UsageError
-from jimbot.games.balatro.compiling.kernels import announce_compilation
+from jimbot.games.balatro.compiling.kernels import FEW, announce_compilation, machine_code
 from jimbot.games.balatro.encoding import action_table, batch_kernel, rewards
 from jimbot.games.balatro.encoding.fields import OBSERVATION, WITH_INSIGHT
 from jimbot.games.balatro.options import VERSION, Options
@@ -239,10 +240,11 @@ class BalatroGame(BatchGame):
     def _work(self, task: int, arrays: batch_kernel.Arrays | None = None) -> None:
         """Does a task for all rows, spread over the threads."""
         arrays = self.arrays if arrays is None else arrays
-        announce_compilation(batch_kernel.work, lambda: batch_kernel.work(task, arrays, 0, 0, 0))
-        self._threads.spread(
-            self.num_envs, lambda worker, first, last: batch_kernel.work(task, arrays, worker, first, last)
-        )
+        work = batch_kernel.work
+        if self.num_envs > FEW or not machine.first_frame_first:
+            announce_compilation(work, lambda: machine_code(work)(task, arrays, 0, 0, 0))
+            work = machine_code(work)
+        self._threads.spread(self.num_envs, lambda worker, first, last: work(task, arrays, worker, first, last))
 
     def _hold_all_but(self, rows: np.ndarray) -> None:
         self.arrays.hold[:] = True

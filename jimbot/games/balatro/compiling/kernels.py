@@ -40,6 +40,8 @@ from numba.core.caching import UserProvidedCacheLocator
 from numba.core.imputils import lower_constant
 from numba.extending import models, register_model, typeof_impl
 
+from jimbot import machine
+from jimbot.games.balatro.compiling import meanwhile
 from jimbot.machine import cache_folder, user_name
 
 linking: Any
@@ -64,6 +66,8 @@ def _switched_on(variable: str) -> bool:
     return os.environ.get(variable, "0") not in ("", "0")
 
 
+FEW = 4
+"""Games for which kernels may run as plain Python while they are compiled (`meanwhile`)."""
 BOUNDSCHECK = _switched_on("JIMBOT_BOUNDSCHECK")
 FAST_LINKING = linking is not None and not _switched_on("JIMBOT_PLAIN_NUMBA")
 
@@ -154,11 +158,17 @@ def _cached_njit(function: Callable[..., Any], **options: Any) -> Any:
 class Kernel:
     """A function of the engine: callable from other kernels without machine code of its own, and from Python."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    count = 0
+
+    def __init__(self, function: Callable[..., Any], plain: Callable[..., Any] | None = None) -> None:
+        """`plain` is what runs as Python, where the function itself cannot."""
         functools.update_wrapper(self, function)
         self.py_func = function
+        self._plain = plain or function
         self.inner = numba.njit(pipeline_class=linking.InnerCompiler, **OPTIONS)(function)
         self._outer: Any = None
+        self._look_again = 0.0
+        Kernel.count += 1
 
     @property
     def outer(self) -> Any:
@@ -168,7 +178,19 @@ class Kernel:
         return self._outer
 
     def __call__(self, *arguments: Any) -> Any:
+        if meanwhile.inside() or (self._outer is None and machine.first_frame_first and not self.known()):
+            return meanwhile.call(self._plain, arguments)
         return self.outer(*arguments)
+
+    def known(self) -> bool:
+        """Whether the machine code is in the cache; looked up once a second at most while it is not."""
+        if time.monotonic() < self._look_again:
+            return False
+        found = in_cache(self.py_func)
+        if not found and CACHE_DIRECTORY is not None:
+            self._look_again = time.monotonic() + 1.0
+            meanwhile.compile_ahead(CACHE_DIRECTORY)
+        return found
 
 
 def _widened(argument: Any) -> Any:
@@ -206,15 +228,29 @@ register_model(_KernelType)(models.OpaqueModel)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def njit(function: Function) -> Function:
+def njit(function: Function, plain: Callable[..., Any] | None = None) -> Function:
     """Makes a kernel of a function (or leaves it plain Python when compiling is switched off)."""
     if JIT_DISABLED:
-        return function
+        return plain or function  # ty: ignore[invalid-return-type]
     if not FAST_LINKING:
         code: Any = getattr(function, "__code__", None)
         written_out = not os.path.exists(code.co_filename)  # made by a registry: no file to cache by
         return numba.njit(**OPTIONS)(function) if written_out else _cached_njit(function)
-    return Kernel(function)  # ty: ignore[invalid-return-type]
+    return Kernel(function, plain)  # ty: ignore[invalid-return-type]
+
+
+def in_cache(function: Any) -> bool:
+    """Whether there is machine code of a kernel: its file is written last, and complete or not at all."""
+    directory, code = _directory_of(function.__module__), getattr(function, "__code__", None)
+    if directory is None or code is None:
+        return False
+    name = f"{Path(code.co_filename).stem}.{function.__qualname__}-*.nbc"
+    return any((directory / function.__module__).glob(name))
+
+
+def machine_code(kernel: Any) -> Any:
+    """The kernel for calls that are too large for plain Python: compiled first, if need be."""
+    return kernel.outer if isinstance(kernel, Kernel) else kernel
 
 
 _ready: set[int] = set()
@@ -224,12 +260,30 @@ def announce_compilation(kernel: Any, first_call: Callable[[], Any]) -> None:
     """Makes the first call of a kernel; if it has to be compiled, says so, since that takes a minute or two."""
     if JIT_DISABLED or id(kernel) in _ready:
         return
-    module = Path(kernel.py_func.__code__.co_filename).stem
-    known = CACHE_DIRECTORY is not None and any(CACHE_DIRECTORY.rglob(f"{module}.{kernel.py_func.__qualname__}-*.nbi"))
-    if not known:
-        print("Compiling the Balatro rules; once per version, about two minutes …", file=sys.stderr, flush=True)
-    began = time.monotonic()
-    first_call()
-    if not known:
-        print(f"Compiled in {time.monotonic() - began:.0f} s.", file=sys.stderr, flush=True)
+    if in_cache(kernel.py_func):
+        first_call()
+    else:
+        _compile_aloud(first_call)
     _ready.add(id(kernel))
+
+
+def _compile_aloud(first_call: Callable[[], Any]) -> None:
+    """With a line that moves on a terminal, and a few lines in a pipe."""
+    live, began = sys.stderr.isatty(), time.monotonic()
+    done, said = 0, began
+
+    def lowered(name: str) -> None:
+        nonlocal done, said
+        done, now = done + 1, time.monotonic()
+        if now - said >= (0.2 if live else 10.0):
+            said = now
+            share = min(99, 100 * done // max(1, Kernel.count))
+            what = f"\r{share:3} % compiled: {name[:50]:50}" if live else f"{share} % compiled, {now - began:.0f} s.\n"
+            print(what, end="", file=sys.stderr, flush=True)
+
+    print("Compiling the Balatro rules; once per version, about a minute …", file=sys.stderr, flush=True)
+    if linking is not None:
+        linking.lowered = lowered
+    first_call()
+    cleared = f"\r{'':70}\r" if live else ""
+    print(f"{cleared}Compiled in {time.monotonic() - began:.0f} s.", file=sys.stderr, flush=True)

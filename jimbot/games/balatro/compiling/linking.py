@@ -17,6 +17,10 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import IRLegalization, NativeLowering, NoPythonBackend
 
 
+def lowered(name: str) -> None:
+    """Hears of every kernel that is lowered; `kernels` puts a line of progress in its place."""
+
+
 class InnerLibrary(JITCodeLibrary):
     """The code of one kernel, waiting to be linked; it never becomes machine code by itself."""
 
@@ -61,14 +65,15 @@ class _InnerLowering(NativeLowering):
         state.flags.no_cpython_wrapper = True
         state.flags.no_cfunc_wrapper = True
         super().run_pass(state)
-        lowered = state["cr"]
+        result = state["cr"]
+        lowered(state.func_id.func_qualname)
         # Numba finds the code of a callee by its callable, so each kernel needs one, though it is never called.
-        module = lowered.fndesc.lookup_module()
+        module = result.fndesc.lookup_module()
         handle = _dynfunc.make_function(
-            module, lowered.fndesc.qualname, "a kernel without machine code", _NEVER_CALLED, lowered.env, ()
+            module, result.fndesc.qualname, "a kernel without machine code", _NEVER_CALLED, result.env, ()
         )
-        state.targetctx.insert_user_function(handle, lowered.fndesc, [state.library])
-        state["cr"] = _LowerResult(lowered.fndesc, lowered.call_helper, cfunc=handle, env=lowered.env)
+        state.targetctx.insert_user_function(handle, result.fndesc, [state.library])
+        state["cr"] = _LowerResult(result.fndesc, result.call_helper, cfunc=handle, env=result.env)
         return True
 
 

@@ -5,6 +5,7 @@ Numba copies a record field by field or not at all; this is one block copy of me
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from jimbot.games.balatro.compiling.kernels import JIT_DISABLED, njit
+from jimbot.games.balatro.compiling.kernels import njit
 from jimbot.games.balatro.rules.state import BYTES_PER_GAME, GAME_DTYPE
 
 
@@ -34,26 +35,24 @@ def _copier(into_array: bool) -> Any:
 
 _copy_out, _copy_in = _copier(True), _copier(False)
 
-if JIT_DISABLED:
 
-    def keep_game(g: Any, kept: np.ndarray) -> None:
-        """Copies a game into `kept`, (BYTES_PER_GAME,) uint8."""
-        kept[:] = np.frombuffer(g, np.uint8)
+def _keep_game(g: Any, kept: np.ndarray) -> None:
+    kept[:] = np.frombuffer(g, np.uint8)
 
-    def put_back(g: Any, kept: np.ndarray) -> None:
-        """Makes a game again what it was when it was kept."""
-        was = kept.view(GAME_DTYPE)[0]
-        for name in GAME_DTYPE.names or ():
-            g[name] = was[name]
 
-else:
+def _put_back(g: Any, kept: np.ndarray) -> None:
+    was = kept.view(GAME_DTYPE)[0]
+    for name in GAME_DTYPE.names or ():
+        g[name] = was[name]
 
-    @njit
-    def keep_game(g, kept):
-        """Copies a game into `kept`, (BYTES_PER_GAME,) uint8."""
-        _copy_out(g, kept)
 
-    @njit
-    def put_back(g, kept):
-        """Makes a game again what it was when it was kept."""
-        _copy_in(g, kept)
+@partial(njit, plain=_keep_game)
+def keep_game(g, kept):
+    """Copies a game into `kept`, (BYTES_PER_GAME,) uint8."""
+    _copy_out(g, kept)
+
+
+@partial(njit, plain=_put_back)
+def put_back(g, kept):
+    """Makes a game again what it was when it was kept."""
+    _copy_in(g, kept)

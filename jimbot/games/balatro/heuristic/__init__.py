@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jimbot.games.balatro.compiling.kernels import njit
+from jimbot.games.balatro.compiling.kernels import FEW, machine_code, njit
 from jimbot.games.balatro.heuristic import sight, steps
 from jimbot.games.balatro.heuristic.buying import go_shopping, open_pack, place_grabbed
 from jimbot.games.balatro.heuristic.outlook import appraise
@@ -79,8 +79,10 @@ class Heuristic(HeuristicPlayer):
     def choose(self, observation: np.ndarray, legal: np.ndarray) -> np.ndarray:
         actions = np.zeros(len(observation), np.int64)
 
+        choose = decide if len(actions) <= FEW else machine_code(decide)
+
         def slice_of(worker: int, first: int, last: int) -> None:
-            decide(observation[first:last], legal[first:last], self._plans[worker], actions[first:last])
+            choose(observation[first:last], legal[first:last], self._plans[worker], actions[first:last])
 
         self._threads.spread(len(actions), slice_of)
         return actions
@@ -89,8 +91,10 @@ class Heuristic(HeuristicPlayer):
         """(N,) float32, how likely it is to win from there."""
         chances = np.zeros(len(observation), np.float32)
 
+        look = appraise if len(chances) <= FEW else machine_code(appraise)
+
         def slice_of(worker: int, first: int, last: int) -> None:
-            appraise(observation[first:last], self._plans[worker], chances[first:last])
+            look(observation[first:last], self._plans[worker], chances[first:last])
 
         self._threads.spread(len(chances), slice_of)
         return chances

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from jimbot.errors import UnknownNameError, UsageError
+from jimbot.games.balatro.compiling.kernels import machine_code
 from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.chance.streams import SEED_COUNT, seed_bytes, seed_text
 from jimbot.games.balatro.rules.run_start import clear_run
@@ -427,7 +428,7 @@ def _scan_batch(
 
     def work(block: tuple[int, int], record: tuple[Any, Any]) -> None:
         found = np.zeros(limit, np.int64)
-        hits = view.scan(record[0], record[1], question, block[0], block[1], found)
+        hits = machine_code(view.scan)(record[0], record[1], question, block[0], block[1], found)
         out.append((block[0], found[:hits].tolist()))
 
     workers = [threading.Thread(target=work, args=pair) for pair in zip(batch[1:], records[1:], strict=False)]
