@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from jimbot.games.balatro.rules.chance.streams import seed_number
+
+FIRST = ("--start", "11111111")
 GOLDEN = json.loads((Path(__file__).resolve().parents[1] / "golden/balatro/seeds_white.json").read_text())["seeds"]
 
 
@@ -87,7 +90,7 @@ def test_wrong_use_is_one_sentence_and_exit_code_2(jimbot, arguments: tuple[str,
 
 
 def test_a_search_prints_seeds_that_hold_what_was_asked_for(jimbot) -> None:
-    code, out, _ = jimbot("seed", "--find", "voucher:Telescope@1 and tag:'Negative Tag'@2", "--limit", 3)
+    code, out, _ = jimbot("seed", "--find", "voucher:Telescope@1 and tag:'Negative Tag'@2", "--limit", 3, *FIRST)
     assert code == 0
     found = dict(line.split("  # ") for line in out.splitlines())
     assert len(found) == 3
@@ -101,7 +104,7 @@ def test_a_search_prints_seeds_that_hold_what_was_asked_for(jimbot) -> None:
 def test_a_found_seed_says_where_the_wanted_things_are(jimbot) -> None:
     """Looked up in the page of the seed: shop cards and packs are counted as it lists them."""
     question = "(joker:any+foil@1-3 or planet:Mars) and not boss:bl_hook@1 and pack:'Mega Arcana Pack'"
-    found = json.loads(jimbot("seed", "--find", question, "--limit", 8, "--json")[1])["places"]
+    found = json.loads(jimbot("seed", "--find", question, "--limit", 8, "--json", *FIRST)[1])["places"]
     assert len(found) == 8
     spots = set()
     for seed, where in found.items():
@@ -132,13 +135,13 @@ def test_found_seeds_are_a_seeds_file(jimbot, home: Path) -> None:
 
 
 def test_names_and_keys_ask_the_same_question(jimbot) -> None:
-    by_key = jimbot("seed", "--find", "joker:j_ring_master@1 and not boss:bl_hook@1", "--limit", 4)
-    by_name = jimbot("seed", "--find", 'joker:"Showman"@1 and not boss:"The Hook"@1', "--limit", 4)
+    by_key = jimbot("seed", "--find", "joker:j_ring_master@1 and not boss:bl_hook@1", "--limit", 4, *FIRST)
+    by_name = jimbot("seed", "--find", 'joker:"Showman"@1 and not boss:"The Hook"@1', "--limit", 4, *FIRST)
     assert by_key == by_name
 
 
 def test_a_pack_by_name_means_each_of_its_pictures(jimbot) -> None:
-    common = ("--limit", 100, "--max-seeds", 300, "--json")
+    common = ("--limit", 100, "--max-seeds", 300, "--json", *FIRST)
     by_name = json.loads(jimbot("seed", "--find", "pack:'Mega Arcana Pack'@1", *common)[1])["found"]
     by_key = json.loads(jimbot("seed", "--find", "pack:p_arcana_mega_1@1 or pack:p_arcana_mega_2@1", *common)[1])[
         "found"
@@ -148,7 +151,7 @@ def test_a_pack_by_name_means_each_of_its_pictures(jimbot) -> None:
 
 
 def test_a_search_goes_on_from_a_seed(jimbot) -> None:
-    first = jimbot("seed", "--find", "boss:bl_hook@1", "--limit", 3)[1].splitlines()
+    first = jimbot("seed", "--find", "boss:bl_hook@1", "--limit", 3, *FIRST)[1].splitlines()
     later = jimbot("seed", "--find", "boss:bl_hook@1", "--limit", 2, "--start", first[1][:8])[1].splitlines()
     assert later == first[1:]
 
@@ -156,7 +159,22 @@ def test_a_search_goes_on_from_a_seed(jimbot) -> None:
 def test_a_search_without_success_ends_with_1(jimbot) -> None:
     code, out, err = jimbot("seed", "--find", "boss:bl_hook@1 and boss:bl_club@1", "--max-seeds", 1000)
     assert (code, out) == (1, "")
-    assert "Nothing found after 1,000 seeds" in err
+    assert "0 found, 1,000 seeds looked at" in err
+
+
+def test_a_search_begins_anywhere_and_goes_around(jimbot) -> None:
+    found = [json.loads(jimbot("seed", "--find", "joker:any", "--limit", 1, "--json")[1]) for _ in range(2)]
+    assert found[0]["start"] != found[1]["start"]
+    asked = ("--find", "boss:bl_hook@1", "--limit", 9999, "--json")
+    last = json.loads(jimbot("seed", *asked, "--max-seeds", 40_000, "--start", "ZZZZZZZZ")[1])
+    here = json.loads(jimbot("seed", *asked, "--max-seeds", 39_999, *FIRST)[1])
+    assert last["looked_at"] == 40_000
+    assert [seed for seed in last["found"] if seed != "ZZZZZZZZ"] == here["found"]
+
+
+def test_seeds_looked_at_end_with_the_last_one_found(jimbot) -> None:
+    found = json.loads(jimbot("seed", "--find", "boss:bl_hook@1", "--limit", 3, "--json", *FIRST)[1])
+    assert found["looked_at"] == seed_number(found["found"][-1]) + 1
 
 
 def test_ctrl_c_ends_a_search_with_what_was_found(tmp_path: Path) -> None:

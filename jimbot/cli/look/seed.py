@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 import time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -45,7 +46,7 @@ def seed(
     ] = None,
     find: Annotated[str | None, typer.Option(metavar="QUESTION", help="Search for seeds instead; see below.")] = None,
     limit: Annotated[int, typer.Option(help="Seeds to find.")] = 10,
-    start: Annotated[str | None, typer.Option(help="Search from this seed on.")] = None,
+    start: Annotated[str | None, typer.Option(help="Search from this seed on; otherwise from a random one.")] = None,
     max_seeds: Annotated[int | None, typer.Option(help="Give up after looking at this many seeds.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
@@ -67,7 +68,7 @@ def seed(
             raise UsageError("--start and --max-seeds belong to --find; leave them out to look at one seed.")
         _show_seed(seed, chosen, 12 if cards is None else cards, packs, as_json)
         return
-    first = seed_number(start) if start is not None else 0
+    first = seed_number(start) if start is not None else secrets.randbelow(SEED_COUNT)
     chosen |= {"shop_cards": 4 if cards is None else cards, "packs": 4 if packs is None else packs}
     chosen |= {"limit": limit, "start": first, "max_seeds": max_seeds or SEED_COUNT, "threads": os.cpu_count() or 1}
     code = _search(str(find), chosen, as_json)
@@ -159,11 +160,13 @@ def _queue(items: tuple[Item, ...]) -> RenderableType:
 def _search(question: str, chosen: dict[str, Any], as_json: bool) -> int:
     """Prints seeds as they are found, each with where it holds what was asked for; Ctrl+C ends the search with what
     there is. The lines are a seeds file as they stand: what follows # is a remark."""
+    from jimbot.games.balatro.rules.chance.streams import seed_text
     from jimbot.games.balatro.seeds.finding import search
     from jimbot.games.balatro.seeds.places import places
     from jimbot.training.session.interrupts import stop_requests
 
     found: dict[str, list[str]] = {}
+    first = seed_text(chosen["start"])
     looking = {name: chosen[name] for name in ("antes", "deck", "stake", "shop_cards", "packs")}
     looked, interrupted, began = 0, False, time.monotonic()
     batches = search(question, **chosen)
@@ -187,11 +190,11 @@ def _search(question: str, chosen: dict[str, Any], as_json: bool) -> int:
     except KeyboardInterrupt:
         interrupted = True
     if as_json:
-        about = {"question": question, "looked_at": looked, "interrupted": interrupted}
+        about = {"question": question, "start": first, "looked_at": looked, "interrupted": interrupted}
         terminal.print_json({**about, "found": list(found), "places": found})
-    elif not found or interrupted:
-        ended = "Interrupted" if interrupted else "Nothing found" if not found else "Done"
-        terminal.note(f"{ended} after {looked:,} seeds with {len(found)} found.")
+    else:
+        ended = "Interrupted: " if interrupted else ""
+        terminal.note(f"{ended}{len(found)} found, {looked:,} seeds looked at from {first} on.")
     if found:
         return 0
     return INTERRUPTED if interrupted else NOT_FOUND

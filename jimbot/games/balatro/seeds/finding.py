@@ -382,9 +382,9 @@ def search(
 ) -> Iterator[tuple[int, list[str]]]:
     """Seeds that answer a question, as they are found: (seeds looked at so far, new seeds) about ten times a second.
 
-    Seeds come by number from `start`, at most `limit` of them. `shop_cards` and `packs` say how much of each ante is
-    looked at: 4 cards and 4 packs are two shops without a reroll. The answer does not depend on `threads`. A wrong
-    question is reported at once, before the first seed is asked for.
+    Seeds come by number from `start` on and around, at most `limit` of them. `shop_cards` and `packs` say how much of
+    each ante is looked at: 4 cards and 4 packs are two shops without a reroll. The answer does not depend on `threads`.
+    A wrong question is reported at once, before the first seed is asked for.
     """
     _check_antes(antes)
     if limit < 1 or threads < 1:
@@ -399,10 +399,15 @@ def _search(
 ) -> Iterator[tuple[int, list[str]]]:
     looked = 0
     while limit > 0 and (batch := list(itertools.islice(blocks, len(records)))):
-        hits = [number for _, found in sorted(_scan_batch(batch, records, question, limit)) for number in found]
-        looked += sum(count for _, count in batch)
-        yield looked, [seed_text(number) for number in hits[:limit]]
-        limit -= len(hits)
+        found = _scan_batch(batch, records, question, limit)
+        hits: list[int] = []
+        for first, count in batch:
+            if limit > 0:
+                new = found[first][:limit]
+                limit -= len(new)
+                hits += new
+                looked += count if limit > 0 else new[-1] - first + 1  # what is found last ends the search
+        yield looked, [seed_text(number) for number in hits]
 
 
 def find(expression: str, limit: int = 10, **options: Any) -> list[str]:
@@ -415,21 +420,23 @@ def find(expression: str, limit: int = 10, **options: Any) -> list[str]:
 
 
 def _blocks(start: int, max_seeds: int) -> Iterator[tuple[int, int]]:
-    end = min(SEED_COUNT, start + max_seeds)
-    for first in range(start, end, _BLOCK):
-        yield first, min(_BLOCK, end - first)
+    """(first seed, seeds), and after the last seed there is on with the first one."""
+    end = start + min(max_seeds, SEED_COUNT)
+    for begin, until in ((start, min(end, SEED_COUNT)), (0, end - SEED_COUNT)):
+        for first in range(begin, until, _BLOCK):
+            yield first, min(_BLOCK, until - first)
 
 
 def _scan_batch(
     batch: list[tuple[int, int]], records: list[tuple[Any, Any]], question: np.ndarray, limit: int
-) -> list[tuple[int, list[int]]]:
-    """One block per thread; the compiled scan runs without the interpreter lock."""
-    out: list[tuple[int, list[int]]] = []
+) -> dict[int, list[int]]:
+    """What each block holds, by its first seed; one thread each: the compiled scan leaves the interpreter lock."""
+    out: dict[int, list[int]] = {}
 
     def work(block: tuple[int, int], record: tuple[Any, Any]) -> None:
         found = np.zeros(limit, np.int64)
         hits = machine_code(view.scan)(record[0], record[1], question, block[0], block[1], found)
-        out.append((block[0], found[:hits].tolist()))
+        out[block[0]] = found[:hits].tolist()
 
     workers = [threading.Thread(target=work, args=pair) for pair in zip(batch[1:], records[1:], strict=False)]
     for worker in workers:

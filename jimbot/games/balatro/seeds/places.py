@@ -8,6 +8,7 @@ Shop cards and packs are counted as they come: two of each per shop, before any 
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -113,7 +114,7 @@ def search_seeds(question: str, limit: int, options: Mapping[str, Any]) -> Itera
     """Seeds that answer a question; options as for a preview, and start (a seed) and max_seeds."""
     chosen = _chosen(options, SEARCHED)
     first = chosen.pop("start")
-    start = seed_number(str(first)) if first else 0
+    start = seed_number(str(first)) if first else secrets.randbelow(SEED_COUNT)
     return search(question, limit, start=start, threads=usable_cores(), **chosen)
 
 
