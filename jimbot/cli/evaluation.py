@@ -232,7 +232,7 @@ def verify(
     game: Annotated[str, "The game, for instance balatro."],
     recordings: Annotated[Path, "A directory of recordings, or one file."],
     differences: Annotated[int, "Differences shown per file."] = 5,
-    as_json: Annotated[bool, "--json", "Print the result as JSON."] = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Check a simulator against recordings.
 

@@ -185,7 +185,7 @@ def resume(
     rewind: Annotated[bool, "Also rewind W&B's history to the checkpoint."] = False,
     log_level: common.LogLevelOption = None,
     runs_dir: common.RunsDirOption = common.RUNS,
-    as_json: Annotated[bool, "--json", "Print the result as JSON."] = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Continue a run exactly where its newest checkpoint left it."""
     from jimbot.training.memory import restart_command

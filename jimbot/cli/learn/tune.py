@@ -11,6 +11,7 @@ from rich.table import Table
 from jimbot.cli.learn.train import note_settings
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.command import adds
+from jimbot.cli.shared.common import RUNS, JsonOption, RunsDirOption
 from jimbot.cli.shared.flags import SET_HELP
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def tune(
     options: Annotated[list[str], "--option", "name=value; an option of the game."] = [],  # noqa: B006
     run_name: Annotated[str | None, "--run", "Name of the search."] = None,
     fresh: Annotated[bool, "Start over; the old search is kept aside."] = False,
-    runs_dir: Annotated[Path, "Where runs live."] = Path("runs"),
-    as_json: Annotated[bool, "--json", "Print the result as JSON."] = False,
+    runs_dir: RunsDirOption = RUNS,
+    as_json: JsonOption = False,
 ) -> None:
     """Search for good hyper-parameters: Optuna proposes, hopeless trials are given up early."""
     from jimbot.training import search

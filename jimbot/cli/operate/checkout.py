@@ -14,7 +14,7 @@ from rich.table import Table
 import jimbot
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.command import adds
-from jimbot.cli.shared.common import ports_of
+from jimbot.cli.shared.common import RUNS, RunsDirOption, ports_of
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.training.settings.record import parse_assignments
 
@@ -109,7 +109,7 @@ def soak(
     run: Annotated[str | None, "Name of the run; default: soak, or soak-stack."] = None,
     port: Annotated[list[str] | None, "--stack: another port, as of jimbot up.", "NAME=PORT"] = None,
     assignments: Annotated[list[str] | None, "--set", "name=value; any setting of train."] = None,
-    runs_dir: Annotated[Path, "Where runs live."] = Path("runs"),
+    runs_dir: RunsDirOption = RUNS,
     as_json: Annotated[bool, "--json", "Print the report as JSON."] = False,
 ) -> None:
     """Train for hours under kill -9 and report uptime, restarts, lost steps and the slope of memory.
