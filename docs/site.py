@@ -39,7 +39,7 @@ REFERENCE = {
     "Runs": "runs.directory runs.checkpoint runs.catalogue runs.recorder runs.sinks.contract runs.alerts "
     "runs.resources",
     "Other programs": "clients.decision_client clients.event_bus clients.bus_contract clients.remote_policy "
-    "clients.resilience proto.topics services.decision.service services.decision.settings",
+    "clients.resilience proto.topics services.decision.service services.settings",
     "Errors": "errors",
 }
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")

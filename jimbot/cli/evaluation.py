@@ -40,17 +40,17 @@ def evaluate(
     policy: common.PolicyArgument,
     second: Annotated[str | None, typer.Argument(metavar="policy", help="The policy, if a game came first.")] = None,
     game: common.GameOption = None,
-    opponent: common.OpponentOption = None,
+    opponent: Annotated[
+        list[str] | None,
+        "In games of two players: a heuristic, run, checkpoint or file; may be given several times. Without "
+        "it every heuristic of the game.",
+    ] = None,
     against: common.AgainstOption = None,
-    plan: common.PlanOption = None,
-    plan_with: common.PlanWithOption = None,
-    plan_set: common.PlanSetOption = None,
-    adviser: common.AdviserOption = False,
-    adviser_set: common.AdviserSetOption = None,
-    full: common.FullOption = False,
+    full: Annotated[bool, "Every figure and distribution, not only the headline."] = False,
     bus: common.BusOption = None,
-    *,
-    playing: common.Playing,
+    plan: common.PlanInDetail = common.PlanInDetail(),
+    advice: common.Advice = common.Advice(),
+    playing: common.Playing = common.Playing(),
 ) -> None:
     """Evaluate a policy on games it never saw.
 
@@ -62,42 +62,33 @@ def evaluate(
     """
     from jimbot.evaluation import choose_seeds, evaluate, evaluate_duels
     from jimbot.evaluation.win_chances import measuring_of
-    from jimbot.planning import planning
     from jimbot.policies.players import find_player
 
     claimed = None if against is None else common.share(against)
     reference, game = common.game_first(policy, second, game)
-    found = find_player(reference, game, playing.options, playing.runs_dir, playing.which)
-    choice = planning(found, plan, plan_with, terminal.pairs(plan_set or [], "--plan-set"))
+    choice = plan.of(find_player(reference, game, playing.options, **playing.found))
     # Wrong seeds are told before anything is played.
     choose_seeds(playing.bank, playing.games, playing.seeds_file, game_id=choice.game)
     if choice.entry.two_sides is not None:
-        if adviser or adviser_set:
+        if advice.wanted:
             raise UsageError(f"--adviser is for games with one player; '{choice.game}' has two. Leave it out.")
         if bus is not None:
             raise UsageError(f"--bus tells of games with one player; '{choice.game}' has two. Leave it out.")
         with playing.shown(f"Playing {choice.name}") as how:
             duels = evaluate_duels(
-                choice.policy,
-                choice.game,
-                opponent or (),
-                options=playing.options,
-                against=claimed,
-                runs_root=playing.runs_dir,
-                which=playing.which,
-                manifest=choice.manifest,
-                **how,
-            )
+                choice.policy, choice.game, opponent or (), options=playing.options, against=claimed,
+                manifest=choice.manifest, **playing.found, **how,
+            )  # fmt: skip
         _show(duels, playing.as_json, None if full else duels.headline())
-        _show_plan(choice, plan, playing.as_json)
+        _show_plan(choice, plan.plan, playing.as_json)
         return
     if opponent:
         raise UsageError(f"Game '{choice.game}' is for one player; leave --opponent out.")
     common.keep_compiled(choice.entry)
-    if adviser or adviser_set:
+    if advice.wanted:
         if bus is not None or claimed is not None:
             raise UsageError("--adviser compares with and without advice; leave --bus and --against out.")
-        provided("jimbot.flags", "evaluate_advised")(choice, adviser_set, full, playing)
+        provided("jimbot.flags", "evaluate_advised")(choice, advice.adviser_set, full, playing)
         return
     from_bank = playing.seed is None and playing.seeds_file is None  # seeds that were picked are no fair sample
     notes = measuring_of(choice, not playing.stochastic) if from_bank else None
@@ -107,12 +98,12 @@ def evaluate(
     if bus is not None:
         provided("jimbot.flags", "evaluate_bus")(bus, evaluation, choice.name)
     _show(evaluation, playing.as_json, None if full else evaluation.headline())
-    _show_plan(choice, plan, playing.as_json)
+    _show_plan(choice, plan.plan, playing.as_json)
     if notes is not None and choice.run is not None:
         _keep_chances(notes, choice.run, evaluation)
 
 
-register_evaluate = adds(common.with_playing(evaluate), EXAMPLES)
+register_evaluate = adds(evaluate, EXAMPLES)
 
 
 def _keep_chances(notes: Measuring, run: Path, evaluation: Evaluation) -> None:
@@ -137,20 +128,14 @@ jimbot compare my-run other-run --picture table.png   (two players: everybody me
 
 
 def compare(
-    policies: Annotated[
-        list[str], typer.Argument(help="Two or more runs, checkpoints, .npz, .onnx, heuristic players or games.")
-    ],
-    game: Annotated[str | None, typer.Option(help="The game, if none of the policies says it.")] = None,
-    metric: Annotated[str, typer.Option(help="return, length, win_rate or a statistic of the game.")] = "return",
+    policies: Annotated[list[str], "Two or more runs, checkpoints, .npz, .onnx, heuristic players or games."],
+    game: Annotated[str | None, "The game, if none of the policies says it."] = None,
+    metric: Annotated[str, "return, length, win_rate or a statistic of the game."] = "return",
     heuristics: Annotated[
-        bool,
-        typer.Option("--heuristics/--no-heuristics", help="In games of two players: the game's heuristics take part."),
+        bool, "--heuristics/--no-heuristics", "In games of two players: the game's heuristics take part."
     ] = True,
-    picture: Annotated[
-        Path | None, typer.Option(help="In games of two players: write the table as a picture (.png, .svg, .pdf).")
-    ] = None,
-    *,
-    playing: common.Playing,
+    picture: Annotated[Path | None, "In games of two players: write the table as a picture (.png, .svg, .pdf)."] = None,
+    playing: common.Playing = common.Playing(),
 ) -> None:
     """Compare policies on the very same games.
 
@@ -162,13 +147,12 @@ def compare(
     from jimbot.games import game_entry
     from jimbot.training.session.compile_cache import use_compile_cache
 
-    files: dict[str, Any] = {"runs_root": playing.runs_dir, "which": playing.which}
-    game = game or common_game(policies, **files)
+    game = game or common_game(policies, **playing.found)
     if game_entry(game).two_sides is not None:
         if picture is not None:
             check_picture(picture)
         with playing.shown(f"Playing {len(policies)} policies") as how:
-            crossed = cross_play(policies, game, heuristics=heuristics, options=playing.options, **files, **how)
+            crossed = cross_play(policies, game, heuristics=heuristics, options=playing.options, **playing.found, **how)
         if picture is not None:
             terminal.note(f"The picture is in {crossed.save_picture(picture)}.")
         _show(crossed, playing.as_json)
@@ -177,11 +161,11 @@ def compare(
         raise UsageError(f"Game '{game}' is for one player; --picture shows who beats whom. Leave it out.")
     use_compile_cache()
     with playing.shown(f"Playing {len(policies)} policies") as how:
-        comparison = compare(policies, game, metric=metric, options=playing.options or None, **files, **how)
+        comparison = compare(policies, game, metric=metric, options=playing.options or None, **playing.found, **how)
     _show(comparison, playing.as_json)
 
 
-register_compare = adds(common.with_playing(compare), COMPARE_EXAMPLES)
+register_compare = adds(compare, COMPARE_EXAMPLES)
 
 
 def _show(
@@ -203,11 +187,10 @@ jimbot analyze random --game balatro --option deck=blue --output random.html"""
 def analyze(
     policy: common.PolicyArgument,
     game: common.GameOption = None,
-    output: Annotated[Path | None, typer.Option(help="The file to write; without it report.html of the run.")] = None,
+    output: Annotated[Path | None, "The file to write; without it report.html of the run."] = None,
     examples: Annotated[int, typer.Option(help="Games told in words.", min=0)] = 3,
     against: common.AgainstOption = None,
-    *,
-    playing: common.Playing,
+    playing: common.Playing = common.Playing(),
 ) -> None:
     """Write a report about a policy: one HTML page that needs nothing else.
 
@@ -220,27 +203,20 @@ def analyze(
     claimed = None if against is None else common.share(against)
     # Wrong seeds are told before anything is loaded.
     choose_seeds(playing.seeds, playing.games, playing.seeds_file)
-    choice = find_player(policy, game, playing.options, playing.runs_dir, playing.which)
+    choice = find_player(policy, game, playing.options, **playing.found)
     common.keep_compiled(choice.entry)
     with playing.shown(f"Playing {choice.name}") as how:
         report = write(
-            policy,
-            choice.game,
-            output=output,
-            examples=examples,
-            options=choice.options,
-            against=claimed,
-            runs_root=playing.runs_dir,
-            which=playing.which,
-            **how,
-        )
+            policy, choice.game, output=output, examples=examples, options=choice.options, against=claimed,
+            **playing.found, **how,
+        )  # fmt: skip
     if playing.as_json:
         terminal.print_json({"report": str(report.path), **report.evaluation.to_dict()})
     else:
         terminal.say(f"The report is {report.path}; open it in a browser.")
 
 
-register_analyze = adds(common.with_playing(analyze), ANALYZE_EXAMPLES)
+register_analyze = adds(analyze, ANALYZE_EXAMPLES)
 
 
 DIFFERENT = 1
@@ -253,10 +229,10 @@ Exit code 0 when everything agrees, 1 when anything differs, 2 when something ca
 
 
 def verify(
-    game: Annotated[str, typer.Argument(help="The game, for instance balatro.")],
-    recordings: Annotated[Path, typer.Argument(help="A directory of recordings, or one file.")],
-    differences: Annotated[int, typer.Option(help="Differences shown per file.")] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    game: Annotated[str, "The game, for instance balatro."],
+    recordings: Annotated[Path, "A directory of recordings, or one file."],
+    differences: Annotated[int, "Differences shown per file."] = 5,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Check a simulator against recordings.
 

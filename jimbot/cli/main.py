@@ -17,7 +17,7 @@ import typer
 
 import jimbot
 from jimbot.cli.shared import terminal
-from jimbot.cli.shared.command import HELP_FLAGS, Register, with_plugins
+from jimbot.cli.shared.command import HELP_FLAGS, Register, for_typer, with_plugins
 from jimbot.cli.shared.common import LogLevelOption
 from jimbot.cli.shared.stopping import INTERRUPTED, CtrlC
 from jimbot.cli.shared.terminal import use_plain_characters
@@ -69,8 +69,7 @@ def jimbot_command(
     ] = False,
     log_level: LogLevelOption = None,
     plugin: Annotated[
-        list[str] | None,
-        typer.Option(metavar="MODULE", help="A module with games or learners of your own; anywhere on the line."),
+        list[str] | None, "A module with games or learners of your own; anywhere on the line.", "MODULE"
     ] = None,
 ) -> None:
     """Train, evaluate, watch and deploy agents for games with deep rules and huge masked action spaces."""
@@ -82,7 +81,7 @@ def command_line(names: Collection[str] = COMMANDS) -> typer.Typer:
         name="jimbot", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich",
         context_settings=HELP_FLAGS,
     )  # fmt: skip
-    app.callback(epilog=FIRST_STEPS)(jimbot_command)
+    app.callback(epilog=FIRST_STEPS)(for_typer(jimbot_command))
     for group, commands in GROUPS.items():
         for name in commands:
             if name in names and (name in MODULES or name in entry_points(DOORS) or len(names) == 1):

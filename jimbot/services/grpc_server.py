@@ -10,8 +10,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -24,12 +22,13 @@ try:
 except ModuleNotFoundError as problem:
     raise MissingExtraError("gRPC", "serve") from problem
 
-from jimbot.doors.access import DECIDE, LOOK, Tokens, check_exposure
+from jimbot.doors.access import DECIDE, LOOK, Tokens
 from jimbot.proto import decisions_pb2 as wire
 from jimbot.proto import decisions_pb2_grpc, events_pb2
 from jimbot.services.decision.refusal import Code, RefusedError, refusal_message, stopping
 from jimbot.services.decision.service import DecisionService
 from jimbot.services.limits import ClientLimits
+from jimbot.services.settings import ServerSettings
 
 QUESTION_SECONDS = 5.0
 """For the question of a call to arrive."""
@@ -101,48 +100,6 @@ _SCOPES = {"GetDecision": DECIDE, "Decide": DECIDE, "GetPolicies": LOOK}
 _log = logging.getLogger("jimbot.services")
 
 DecisionServicer = decisions_pb2_grpc.DecisionServiceServicer
-
-
-@dataclass(frozen=True)
-class ServerSettings:
-    """Where and to whom the door is open."""
-
-    host: str = "127.0.0.1"
-    port: int = 50051
-    """0: any free one."""
-    token_file: Path | None = None
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-    client_ca: Path | None = None
-    """Clients must show a certificate signed by it."""
-    reflection: bool = False
-    grace_seconds: float = 10.0
-    message_bytes: int = 4 * 2**20
-    calls: int = 1000
-    """At once; more are refused before they are read."""
-    streams: int = 256
-    """Open at once, beside them: a stream may be idle for long."""
-    watches: int = 64
-    """Callers of health at once, beside them: they show no token."""
-    calls_per_client: int = 500
-    """At once from one address."""
-    calls_per_second: float = 0.0
-    """From one address; 0: as many as it likes."""
-    calls_per_connection: int = 128
-    """At once; more wait at the client until one is answered. Turning a call away costs both sides about as much as
-    answering it, so a flood is best held back where it comes from."""
-
-    def __post_init__(self) -> None:
-        if (self.tls_cert is None) != (self.tls_key is None):
-            raise SettingsError("--tls-cert and --tls-key belong together; give both or none.")
-        if self.client_ca is not None and self.tls_cert is None:
-            raise SettingsError("--client-ca needs --tls-cert and --tls-key: without TLS nobody shows a certificate.")
-        if not 0 <= self.port < 65536:
-            raise SettingsError(f"The port is {self.port}; expected 0 (any) to 65535.")
-        if not 0 <= self.calls_per_second < float("inf"):
-            raise SettingsError(f"calls_per_second is {self.calls_per_second}; expected 0 (no limit) or more.")
-        given = self.token_file is not None, self.tls_cert is not None
-        check_exposure(self.host, *given, tls_flags="--tls-cert and --tls-key")
 
 
 class RayDecisionService(DecisionServicer):

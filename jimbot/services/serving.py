@@ -8,8 +8,7 @@ import logging
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from jimbot.runs.checkpoint import find_checkpoint
 from jimbot.runs.sinks.http import WebhookSink, open_webhook
 from jimbot.services.bus.publisher import BackgroundPublisher, open_publisher
 from jimbot.services.bus.run_events import ALERT
-from jimbot.services.decision import CanaryRule, DecisionService, ServedPolicy, ServiceSettings
+from jimbot.services.decision import CanaryRule, DecisionService, ServedPolicy
 from jimbot.services.decision.metrics import ServiceMetrics
 from jimbot.services.decision.question import DecisionRecord
 from jimbot.services.decision.refusal import refusal_message
@@ -40,39 +39,10 @@ from jimbot.services.decision.stages import Hinting
 from jimbot.services.listeners import DecisionLog
 from jimbot.services.orchestrator import RayLearningOrchestrator
 from jimbot.services.prometheus import open_metrics
+from jimbot.services.settings import Offer, ServerSettings
 
 MINE = "mine"
 _log = logging.getLogger("jimbot.services")
-
-
-@dataclass(frozen=True)
-class Offer:
-    """Which policies are served, and how."""
-
-    policies: Sequence[str] = ()
-    """As everywhere; `name=policy` gives one a name of its own."""
-    game: str | None = None
-    watch_run: str | None = None
-    canary: str | None = None
-    canary_share: float = 0.1
-    shadow: str | None = None
-    runs_dir: Path = Path("runs")
-    metrics_port: int | None = None
-    log: Path | None = None
-    log_bodies: float = 0.0
-    traces: bool = False
-    service: ServiceSettings = field(default_factory=ServiceSettings)
-    bus: str | None = None
-    """Where questions are answered too, and decisions published."""
-    alert_webhook: str | None = None
-    adviser: AdviserSettings | None = None
-    """Who is asked where a policy is not sure."""
-    graph: str | None = None
-    """The knowledge graph that is asked for hints: an address, or `mine`."""
-    plan: int | None = None
-    """Simulations per decision, where a request carries a game and has time; None: no plans."""
-    plan_with: str | None = None
-    """Who plays them out; None: the policy."""
 
 
 def served_policy(reference: str, offer: Offer) -> ServedPolicy:
@@ -159,12 +129,12 @@ def ask_graph(service: DecisionService, address: str, notify: Callable[[str], No
 
 async def serve(
     offer: Offer,
-    door: Any,
+    door: ServerSettings,
     notify: Callable[[str], None] = lambda _: None,
     opened: Callable[[Any], None] = lambda _: None,
 ) -> None:
-    """Serves until SIGTERM or Ctrl+C, then ends in order. `door` are the ServerSettings; `notify` gets sentences for
-    people, `opened` gets the server once it is ready."""
+    """Serves until SIGTERM or Ctrl+C, then ends in order. `notify` gets sentences for people, `opened` gets the
+    server once it is ready."""
     from jimbot.services.grpc_server import DecisionServer
 
     stop = asyncio.Event()

@@ -124,24 +124,6 @@ def test_watch_shows_a_second_opinion_and_plays_its_own_moves(jimbot, monkeypatc
     assert ends == [line for line in shown.splitlines() if line.startswith("Game ")]
 
 
-def test_play_with_an_adviser_is_for_live_games(jimbot) -> None:
-    code, _, said = jimbot("play", "hackmatrix", "--adviser")
-    assert code == 2
-    assert "--live" in said
-
-
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [(["--adviser-set", "dollars=3"], "Unknown setting of the adviser 'dollars'"),
-     (["--adviser-set", "model=gpt", "--adviser-set", "source=claude"], "Unknown model 'gpt'"),
-     (["--adviser-set", "share=1"], "share is 1")],
-)  # fmt: skip
-def test_wrong_settings_of_the_adviser_are_wrong_use(jimbot, values: list[str], said: str) -> None:
-    code, _, complaint = jimbot("evaluate", "random", "--game", "probe", "--games", "2", "--adviser", *values)
-    assert code == 2
-    assert said in " ".join(complaint.split())
-
-
 def test_a_server_without_manners_changes_nothing(jimbot, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every answer is illegal: the games are those of the policy alone."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")

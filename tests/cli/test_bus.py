@@ -45,26 +45,10 @@ def test_an_event_is_published_read_again_copied_and_counted(jimbot: Jimbot) -> 
     assert "1 events" in jimbot("bus", "stats", "--bus", BUS)[1]
 
 
-def test_this_machines_server_is_ended_and_nobody_elses(jimbot: Jimbot) -> None:
+def test_this_machines_server_is_ended(jimbot: Jimbot) -> None:
     assert "was not running" in jimbot("bus", "stop", "--bus", BUS)[2]
     assert jimbot("bus", "stats", "--bus", BUS)[0] == 0
     assert "has ended" in jimbot("bus", "stop", "--bus", BUS)[2]
-    code, _, err = jimbot("bus", "stop", "--bus", "nats://127.0.0.1:4222")
-    assert (code, "not run by JimBot" in err) == (2, True)
-
-
-def test_wrong_use_is_one_sentence(jimbot: Jimbot) -> None:
-    for arguments, said in (
-        (("publish", "game.reslt", "{}"), "Did you mean 'game.result'?"),
-        (("publish", "game.result", "{nonsense"), "This is no GameResultEvent"),
-        (("publish", "game.result", '{"colour": 1}'), "This is no GameResultEvent"),
-        (("publish", "game.result", "[1]"), "This is no GameResultEvent"),
-        (("replay", "--since", "soon"), "expected a number with s, m, h or d"),
-        (("tail", "--bus", "kafka://x"), "Unknown bus 'kafka'"),
-        (("tail", "games.*"), "Unknown topic"),
-    ):
-        code, _, err = jimbot("bus", *arguments)
-        assert (code, said in err) == (2, True), (arguments, err)
 
 
 def test_games_that_were_watched_become_a_dataset(jimbot: Jimbot, home: Path) -> None:

@@ -89,24 +89,6 @@ def test_a_folder_holds_a_policy_that_plays_but_cannot_be_resumed(jimbot, home: 
         load_checkpoint(home / "mine").state()
 
 
-@pytest.mark.parametrize(
-    ("output", "sentence"),
-    [
-        ("policy.h5", "Unknown file kind '.h5'"),
-        ("nowhere/policy.onnx", "is no folder"),
-        ("file/policy.onnx", "is no folder"),
-        ("folder.onnx", "is a folder"),
-    ],
-)
-def test_an_output_that_cannot_be_written_is_one_sentence(jimbot, home: Path, output: str, sentence: str) -> None:
-    (home / "file").write_text("")
-    (home / "folder.onnx").mkdir()
-    code, out, err = jimbot("export", "perfect", "--output", output)
-    assert (code, out) == (2, "")
-    assert sentence in err
-    assert len(err.strip().splitlines()) == 1
-
-
 def test_a_failing_disk_leaves_the_old_file(jimbot, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from jimbot.runs import files
 

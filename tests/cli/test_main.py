@@ -52,28 +52,6 @@ def test_without_a_command_help_is_shown(run_jimbot) -> None:
     assert "Usage: jimbot" in done.stdout + done.stderr
 
 
-def test_an_unknown_command_is_answered_with_the_nearest(jimbot) -> None:
-    code, out, err = jimbot("evalute", "x")
-    assert (code, out) == (2, "")
-    assert "No such command 'evalute'" in err
-    assert "evaluate" in err
-    assert len(err.strip().splitlines()) == 1
-
-
-def test_an_unknown_flag_is_wrong_use(jimbot) -> None:
-    code, _, err = jimbot("play", "probe", "--sed", "3")
-    assert code == 2
-    assert "--sed" in err
-    assert "jimbot play --help" in err
-
-
-def test_a_flag_that_is_no_number_is_wrong_use(jimbot) -> None:
-    code, _, err = jimbot("play", "probe", "--seed", "seven")
-    assert code == 2
-    assert "--seed" in err
-    assert "whole number" in err
-
-
 @pytest.mark.parametrize(("problem", "code"), [(UsageError("No such thing."), 2), (StorageError("Disk full."), 1)])
 def test_known_errors_become_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], problem: Exception, code: int

@@ -6,7 +6,6 @@ import io
 import os
 import pty
 import re
-import socket
 import subprocess
 import sys
 import termios
@@ -61,24 +60,6 @@ def test_the_end_of_the_input_leaves_the_game(run_jimbot) -> None:
     assert "Left after 1 turns with a return of +1.00" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("play", "hakmatrix"), "Did you mean 'hackmatrix'?"),
-        (("play", "probe", "--seed", "-1"), "--seed: '-1' is not a seed; expected a whole number from 0"),
-        (("play", "probe", "--seed", str(2**64)), "expected a whole number from 0"),
-        (("play", "probe", "--option", "horizn=3"), "Did you mean 'horizon'?"),
-        (("play", "probe", "--option", "horizon=0"), "horizon is 0"),
-        (("play", "probe", "--option", "horizon"), "expected --option name=value"),
-    ],
-)
-def test_wrong_use_is_one_sentence(jimbot, arguments: tuple[str, ...], sentence: str) -> None:
-    code, out, err = jimbot(*arguments)
-    assert (code, out) == (2, "")
-    assert sentence in err
-    assert len(err.strip().splitlines()) == 1
-
-
 def test_moves_get_arrows_and_wasd_and_the_rest_stable_keys() -> None:
     spec = ActionSpec(
         (
@@ -125,26 +106,6 @@ def test_on_a_terminal_single_keys_play_and_the_terminal_is_restored(tmp_path: P
     assert termios.tcgetattr(follower) == before
     os.close(leader)
     os.close(follower)
-
-
-def test_wrong_visits_to_a_server_are_one_sentence(jimbot) -> None:
-    pytest.importorskip("poke_env")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free = f"ws://127.0.0.1:{probe.getsockname()[1]}/showdown/websocket"
-    visit = ("--server", free, "--challenge", "somebody")
-    for arguments, word in (
-        (("play", "vgc", "--policy", "heuristic", *visit), "No Showdown server answers"),
-        (("play", "vgc", "--policy", "heuristic", "--server", "nowhere"), "no address"),
-        (("play", "vgc", "--policy", "nobody", *visit), "nobody"),
-        (("play", "vgc", "--policy", "heuristic", "--challenge", "somebody"), "--server"),
-        (("play", "probe", "--policy", "perfect", *visit), "vgc"),
-        (("play", "vgc", "--policy", "heuristic", *visit, "--games", 0), "--games"),
-    ):
-        code, out, err = jimbot(*arguments)
-        assert (code, out) == (2, "")
-        assert word in err
-        assert len(err.strip().splitlines()) == 1
 
 
 def test_help_says_what_the_game_is_about_and_the_hint_can_be_typed(run_jimbot) -> None:

@@ -1,4 +1,4 @@
-"""`jimbot seed`: what a seed holds, searches, and one sentence for every wrong use."""
+"""`jimbot seed`: what a seed holds, and searches."""
 
 from __future__ import annotations
 
@@ -48,45 +48,6 @@ def test_deck_and_stake_go_by_name_key_or_level(jimbot) -> None:
     ]
     assert pages[0] == pages[1] == pages[2]
     assert '"eternal": true' in pages[0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ((), "Neither a seed nor --find is given"),
-        (("TESTSEED", "--find", "boss:bl_hook@1"), "Both a seed and --find are given"),
-        (("AB-D",), "Seed 'AB-D' has the character '-'; expected 1 to 8 characters out of 1-9 and A-Z"),
-        (("ABCDEFGHI",), "Seed 'ABCDEFGHI' has 9 characters; expected 1 to 8"),
-        (("TESTSEED", "--antes", "0"), "antes is 0; expected 1 to 16"),
-        (("TESTSEED", "--antes", "17"), "antes is 17; expected 1 to 16"),
-        (("TESTSEED", "--cards", "41"), "shop_cards is 41; expected 0 to 40"),
-        (("TESTSEED", "--packs", "7"), "first_packs is 7; expected 0 to 6"),
-        (("TESTSEED", "--deck", "gost"), "Unknown deck 'gost'. Did you mean 'b_ghost'?"),
-        (("TESTSEED", "--stake", "9"), "Unknown stake '9'."),
-        (("TESTSEED", "--start", "11111111"), "--start and --max-seeds belong to --find"),
-        (("--find", "boss:bl_hook@1", "--limit", "0"), "--limit is 0; expected a number above 0"),
-        (("--find", "boss:bl_hook@1", "--start", "ABC"), "Seed 'ABC' has 3 characters; only seeds of 8"),
-        (("--find", "boss:bl_hook@1", "--start", "AB_D1111"), "Seed 'AB_D1111' has the character '_'"),
-        (("--find", ""), "ends too early; expected a condition"),
-        (("--find", "blueprint"), "'blueprint' is no condition; expected one like voucher:v_telescope@1"),
-        (("--find", "jocker:Blueprint"), "Unknown kind of condition 'jocker'. Did you mean 'joker'?"),
-        (("--find", "joker:Bluprint"), "Unknown joker 'Bluprint'. Did you mean 'Blueprint'?"),
-        (("--find", "planet:c_fool"), "Unknown planet 'c_fool'."),
-        (("--find", "joker:Joker+foyl"), "Unknown edition 'foyl'. Did you mean"),
-        (("--find", "boss:bl_hook+foil"), "asks for an edition; only jokers"),
-        (("--find", "joker:Joker@x"), "has the antes 'x'; expected one of @3"),
-        (("--find", "joker:Joker@9"), "asks for antes 9 to 9; expected antes within 1 to 8"),
-        (("--find", "(joker:Joker"), "A bracket is not closed"),
-        (("--find", "joker:Joker joker:Joker"), "'joker:Joker' is left over"),
-        (("--find", "joker:Joker and"), "ends too early"),
-    ],
-    ids=lambda part: " ".join(part) if isinstance(part, tuple) else "",
-)
-def test_wrong_use_is_one_sentence_and_exit_code_2(jimbot, arguments: tuple[str, ...], sentence: str) -> None:
-    code, out, err = jimbot("seed", *arguments)
-    assert (code, out) == (2, "")
-    assert sentence in err
-    assert len(err.strip().splitlines()) == 1
 
 
 def test_a_search_prints_seeds_that_hold_what_was_asked_for(jimbot) -> None:

@@ -56,44 +56,9 @@ def test_an_answer_is_shown_and_printed_as_json(tmp_path: Path, address: str, ca
     assert (answer["fallback"], answer["used_llm"]) == ("none", False)
 
 
-@pytest.mark.parametrize(
-    ("question", "sentence"),
-    [
-        ("{", "is not JSON"),
-        ({"game": GAME}, "exactly one state"),
-        ({"game": GAME, "stat": {}}, "Did you mean 'state'"),
-        ({**QUESTION, "seed": "lucky"}, "does not make a request"),
-        ({**QUESTION, "snapshot": "x.npz"}, "exactly one state"),
-    ],
-)
-def test_bad_questions_are_one_sentence(
-    tmp_path: Path, address: str, capsys: Any, question: Any, sentence: str
-) -> None:
-    assert ask(tmp_path, question, address) == 2
-    told = capsys.readouterr().err
-    assert sentence in told
-    assert "Traceback" not in told
-
-
 def test_a_refusal_is_one_sentence_too(tmp_path: Path, address: str, capsys: Any) -> None:
     assert ask(tmp_path, {**QUESTION, "game": "hackmatri"}, address) == 1
     assert "Did you mean 'hackmatrix'" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("flags", "sentence"),
-    [
-        ([], "Nothing to serve"),
-        ([GAME, "--host", "0.0.0.0"], "can be reached by other machines"),
-        ([GAME, "--fallback", "hope"], "fallback is 'hope'"),
-        ([GAME, "--tls-cert", "x"], "belong together"),
-        ([GAME, "--canary", "vgc"], "for which nothing is served"),
-        (["no-such-run"], "no-such-run"),
-    ],
-)
-def test_wrong_use_of_serve_is_one_sentence(capsys: Any, flags: list[str], sentence: str) -> None:
-    assert run(["serve", "--port", "0", *flags]) == 2
-    assert sentence in capsys.readouterr().err
 
 
 def test_a_served_policy_is_watched_and_compared_like_any_other(address: str, capsys: Any) -> None:

@@ -24,12 +24,6 @@ def test_an_installed_simulator_is_found_and_checked(jimbot) -> None:
     assert Path(report["folder"]) == simulator.package_folder()
 
 
-def test_other_games_need_nothing(jimbot) -> None:
-    code, _, err = jimbot("setup", "hackmatrix")
-    assert code == 2
-    assert "Other games need nothing" in err
-
-
 def test_without_node_one_sentence_says_what_to_install(
     jimbot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

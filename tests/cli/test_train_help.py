@@ -80,11 +80,8 @@ def test_settings_are_found_by_any_of_their_names(jimbot: Jimbot, word: str, fla
     assert flag in jimbot("settings", "--", word)[1]
 
 
-def test_all_settings_are_listed_and_an_unknown_word_is_one_sentence(jimbot: Jimbot) -> None:
+def test_all_settings_are_listed(jimbot: Jimbot) -> None:
     assert len(json.loads(jimbot("settings", "--json")[1])) == len(paths(TrainSettings))
-    code, _, err = jimbot("settings", "xyzzy")
-    assert code == 2
-    assert err.startswith("No setting has 'xyzzy'")
 
 
 def test_jimbot_alone_is_help() -> None:

@@ -72,29 +72,6 @@ def test_differences_beyond_the_shown_ones_are_counted(jimbot, recordings: Path)
     assert "pools.json: 20 more; see them with --differences 22." in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("balatro", "nowhere"), "'nowhere' does not exist; expected a directory of recordings."),
-        (("balatro", "runs"), "'runs' holds no recording; expected files named pools*.json"),
-        (("hackmatrix", "."), "Unknown game to verify 'hackmatrix'."),
-        (("balatro", ".", "--differences", "0"), "--differences is 0; expected a number above 0"),
-    ],
-)
-def test_wrong_use_is_one_sentence_and_exit_code_2(jimbot, arguments: tuple[str, ...], sentence: str) -> None:
-    code, out, err = jimbot("verify", *arguments)
-    assert (code, out) == (2, "")
-    assert sentence in err
-    assert len(err.strip().splitlines()) == 1
-
-
-def test_broken_json_names_the_file_and_nothing_is_checked(jimbot, recordings: Path) -> None:
-    (recordings / "scoring.json").write_text('[{"id": 0,}]')
-    code, out, err = jimbot("verify", "balatro", recordings)
-    assert (code, out) == (2, "")
-    assert "scoring.json' is not JSON: line 1" in err
-
-
 def test_what_is_undecided_is_told_with_the_reason(jimbot, tmp_path: Path) -> None:
     table = LiveTable()
     table.call("start", {"deck": "RED", "stake": "WHITE", "seed": "7LB2WVPK"})

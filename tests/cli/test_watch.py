@@ -120,94 +120,6 @@ def test_without_a_seed_held_out_games_are_shown() -> None:
     assert len(set(seeds)) == 5
 
 
-def damaged(home: Path) -> str:
-    checkpoint = find_checkpoint("perfect", home / "runs")
-    data = bytearray((checkpoint / "policy.onnx").read_bytes())
-    data[len(data) // 2] ^= 255
-    (checkpoint / "policy.onnx").write_bytes(bytes(data))
-    return str(checkpoint)
-
-
-def foreign(home: Path) -> str:
-    return str(save_perfect(home / "runs" / "other", game="chess"))
-
-
-def other_tables(home: Path) -> str:
-    return str(save_perfect(home / "runs" / "other", observation_fingerprint="0123456789abcdef"))
-
-
-def other_version(home: Path) -> str:
-    return str(save_perfect(home / "runs" / "other", game_version=99))
-
-
-def not_onnx(home: Path) -> str:
-    (home / "x.onnx").write_bytes(b"not a model")
-    return "x.onnx"
-
-
-def not_npz(home: Path) -> str:
-    (home / "x.npz").write_bytes(b"not an archive")
-    return "x.npz"
-
-
-def not_a_run(home: Path) -> str:
-    (home / "empty").mkdir()
-    return "empty"
-
-
-@pytest.mark.parametrize("command", ["watch", "evaluate", "export"])
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda home: "perfct", "Did you mean the run 'perfect'?"),
-        (lambda home: "nowhere.npz", "nowhere.npz"),
-        (damaged, "damaged"),
-        (foreign, "'chess'"),
-        (other_tables, "observation table"),
-        (other_version, "version of the game"),
-        (not_npz, "x.npz"),
-        (not_a_run, "neither a checkpoint nor a run"),
-    ],
-    ids=["missing", "missing file", "damaged", "foreign game", "other tables", "other version", "no npz", "no run"],
-)
-def test_a_policy_that_cannot_be_used_is_one_sentence(jimbot, home: Path, command: str, make, sentence: str) -> None:
-    rest = ("--output", "out.onnx") if command == "export" else ()
-    code, out, err = jimbot(command, make(home), *rest)
-    assert (code, out) == (2, ""), err
-    assert sentence in err
-    assert len(err.strip().splitlines()) == 1
-    assert not (home / "out.onnx").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("watch", "random"), "add --game"),
-        (("watch", "perfect", "--game", "chess"), "Unknown game 'chess'"),
-        (("watch", "perfect", "--latest"), "give one of them"),
-        (("watch", "balatro", "--game", "hackmatrix"), "are two games"),
-        (("watch", "perfect", "--games", "0"), "--games is 0; expected a number above 0"),
-        (("watch", "perfect", "--speed", "-2"), "--speed is -2.0; expected a number above 0"),
-        (("watch", "perfect", "--seed", "-2"), "--seed: '-2' is not a seed"),
-        (("watch", "perfect", "--option", "horizn=2"), "Did you mean 'horizon'?"),
-        (("watch", "--latest", "--runs-dir", "elsewhere"), "There is no checkpoint under elsewhere yet"),
-        (("watch", "broken.onnx"), "broken.onnx"),
-    ],
-)
-def test_wrong_use_is_one_sentence(jimbot, arguments: tuple[str, ...], sentence: str) -> None:
-    code, out, err = jimbot(*arguments)
-    assert (code, out) == (2, ""), err
-    assert sentence in err
-    assert len(err.strip().splitlines()) == 1
-
-
-def test_a_file_that_is_no_model_is_one_sentence(jimbot, home: Path) -> None:
-    code, _, err = jimbot("watch", not_onnx(home), "--game", "probe")
-    assert code == 2
-    assert "it is not an ONNX model" in err
-    assert len(err.strip().splitlines()) == 1
-
-
 def test_no_checkpoint_yet_is_said(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="train first"):
         newest_checkpoint(tmp_path)
@@ -273,18 +185,6 @@ def test_both_sides_of_a_battle_are_shown_and_told(jimbot) -> None:
     assert out.rstrip().endswith("turns.")
     winner = "max_damage (one)" if "one wins" in out else "max_power (two)"
     assert f"{winner} won after" in out
-
-
-def test_opponents_are_for_games_of_two(jimbot) -> None:
-    for arguments, word in (
-        (("watch", "perfect", "--opponent", "random"), "one player"),
-        (("watch", "vgc", "max_power", "--opponent", "nobody"), "nobody"),
-        (("watch", "vgc", "max_power", "--opponent", "random", "--record", "game.json"), "recorded"),
-    ):
-        code, _, err = jimbot(*arguments)
-        assert code == 2
-        assert word in err
-        assert len(err.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 35), (60, 16)])

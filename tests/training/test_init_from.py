@@ -232,12 +232,12 @@ def test_the_network_of_a_run_is_that_of_its_start_unless_one_was_given(start: P
 def test_a_policy_goes_on_without_the_helpers_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = game_entry("hackmatrix").spec.under({"helpers": True}).observation.size
     monkeypatch.setattr(init_policy, "_usual_sight", lambda *_: np.full(seen, 0.5))  # playing is the next test
-    small = {"num_envs": 4, "num_steps": 4, "num_minibatches": 1, "hidden_dim": 16, "reward_transform": "none"}
-    helped = create_trainer("hackmatrix", {**small, "game_options": {"helpers": True}}, root=tmp_path / "helped")
+    helping = {**SMALL, "game": "hackmatrix", "game_options": {"helpers": True}}
+    helped = create_trainer("hackmatrix", helping, root=tmp_path / "helped")
     path = helped.save_model()
     helped.close()
     spec = game_entry("hackmatrix").spec
-    network = describe_network(spec, hidden_dim=16)
+    network = describe_network(spec, hidden_dim=SMALL["hidden_dim"])
     start = init_policy.start_of(path, spec, network)
     before = load_checkpoint(path).params()
     cut = len(before["trunk_0.weight"]) - len(start.params["trunk_0.weight"])

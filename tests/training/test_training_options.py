@@ -11,13 +11,12 @@ import pytest
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.training.environments import training_game, training_options
 from jimbot.training.framework import create_trainer
-from jimbot.training.settings.record import TrainSettings, load_settings
-
-SMALL = {"num_envs": 2, "num_steps": 8, "num_minibatches": 1, "hidden_dim": 16}
+from jimbot.training.settings.record import TrainSettings
+from tests.training.small import small_settings
 
 
 def settings(game: str, **changes: Any) -> TrainSettings:
-    return load_settings({**SMALL, "game": game}, changes)
+    return small_settings(game=game, num_envs=2, **changes)
 
 
 @pytest.mark.parametrize("game", ["balatro", "vgc"])

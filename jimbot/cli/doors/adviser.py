@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -97,7 +96,7 @@ EXAMPLES = """jimbot adviser budget   (this hour, every run, and whether the boo
 jimbot adviser budget --adviser-set dollars_per_hour=2 --json
 jimbot adviser settings   (what --adviser-set can set, and what each model costs)"""
 
-LedgerOption = Annotated[Path | None, typer.Option(help="The file of the books; else the user's own.")]
+LedgerOption = Annotated[Path | None, "The file of the books; else the user's own."]
 
 
 def budget(

@@ -6,7 +6,6 @@ import asyncio
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +18,7 @@ from jimbot.errors import UsageError
 from jimbot.foreign_text import visible_line
 
 if TYPE_CHECKING:
+    from jimbot.cli.learn.record import Target
     from jimbot.proto.events_pb2 import Event
 
 EXAMPLES = """jimbot bus tail   (everything that is published from now on)
@@ -31,8 +31,7 @@ jimbot bus stop   (this machine's server; it ends by itself when nobody uses it)
 train, evaluate, watch and serve publish with --bus. Here, without it: JIMBOT_BUS, else embedded (in runs/bus.nats)."""
 
 BusAddressOption = Annotated[
-    str | None,
-    typer.Option("--bus", metavar="ADDRESS", help="embedded (this machine), embedded:FILE or nats://HOST:PORT."),
+    str | None, "--bus", "embedded (this machine), embedded:FILE or nats://HOST:PORT.", "ADDRESS"
 ]
 TopicsArgument = Annotated[list[str] | None, typer.Argument(metavar="topic", help="game.result, game.*, …; none: all.")]
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -41,13 +40,14 @@ UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 def tail(
     topics: TopicsArgument = None,
     bus: BusAddressOption = None,
-    count: Annotated[int | None, typer.Option(help="Stop after so many events.")] = None,
+    count: Annotated[int | None, "Stop after so many events."] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show events as they are published, until Ctrl+C."""
     from jimbot.clients import EventBusClient
 
     terminal.require_positive(count=count)
+    patterns = _patterns(topics)
 
     async def work() -> None:
         left, done = count, asyncio.Event()
@@ -61,7 +61,7 @@ def tail(
                 done.set()
 
         async with EventBusClient(bus) as client:
-            await client.subscribe(topics or ["*"], show)
+            await client.subscribe(patterns, show)
             terminal.note(f"Listening on {client.address}.")
             await done.wait()
 
@@ -69,12 +69,12 @@ def tail(
 
 
 def publish(
-    topic: Annotated[str, typer.Argument(help="A topic, like knowledge.update; a wrong one is answered with all.")],
-    message: Annotated[str, typer.Argument(help="The topic's message as JSON; - reads it from standard input.")],
+    topic: Annotated[str, "A topic, like knowledge.update; a wrong one is answered with all."],
+    message: Annotated[str, "The topic's message as JSON; - reads it from standard input."],
     bus: BusAddressOption = None,
-    order_key: Annotated[str, typer.Option(help="Events of one key (a game) keep their order.")] = "",
-    event_id: Annotated[str, typer.Option(help="Published once, however often it is tried.")] = "",
-    wait: Annotated[float | None, typer.Option(help="Of a question: wait so many seconds for the answer.")] = None,
+    order_key: Annotated[str, "Events of one key (a game) keep their order."] = "",
+    event_id: Annotated[str, "Published once, however often it is tried."] = "",
+    wait: Annotated[float | None, "Of a question: wait so many seconds for the answer."] = None,
 ) -> None:
     """Publish one event, and say its place in the log once it is safe."""
     from google.protobuf.json_format import ParseDict, ParseError
@@ -90,7 +90,8 @@ def publish(
     try:
         ParseDict(json_value(text.encode()), carried)
     except (ParseError, UnreadableError, AttributeError) as problem:
-        raise UsageError(f"This is no {carried.DESCRIPTOR.name}, which '{topic}' carries: {problem}.") from problem
+        why = " ".join(str(problem).split())
+        raise UsageError(f"This is no {carried.DESCRIPTOR.name}, which '{topic}' carries: {why}.") from problem
     event = Event(topic=topic, order_key=order_key, event_id=event_id)
     event.payload.Pack(carried)
 
@@ -107,21 +108,22 @@ def publish(
 def replay(
     topics: TopicsArgument = None,
     bus: BusAddressOption = None,
-    first: Annotated[int, typer.Option("--from", help="The first sequence number.")] = 0,
-    since: Annotated[str | None, typer.Option(help="Only the last 30s, 10m, 2h or 7d.")] = None,
-    to: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Publish them on this bus instead.")] = None,
+    first: Annotated[int, "--from", "The first sequence number."] = 0,
+    since: Annotated[str | None, "Only the last 30s, 10m, 2h or 7d."] = None,
+    to: Annotated[str | None, "Publish them on this bus instead.", "ADDRESS"] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Read the log again: from a place, or from a time on, to its end."""
     from jimbot.clients import EventBusClient
 
     start = first if since is None else time.time() - _seconds(since)
+    patterns = _patterns(topics)
 
     async def work() -> None:
         copied = 0
         async with EventBusClient(bus) as client:
             other = EventBusClient(to) if to is not None else None
-            async for event in client.replay(topics or ["*"], start):
+            async for event in client.replay(patterns, start):
                 if other is None:
                     _print(event, as_json)
                 else:
@@ -173,6 +175,15 @@ WORDS = "Look at the event bus, put an event on it, read its log again."
 register = adds_family("bus", WORDS, EXAMPLES, tail, publish, replay, stats, stop)
 
 
+def _patterns(topics: list[str] | None) -> list[str]:
+    """What is listened to; a wrong name is refused before a bus is opened, which may start a server."""
+    from jimbot.proto.topics import ANY, check_pattern
+
+    for name in topics or ():
+        check_pattern(name)
+    return topics or [ANY]
+
+
 def _print(event: Event, as_json: bool) -> None:
     from google.protobuf.json_format import MessageToDict
 
@@ -198,17 +209,15 @@ def _seconds(text: str) -> float:
         raise UsageError(f"--since is '{text}'; expected a number with s, m, h or d, like 10m.") from None
 
 
-def record_bus(
-    game: str, address: str, output: Path | None, options: Mapping[str, Any], start: int, overwrite: bool, as_json: bool
-) -> None:
+def record_bus(game: str, address: str, target: Target, options: Mapping[str, Any], start: int) -> None:
     """Reads the log of the bus from its place `start` to its end."""
+    from jimbot.cli.learn.record import suggest_clone
     from jimbot.games.contract import game_entry
     from jimbot.services.bus.games import PublishedGames
     from jimbot.training.imitation.played import write_played
 
     entry = game_entry(game)
-    path = output or Path(f"{game}-bus.npz")
-    terminal.check_output(path, overwrite)
+    path = target.path(f"{game}-bus.npz")
     games = PublishedGames(entry, options)
     try:
         info = write_played(entry.spec, _games(games, address, start), path, policy="bus", options=options)
@@ -218,11 +227,9 @@ def record_bus(
             terminal.note(f"{count} games left out: {reason}")
     if games.unfinished:
         terminal.note(f"{games.unfinished} games have not ended yet.")
-    if as_json:
-        terminal.print_json(
-            {"dataset": str(path), "left_out": dict(games.left_out), "policies": dict(games.policies),
-             "unfinished": games.unfinished, **info.model_dump(exclude={"chunks"})}
-        )  # fmt: skip
+    if target.as_json:
+        more = {"left_out": dict(games.left_out), "policies": dict(games.policies), "unfinished": games.unfinished}
+        terminal.print_json({"dataset": str(path), **more, **info.model_dump(exclude={"chunks"})})
         return
     players = ", ".join(f"{name} ({count:,})" for name, count in games.policies.most_common(5))
     console = terminal.console()
@@ -230,7 +237,7 @@ def record_bus(
         f"{path}: {info.games:,} games of {info.game} by {players}, {info.rows:,} decisions in "
         f"{path.stat().st_size / 1e6:.1f} MB. Mean return {info.mean_return:.2f}. Next:"
     )
-    terminal.print_next([(f"jimbot clone {terminal.quoted(path)}", "a policy that does the same")])
+    suggest_clone(path)
 
 
 def told_games(game: str, address: str) -> Iterator[Any]:

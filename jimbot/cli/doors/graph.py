@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,6 @@ from jimbot.cli.shared.common import (
     JsonOption,
     RunsDirOption,
     TokenFileOption,
-    complete_game,
     showing_progress,
 )
 from jimbot.cli.shared.stopping import until_stopped
@@ -44,6 +44,37 @@ jimbot graph export --format graphml --output graph.graphml
 jimbot graph serve   (GraphQL for other programs)
 The graph is a file in your data directory; --graph or JIMBOT_GRAPH name another one, or a server: bolt://HOST:PORT."""
 
+
+@dataclass(frozen=True)
+class Graph:
+    """Which graph a command is about."""
+
+    graph: Annotated[str | None, "A file, or a server: bolt://HOST:PORT; yours.", "ADDRESS"] = None
+    game: Annotated[str | None, "Whose graph; the game that ships one."] = None
+
+    @contextmanager
+    def opened(self) -> Generator[KnowledgeGraphClient]:
+        """A client for one command."""
+        from jimbot.knowledge import KnowledgeGraphClient
+
+        with closing(KnowledgeGraphClient(self.graph, self.game)) as client:
+            yield client
+
+
+def complete_part(incomplete: str) -> list[str]:
+    """Names of jokers, bosses, hand types and strategies of the user's graph."""
+    from jimbot.errors import JimbotError
+
+    try:
+        with Graph().opened() as client:
+            if not client.store.exists():
+                return []
+            names = [name for label in ("Joker", "Boss", "HandType", "Strategy") for name in client.names.all(label)]
+    except JimbotError:
+        return []
+    return [name for name in names if name.casefold().startswith(incomplete.casefold())]
+
+
 HEADINGS = {
     "synergies": "works with", "conflicts": "works against", "counters": "against bosses", "favours": "favours",
     "strategies": "belongs to",
@@ -57,15 +88,14 @@ def show(
     to: Annotated[
         str | None, typer.Option(help="Another joker: show what joins the two.", autocompletion=complete_part)
     ] = None,
-    channel: Annotated[str | None, typer.Option(help="Only score, money, growth, retrigger or copying.")] = None,
-    most: Annotated[int, typer.Option(help="Claims of each kind.")] = 8,
-    graph: GraphOption = None,
-    game: GraphGameOption = None,
+    channel: Annotated[str | None, "Only score, money, growth, retrigger or copying."] = None,
+    most: Annotated[int, "Claims of each kind."] = 8,
+    of: Graph = Graph(),
     as_json: JsonOption = False,
 ) -> None:
     """Show what is known about something; every claim with the command that measures it again."""
     terminal.require_positive(most=most)
-    with opened(graph, game) as client:
+    with of.opened() as client:
         found = {"chain": client.explain(part, to)} if to is not None else _about(client, part, channel, most)
     if as_json:
         terminal.print_json(found)
@@ -152,14 +182,13 @@ def _print_chain(start: str, end: str, chain: list[dict[str, Any]]) -> None:
 
 
 def query(
-    cypher: Annotated[str, typer.Argument(help="A question in Cypher: MATCH … RETURN …; it can only read.")],
+    cypher: Annotated[str, "A question in Cypher: MATCH … RETURN …; it can only read."],
     parameter: Annotated[
-        list[str] | None, typer.Option("--parameter", "-p", help="name=value for $name; may be given several times.")
+        list[str] | None, "--parameter", "-p", "name=value for $name; may be given several times."
     ] = None,
-    limit: Annotated[int, typer.Option(help="Rows at most.")] = 100,
-    seconds: Annotated[float, typer.Option(help="How long it may take.")] = 10.0,
-    graph: GraphOption = None,
-    game: GraphGameOption = None,
+    limit: Annotated[int, "Rows at most."] = 100,
+    seconds: Annotated[float, "How long it may take."] = 10.0,
+    of: Graph = Graph(),
     as_json: JsonOption = False,
 ) -> None:
     """Ask a question of your own."""
@@ -167,7 +196,7 @@ def query(
 
     terminal.require_positive(limit=limit, seconds=seconds)
     values = terminal.pairs(parameter or [], "--parameter")
-    with opened(graph, game) as client:
+    with of.opened() as client:
         answer = client.ask(cypher, values, Limits(limit, seconds))
     if as_json:
         terminal.print_json({"columns": answer.columns, "rows": answer.values, "cut": answer.cut})
@@ -187,11 +216,10 @@ def _shown(value: Any) -> str:
 
 
 def export(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
-    kind: Annotated[str, typer.Option("--format", help="json (can be imported) or graphml.")] = "json",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
-    graph: GraphOption = None,
-    game: GraphGameOption = None,
+    output: Annotated[Path, "--output", "-o", "The file to write."],
+    kind: Annotated[str, "--format", "json (can be imported) or graphml."] = "json",
+    overwrite: Annotated[bool, "Replace the file if it exists."] = False,
+    of: Graph = Graph(),
 ) -> None:
     """Write the whole graph to a file; .gz compresses it."""
     import gzip
@@ -202,7 +230,7 @@ def export(
     if kind not in FORMATS:
         raise UnknownNameError("format of a graph", kind, FORMATS)
     terminal.check_output(output, overwrite)
-    with opened(graph, game) as client:
+    with of.opened() as client:
         held = client.whole()
     if kind == "json":
         data = json.dumps(document_of(held), ensure_ascii=False, indent=1, allow_nan=False).encode()
@@ -213,18 +241,15 @@ def export(
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="What graph export wrote as json, gzipped or not.")],
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the graph; without, what is there stays and is added to.")
-    ] = False,
-    graph: GraphOption = None,
-    game: GraphGameOption = None,
+    file: Annotated[Path, "What graph export wrote as json, gzipped or not."],
+    overwrite: Annotated[bool, "Replace the graph; without, what is there stays and is added to."] = False,
+    of: Graph = Graph(),
 ) -> None:
     """Take what a file knows into the graph; of the same claim the file's counts."""
     from jimbot.knowledge.documents import read_document
 
     read = read_document(file)
-    with opened(graph, game or read.game) as client:
+    with replace(of, game=of.game or read.game).opened() as client:
         if read.game != client.game:
             raise UsageError(f"{file} is the graph of '{read.game}', not of '{client.game}'.")
         if overwrite or not client.store.exists():
@@ -234,57 +259,18 @@ def import_(
         terminal.say(f"{client.store.address}: {len(read.nodes):,} nodes and {len(read.edges):,} edges taken in.")
 
 
-# --- what the commands of `jimbot graph` share ---
-
-
-GraphOption = Annotated[
-    str | None, typer.Option("--graph", metavar="ADDRESS", help="A file, or a server: bolt://HOST:PORT; yours.")
-]
-GraphGameOption = Annotated[
-    str | None, typer.Option("--game", help="Whose graph; the game that ships one.", autocompletion=complete_game)
-]
-
-
-@contextmanager
-def opened(graph: str | None, game: str | None) -> Generator[KnowledgeGraphClient]:
-    """A client for one command."""
-    from jimbot.knowledge import KnowledgeGraphClient
-
-    client = KnowledgeGraphClient(graph, game)
-    try:
-        yield client
-    finally:
-        client.close()
-
-
-def complete_part(incomplete: str) -> list[str]:
-    """Names of jokers, bosses, hand types and strategies of the user's graph."""
-    from jimbot.errors import JimbotError
-
-    try:
-        with opened(None, None) as client:
-            if not client.store.exists():
-                return []
-            names = [name for label in ("Joker", "Boss", "HandType", "Strategy") for name in client.names.all(label)]
-    except JimbotError:
-        return []
-    return [name for name in names if name.casefold().startswith(incomplete.casefold())]
-
-
 # --- `jimbot graph build` ---
 
 
 def build(
     pairs: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B", help="Only these, measured anew; several times, or three and more for a group."),
+        list[str] | None, "Only these, measured anew; several times, or three and more for a group.", "A,B"
     ] = None,
-    channels: Annotated[str, typer.Option(help="Only these, with commas: score, money, growth, …")] = "",
-    effort: Annotated[float, typer.Option(help="More is slower and surer: 2 takes twice as many samples.")] = 1.0,
-    seed: Annotated[int, typer.Option(help="Of the hands and decks that are tried.")] = 0,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget what is known and begin anew.")] = False,
-    graph: GraphOption = None,
-    game: GraphGameOption = None,
+    channels: Annotated[str, "Only these, with commas: score, money, growth, …"] = "",
+    effort: Annotated[float, "More is slower and surer: 2 takes twice as many samples."] = 1.0,
+    seed: Annotated[int, "Of the hands and decks that are tried."] = 0,
+    overwrite: Annotated[bool, "Forget what is known and begin anew."] = False,
+    of: Graph = Graph(),
     as_json: JsonOption = False,
 ) -> None:
     """Measure every pair with the simulator, or those that are named.
@@ -299,7 +285,7 @@ def build(
     if pairs and overwrite:
         raise UsageError("--overwrite forgets every pair; leave it out to measure some of them anew.")
     wanted = tuple(channel.strip() for channel in channels.split(",") if channel.strip())
-    with opened(graph, game) as client, showing_progress("Measuring", as_json) as progress:
+    with of.opened() as client, showing_progress("Measuring", as_json) as progress:
         groups = groups_of(pairs or [], part_names(client.game))
         built = measure(client.store, Plan(client.game, groups, wanted, effort, seed), progress, overwrite)
         where = client.store.address
@@ -329,29 +315,20 @@ def build(
 
 
 def discover(
-    minutes: Annotated[float, typer.Option(help="How long to play and try.")] = 5.0,
+    minutes: Annotated[float, "How long to play and try."] = 5.0,
     policy: Annotated[
-        list[str] | None,
-        typer.Option(help="Who plays, in turns; the heuristic player and the policy that ships. The first one tries."),
+        list[str] | None, "Who plays, in turns; the heuristic player and the policy that ships. The first one tries."
     ] = None,
-    data: Annotated[
-        list[Path] | None, typer.Option(help="Learn from recorded games (jimbot record) instead of playing.")
-    ] = None,
-    from_run: Annotated[
-        list[str] | None, typer.Option(help="Learn from the games of a training run instead of playing.")
-    ] = None,
-    from_bus: Annotated[
-        str | None, typer.Option(help="Learn from games told on a bus: embedded[:FILE] or nats://HOST:PORT.")
-    ] = None,
-    runs: Annotated[int, typer.Option(help="Play exactly so many; 0: as many as half of the time allows.")] = 0,
+    data: Annotated[list[Path] | None, "Learn from recorded games (jimbot record) instead of playing."] = None,
+    from_run: Annotated[list[str] | None, "Learn from the games of a training run instead of playing."] = None,
+    from_bus: Annotated[str | None, "Learn from games told on a bus: embedded[:FILE] or nats://HOST:PORT."] = None,
+    runs: Annotated[int, "Play exactly so many; 0: as many as half of the time allows."] = 0,
     attempt: Annotated[
-        list[str] | None,
-        typer.Option("--try", metavar="A,B", help="Only try these jokers against matched ones; several times."),
+        list[str] | None, "--try", "Only try these jokers against matched ones; several times.", "A,B"
     ] = None,
-    games: Annotated[int, typer.Option(help="Games at once.")] = 64,
-    seed: Annotated[int, typer.Option(help="Which seeds are played.")] = 0,
-    graph: GraphOption = None,
-    game: GraphGameOption = None,
+    games: Annotated[int, "Games at once."] = 64,
+    seed: Annotated[int, "Which seeds are played."] = 0,
+    of: Graph = Graph(),
     runs_dir: RunsDirOption = Path("runs"),
     as_json: JsonOption = False,
 ) -> None:
@@ -364,7 +341,7 @@ def discover(
     from jimbot.knowledge.first_use import part_names
 
     terminal.require_positive(minutes=minutes, games=games)
-    with opened(graph, game) as client, terminal.progress(as_json) as bar:
+    with of.opened() as client, terminal.progress(as_json) as bar:
         task = bar.add_task("Playing and trying", total=None)
         recorded, sources = _recorded(client.game, data or (), from_run or (), from_bus, runs_dir)
         trials = groups_of(attempt or (), part_names(client.game), "--try")
@@ -433,13 +410,12 @@ def draw(
     joker: Annotated[
         str | None, typer.Argument(help="The joker in the middle, by name or key.", autocompletion=complete_part)
     ] = None,
-    core: Annotated[bool, typer.Option("--core", help="The strongest synergies of all instead.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The .svg to write; named after it.")] = None,
-    channel: Annotated[str | None, typer.Option(help="Only score, money, growth, retrigger or copying.")] = None,
-    most: Annotated[int, typer.Option(help="Lines at most.")] = 30,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
-    graph: GraphOption = None,
-    game: GraphGameOption = None,
+    core: Annotated[bool, "The strongest synergies of all instead."] = False,
+    output: Annotated[Path | None, "--output", "-o", "The .svg to write; named after it."] = None,
+    channel: Annotated[str | None, "Only score, money, growth, retrigger or copying."] = None,
+    most: Annotated[int, "Lines at most."] = 30,
+    overwrite: Annotated[bool, "Replace the file if it exists."] = False,
+    of: Graph = Graph(),
 ) -> None:
     """Draw what a joker works with, or the strongest synergies of all, as SVG."""
     from jimbot.knowledge import drawing, queries
@@ -448,7 +424,7 @@ def draw(
     terminal.require_positive(most=most)
     if core == (joker is not None):
         raise UsageError("Name a joker to draw what it works with, or --core for the strongest synergies of all.")
-    with opened(graph, game) as client:
+    with of.opened() as client:
         key = None if joker is None else client.names.key(joker, "Joker")
         output = output or Path(f"{key or 'core'}.svg")
         terminal.check_output(output, overwrite)
@@ -464,17 +440,16 @@ def draw(
 
 
 def serve(
-    port: Annotated[int, typer.Option(help="HTTP; 0: any free one.")] = 8766,
+    port: Annotated[int, "HTTP; 0: any free one."] = 8766,
     host: HostOption = "127.0.0.1",
     token_file: TokenFileOption = None,
-    graph: GraphOption = None,
-    game: GraphGameOption = None,
+    of: Graph = Graph(),
 ) -> None:
     """Answer GraphQL queries over HTTP, read-only: POST /graphql; GET /graphql is the schema."""
     from jimbot.doors.listening import listener
     from jimbot.services.graph_server import graph_server
 
-    with opened(graph, game) as client:
+    with of.opened() as client:
         server = graph_server(client, host, port, token_file)
         client.names  # noqa: B018  a graph that cannot be opened is a sentence now, not at the first query
         place = listener(host, port)

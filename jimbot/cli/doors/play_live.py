@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,8 @@ from jimbot.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from jimbot.adviser.advised_policy import AdvisedPolicy
+    from jimbot.cli.look.play import Live
+    from jimbot.cli.shared.common import Advice, Plan
     from jimbot.games.contract import GameEntry
     from jimbot.games.hooks import LiveRun
     from jimbot.policies.players import Player
@@ -26,64 +27,44 @@ SHOWN_MOVES = 5
 UNREAD = ("fallback", "stop")
 
 
-@dataclass(frozen=True)
-class LiveVisit:
-    """How live games are to be played."""
-
-    address: str
-    seed: str
-    games: int
-    plan: int | None
-    plan_with: str | None
-    confirm: bool
-    join: bool
-    deadline: float
-    restart: str
-    unread: str
-    record: Path | None
-    as_json: bool
-    adviser: list[str] | None = None
-    """Settings of the adviser; None: nobody is asked."""
-
-
 def play_live(
-    entry: GameEntry, policy: str, options: Mapping[str, Any], stochastic: bool, runs_dir: Path, **given: Any
-) -> int:
-    """Plays and tells; 0 if every game came to its end. `given`: fields of `LiveVisit`."""
+    entry: GameEntry, policy: str, options: Mapping[str, Any], stochastic: bool, runs_dir: Path, how: Live, plan: Plan,
+    advice: Advice, seed: str, games: int, record_to: Path | None,
+) -> int:  # fmt: skip
+    """Plays and tells; 0 if every game came to its end."""
     from jimbot.games.contract import games_with
-    from jimbot.planning import planning
     from jimbot.policies.players import find_player
     from jimbot.services.live_play.client import LiveClient
     from jimbot.services.live_play.driver import LiveDriver, Timeouts
     from jimbot.services.live_play.player import LeftError, LivePlayer, summarised
     from jimbot.services.live_play.record import LiveRecord
 
-    game, visit = entry.spec.id, LiveVisit(**given)
+    game = entry.spec.id
     if entry.live is None or entry.live.play is None:
         raise UsageError(f"Game '{game}' cannot be played live; --live is for {' and '.join(games_with('live'))}.")
-    if visit.unread not in UNREAD:
-        raise UnknownNameError("way with unread states", visit.unread, UNREAD)
+    if how.unread not in UNREAD:
+        raise UnknownNameError("way with unread states", how.unread, UNREAD)
     found = find_player(policy, None if policy == game else game, options, runs_dir)
-    player = planning(found, visit.plan, visit.plan_with)
+    player = plan.of(found)
     fallback = _heuristic(entry, player)
     policy_advised: AdvisedPolicy | None = None
-    if visit.adviser is not None:
-        player, policy_advised = advised(player, visit.adviser, "play live")
-    timeouts = Timeouts(deadline=visit.deadline)
-    driver = LiveDriver(LiveClient(visit.address, visit.deadline), entry.live.play, timeouts, visit.restart)
+    if advice.wanted:
+        player, policy_advised = advised(player, advice.adviser_set, "play live")
+    timeouts = Timeouts(deadline=how.deadline)
+    driver = LiveDriver(LiveClient(how.live or "", how.deadline), entry.live.play, timeouts, how.restart)
     dialect = driver.connect()
-    path = visit.record or Path("live") / f"{game}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
+    path = record_to or Path("live") / f"{game}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
     record = LiveRecord(path)
     terminal.note(f"{player.name} plays {game} at {driver.client.address} (dialect {dialect}); written to {path}.")
-    audience = _Shown(entry, visit.confirm, visit.as_json)
+    audience = _Shown(entry, how.confirm, how.as_json)
     playing = LivePlayer(
-        entry, player, driver, fallback=fallback, unread="stop" if visit.unread == "stop" else "fallback",
+        entry, player, driver, fallback=fallback, unread="stop" if how.unread == "stop" else "fallback",
         deterministic=not stochastic, record=record, audience=audience,
     )  # fmt: skip
     played: list[PlayedLive] = []
     try:
-        for number in range(visit.games):
-            played.append(playing.play(visit.seed, visit.join and number == 0))
+        for number in range(games):
+            played.append(playing.play(seed, how.join and number == 0))
     except LeftError:
         terminal.note("Left; the game stays as it is.")
     finally:
@@ -93,7 +74,7 @@ def play_live(
         terminal.note(f"The adviser ({policy_advised.adviser.source.name}): {policy_advised.adviser.metrics}.")
     if played:
         evaluated = summarised(entry, player, played, f"live at {driver.client.address}", not stochastic)
-        if visit.as_json:
+        if how.as_json:
             terminal.print_json({**evaluated.to_dict(), "record": path, "live": [_plain(one) for one in played]})
         else:
             terminal.console().print(evaluated.headline())

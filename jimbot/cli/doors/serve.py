@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from jimbot.cli.shared import common, terminal
 from jimbot.cli.shared.command import adds, adds_family
 from jimbot.cli.shared.stopping import until_stopped
 from jimbot.errors import UnknownNameError
+from jimbot.services.settings import Offer, ServerSettings, ServiceSettings
 
 EXAMPLES = """jimbot serve balatro   (the policy that comes with JimBot)
 jimbot serve hackmatrix my-run other=runs/old/checkpoints/000000032768
@@ -33,56 +35,11 @@ def serve(
     policy: Annotated[
         list[str] | None, typer.Argument(help="Policies: a game for its shipped one, a run, checkpoint or file; name=…")
     ] = None,
-    game: common.GameOption = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; others than this machine need a token or TLS.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0: any free one.")] = 50051,
-    token_file: common.TokenFileOption = None,
-    tls_cert: Annotated[Path | None, typer.Option(help="The server's certificate (PEM).")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="Its key (PEM).")] = None,
-    client_ca: Annotated[Path | None, typer.Option(help="Clients must show a certificate signed by this one.")] = None,
-    reflection: Annotated[
-        bool, typer.Option("--reflection", help="Tell tools like grpcurl what can be called.")
-    ] = False,
-    watch_run: Annotated[
-        str | None, typer.Option(help="Serve a run's best policy, and every better one it finds.")
-    ] = None,
-    canary: Annotated[str | None, typer.Option(help="Try this policy on a share of the games.")] = None,
-    canary_share: Annotated[float, typer.Option(help="That share, 0 to 1.")] = 0.1,
-    shadow: Annotated[str | None, typer.Option(help="Ask this policy too; its answers are only counted.")] = None,
-    fallback: Annotated[
-        str, typer.Option(help="Who answers where the policy cannot: none, policy, heuristic, first.")
-    ] = "none",
-    plan: common.PlanOption = None,
-    plan_with: common.PlanWithOption = None,
-    adviser: common.AdviserOption = False,
-    adviser_set: common.AdviserSetOption = None,
-    window_ms: Annotated[float, typer.Option(help="How long a request may wait for company.")] = 0.0,
-    batch_size: Annotated[int, typer.Option(help="Requests answered by one inference at most.")] = 64,
-    queue_size: Annotated[int, typer.Option(help="Requests that may wait per policy.")] = 256,
-    calls_per_second: Annotated[float, typer.Option(help="That one client may make; 0: as many as it likes.")] = 0.0,
-    time_limit_ms: Annotated[int, typer.Option(help="Of requests that name none.")] = 1000,
-    cache_size: Annotated[int, typer.Option(help="Recent decisions kept; 0: none.")] = 4096,
-    bus: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Answer questions on this bus too, and tell decisions there: embedded, …"),
-    ] = None,
-    graph: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Name the strategy and add hints from this knowledge graph; mine: yours."),
-    ] = None,
-    grace: Annotated[float, typer.Option(help="Seconds for what was taken, when asked to stop.")] = 10.0,
-    metrics_port: Annotated[int | None, typer.Option(help="Show Prometheus metrics on this port.")] = None,
-    alert_webhook: Annotated[
-        str | None, typer.Option(metavar="URL", help="POST alerts as JSON there; default: JIMBOT_ALERT_WEBHOOK.")
-    ] = None,
-    log: Annotated[Path | None, typer.Option(help="Write one JSON line per decision to this file.")] = None,
-    log_bodies: Annotated[float, typer.Option(help="Share of the requests written whole.")] = 0.0,
-    traces: Annotated[
-        bool, typer.Option("--traces", help="Export OpenTelemetry traces (OTEL_EXPORTER_OTLP_ENDPOINT).")
-    ] = False,
-    runs_dir: common.RunsDirOption = common.RUNS,
+    offer: Offer = Offer(),
+    door: ServerSettings = ServerSettings(),
+    service: ServiceSettings = ServiceSettings(),
+    plan: common.Plan = common.Plan(),
+    advice: common.Advice = common.Advice(),
 ) -> None:
     """Answer other programs: one decision per call, or many per message, within a deadline.
 
@@ -90,23 +47,12 @@ def serve(
     """
     import asyncio
 
-    from jimbot.services.decision import ServiceSettings
-    from jimbot.services.grpc_server import ServerSettings
-    from jimbot.services.serving import Offer
     from jimbot.services.serving import serve as run
 
-    door = ServerSettings(
-        host, port, token_file, tls_cert, tls_key, client_ca, reflection, grace, calls_per_second=calls_per_second
+    adviser = adviser_settings(advice.adviser_set) if advice.wanted else None
+    offer = replace(
+        offer, policies=policy or (), service=service, adviser=adviser, plan=plan.plan, plan_with=plan.plan_with
     )
-    settings = ServiceSettings(
-        window_ms=window_ms, batch_size=batch_size, queue_size=queue_size, time_limit_ms=time_limit_ms,
-        time_limit_cap_ms=max(10_000, time_limit_ms), fallback=fallback, cache_size=cache_size,
-    )  # fmt: skip
-    offer = Offer(
-        tuple(policy or ()), game, watch_run, canary, canary_share, shadow, runs_dir, metrics_port, log, log_bodies,
-        traces, settings, bus, alert_webhook, adviser_settings(adviser_set) if adviser or adviser_set else None,
-        graph, plan, plan_with,
-    )  # fmt: skip
     asyncio.run(run(offer, door, terminal.note))
 
 
@@ -121,10 +67,10 @@ The token, where one is asked for, is in JIMBOT_SERVE_TOKEN; for TLS name the ro
 
 
 def ask(
-    file: Annotated[Path, typer.Argument(help="The question as JSON; - reads it from standard input.")],
-    address: Annotated[str, typer.Option(help="Where the service listens.")] = "127.0.0.1:50051",
-    seconds: Annotated[float, typer.Option(help="How long to wait for the answer.")] = 5.0,
-    root_cert: Annotated[Path | None, typer.Option(help="Switches TLS on: the root certificate (PEM).")] = None,
+    file: Annotated[Path, "The question as JSON; - reads it from standard input."],
+    address: Annotated[str, "Where the service listens."] = "127.0.0.1:50051",
+    seconds: Annotated[float, "How long to wait for the answer."] = 5.0,
+    root_cert: Annotated[Path | None, "Switches TLS on: the root certificate (PEM)."] = None,
     as_json: common.JsonOption = False,
 ) -> None:
     """Ask a decision service once, and show its answer."""
@@ -180,17 +126,11 @@ jimbot mcp --http --port 8931   (at http://127.0.0.1:8931/mcp)"""
 
 
 def mcp(
-    http: Annotated[
-        bool, typer.Option("--http", help="Answer over HTTP instead of standard input and output.")
-    ] = False,
-    host: Annotated[
-        str, typer.Option(help="With --http: where to listen; others than this machine need a token.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="With --http.")] = 8931,
-    policy: Annotated[str, typer.Option(help="Who gives advice where nobody else is named.")] = "",
-    live: Annotated[
-        str, typer.Option(metavar="URL", help="Where the bought game is, for games started with live: true.")
-    ] = "",
+    http: Annotated[bool, "Answer over HTTP instead of standard input and output."] = False,
+    host: Annotated[str, "With --http: where to listen; others than this machine need a token."] = "127.0.0.1",
+    port: Annotated[int, "With --http."] = 8931,
+    policy: Annotated[str, "Who gives advice where nobody else is named."] = "",
+    live: Annotated[str, "Where the bought game is, for games started with live: true.", "URL"] = "",
     runs_dir: common.RunsDirOption = common.RUNS,
     token_file: common.TokenFileOption = None,
 ) -> None:
@@ -218,15 +158,10 @@ register_mcp = adds(mcp, MCP_EXAMPLES)
 
 
 def events(
-    port: Annotated[int, typer.Option(help="WebSocket and HTTP; 0: any free one.")] = 8765,
+    port: Annotated[int, "WebSocket and HTTP; 0: any free one."] = 8765,
     address: common.HostOption = "127.0.0.1",
-    bus: Annotated[
-        str,
-        typer.Option("--bus", metavar="ADDRESS", help="Where events go: embedded, embedded:FILE or nats://HOST:PORT."),
-    ] = "embedded",
-    queue_size: Annotated[
-        int, typer.Option(help="Events that may wait for the bus; more are dropped and counted.")
-    ] = 10_000,
+    bus: Annotated[str, "Where events go: embedded, embedded:FILE or nats://HOST:PORT.", "ADDRESS"] = "embedded",
+    queue_size: Annotated[int, "Events that may wait for the bus; more are dropped and counted."] = 10_000,
     token_file: common.TokenFileOption = None,
     as_json: common.JsonOption = False,
 ) -> None:
@@ -279,24 +214,18 @@ class Hosted(TyperGroup):
 
 
 def host(
-    game: Annotated[str, typer.Argument(help="The game, for instance balatro.")],
-    port: Annotated[int | None, typer.Option(help="First port; by default the one the bought game's mod has.")] = None,
+    game: Annotated[str, "The game, for instance balatro."],
+    port: Annotated[int | None, "First port; by default the one the bought game's mod has."] = None,
     address: common.HostOption = "127.0.0.1",
-    instances: Annotated[int, typer.Option(help="Games at once, each on its own port.")] = 1,
-    dialect: Annotated[str | None, typer.Option(help="Version of the protocol; by default the released one.")] = None,
-    speed: Annotated[
-        str, typer.Option(help="instant, frame (60 answers a second) or real (with animations).")
-    ] = "instant",
-    leaks: Annotated[
-        bool, typer.Option("--leaks", help="Show what the mod shows too much: the deck's order, face-down cards.")
-    ] = False,
-    trap: Annotated[list[str] | None, typer.Option(metavar="TRAP", help="A fault of the mod; repeatable.")] = None,
+    instances: Annotated[int, "Games at once, each on its own port."] = 1,
+    dialect: Annotated[str | None, "Version of the protocol; by default the released one."] = None,
+    speed: Annotated[str, "instant, frame (60 answers a second) or real (with animations)."] = "instant",
+    leaks: Annotated[bool, "Show what the mod shows too much: the deck's order, face-down cards."] = False,
+    trap: Annotated[list[str] | None, "A fault of the mod; repeatable.", "TRAP"] = None,
     files: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Where save, load and screenshot may go, instead of a folder of JimBot's own; repeatable.",
-        ),
+        "Where save, load and screenshot may go, instead of a folder of JimBot's own; repeatable.",
+        "FOLDER",
     ] = None,
     token_file: common.TokenFileOption = None,
 ) -> None:

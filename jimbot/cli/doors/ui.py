@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.command import adds
 from jimbot.cli.shared.common import RUNS, HostOption
@@ -20,18 +18,14 @@ jimbot ui --host 0.0.0.0 --token-file tokens.txt   (for other machines; a line o
 
 
 def ui(
-    port: Annotated[int, typer.Option(help="0: any free one.")] = 8600,
-    runs: Annotated[list[Path] | None, typer.Option(help="Where runs live; may be given several times.")] = None,
+    port: Annotated[int, "0: any free one."] = 8600,
+    runs: Annotated[list[Path] | None, "Where runs live; may be given several times."] = None,
     host: HostOption = "127.0.0.1",
-    serve: Annotated[str, typer.Option(metavar="ADDRESS", help="The decision service to show.")] = "127.0.0.1:50051",
-    bus: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="The bus to show; default: the one beside the runs.")
-    ] = None,
-    live: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="The hosted game to look at; default: the usual port.")
-    ] = "",
-    token_file: Annotated[Path | None, typer.Option(help="Tokens, one per line; browsers show one.")] = None,
-    browser: Annotated[bool, typer.Option("--open/--no-open", help="Show the page in the browser.")] = False,
+    serve: Annotated[str, "The decision service to show.", "ADDRESS"] = "127.0.0.1:50051",
+    bus: Annotated[str | None, "The bus to show; default: the one beside the runs.", "ADDRESS"] = None,
+    live: Annotated[str, "The hosted game to look at; default: the usual port.", "ADDRESS"] = "",
+    token_file: Annotated[Path | None, "Tokens, one per line; browsers show one."] = None,
+    browser: Annotated[bool, "--open/--no-open", "Show the page in the browser."] = False,
 ) -> None:
     """Show runs, games, seeds and comparisons in the browser.
 

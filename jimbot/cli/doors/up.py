@@ -34,17 +34,13 @@ def up(
     policy: Annotated[
         list[str] | None, typer.Argument(help="Policies to serve, as for jimbot serve; default: the shipped one.")
     ] = None,
-    watch_run: Annotated[str | None, typer.Option(help="Serve a run's best policy, and every better one.")] = None,
-    bus: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Another bus than this machine's own: nats://HOST:PORT.")
-    ] = None,
-    without: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Leave a component out.")] = None,
-    port: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=PORT", help="Another port; also figures=PORT for /metrics.")
-    ] = None,
-    once: Annotated[bool, typer.Option("--once", help="End when all are up, with 0 if all are well, else 1.")] = False,
+    watch_run: Annotated[str | None, "Serve a run's best policy, and every better one."] = None,
+    bus: Annotated[str | None, "Another bus than this machine's own: nats://HOST:PORT.", "ADDRESS"] = None,
+    without: Annotated[list[str] | None, "Leave a component out.", "NAME"] = None,
+    port: Annotated[list[str] | None, "Another port; also figures=PORT for /metrics.", "NAME=PORT"] = None,
+    once: Annotated[bool, "End when all are up, with 0 if all are well, else 1."] = False,
     runs_dir: RunsDirOption = RUNS,
-    as_json: Annotated[bool, typer.Option("--json", help="A line of JSON whenever something changed.")] = False,
+    as_json: Annotated[bool, "--json", "A line of JSON whenever something changed."] = False,
 ) -> None:
     """Start everything that is installed, keep it running, and end it cleanly.
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.command import adds
 from jimbot.cli.shared.common import RUNS, BestOption, RunsDirOption
@@ -24,12 +22,12 @@ KINDS = (".onnx", ".npz", ".pt")
 
 
 def export(
-    checkpoint: Annotated[str, typer.Argument(help="A run, checkpoint directory, .npz or .pt file.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file (.onnx, .npz or .pt) or folder to write.")],
+    checkpoint: Annotated[str, "A run, checkpoint directory, .npz or .pt file."],
+    output: Annotated[Path, "--output", "-o", "The file (.onnx, .npz or .pt) or folder to write."],
     best: BestOption = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    overwrite: Annotated[bool, "Replace the file if it exists."] = False,
     runs_dir: RunsDirOption = RUNS,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
+    as_json: Annotated[bool, "--json", "Print what was written as JSON."] = False,
 ) -> None:
     """Write a trained policy as one ONNX or NumPy file."""
     from jimbot.runs.files import write_atomically

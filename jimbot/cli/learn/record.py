@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
 
 from jimbot.cli.shared import common, terminal
 from jimbot.cli.shared.command import adds
@@ -30,80 +29,78 @@ jimbot record hackmatrix --from-bus embedded   (what others played: jimbot watch
 Ctrl+C keeps the games that are complete. Then: jimbot clone FILE"""
 
 
+@dataclass(frozen=True)
+class Target:
+    """The file of a dataset, and whether programs or people read what is said about it."""
+
+    output: Annotated[Path | None, "File to write; default: GAME-POLICY.npz."] = None
+    overwrite: Annotated[bool, "Replace a file that is there."] = False
+    as_json: common.JsonOption = False
+
+    def path(self, usual: str) -> Path:
+        """Where to write; raises where that would not go well."""
+        chosen = self.output or Path(usual)
+        terminal.check_output(chosen, self.overwrite)
+        return chosen
+
+
+def print_dataset(path: Path, info: DatasetInfo, **more: Any) -> None:
+    about = info.model_dump(exclude={"chunks"})
+    terminal.print_json({"dataset": str(path), "bytes": path.stat().st_size, **more, **about})
+
+
+def suggest_clone(path: Path) -> None:
+    terminal.print_next([(f"jimbot clone {terminal.quoted(path)}", "a policy that does the same")])
+
+
 def record(
-    game: Annotated[str, typer.Argument(help="Game to play (see: jimbot doctor).")],
-    policy: Annotated[
-        str, typer.Option(help="The teacher: a heuristic player, random, a run, checkpoint, .npz or .onnx.")
-    ] = "heuristic",
-    games: Annotated[int, typer.Option(help="Games to record.")] = 1000,
-    output: Annotated[Path | None, typer.Option(help="File to write; default: GAME-POLICY.npz.")] = None,
-    seed: Annotated[str, typer.Option(help="Fixes which games of the train bank are played.")] = "0",
-    stochastic: Annotated[bool, typer.Option("--stochastic", help="Draw the teacher's actions.")] = False,
-    noise: Annotated[
-        float, typer.Option(help="Share of moves played at random; the teacher's own choice is what is kept.")
-    ] = 0.0,
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Keep how likely the teacher found every action, too.")
-    ] = False,
-    no_masks: Annotated[
-        bool, typer.Option("--no-masks", help="Leave out what was legal; it is computed again (games that can: vgc).")
-    ] = False,
+    game: Annotated[str, "Game to play (see: jimbot doctor)."],
+    policy: Annotated[str, "The teacher: a heuristic player, random, a run, checkpoint, .npz or .onnx."] = "heuristic",
+    games: Annotated[int, "Games to record."] = 1000,
+    seed: Annotated[str, "Fixes which games of the train bank are played."] = "0",
+    stochastic: Annotated[bool, "Draw the teacher's actions."] = False,
+    noise: Annotated[float, "Share of moves played at random; the teacher's own choice is what is kept."] = 0.0,
+    probabilities: Annotated[bool, "Keep how likely the teacher found every action, too."] = False,
+    no_masks: Annotated[bool, "Leave out what was legal; it is computed again (games that can: vgc)."] = False,
     replays: Annotated[
-        Path | None,
-        typer.Option(help="Instead of playing: public replays of VGC, a .json or .log file or a folder of them."),
+        Path | None, "Instead of playing: public replays of VGC, a .json or .log file or a folder of them."
     ] = None,
     from_bus: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS", help="Instead of playing: games told on this bus (embedded, nats://HOST:PORT)."
-        ),
+        str | None, "Instead of playing: games told on this bus (embedded, nats://HOST:PORT).", "ADDRESS"
     ] = None,
-    bus_start: Annotated[int, typer.Option("--from", help="With --from-bus: the first sequence number.")] = 0,
+    bus_start: Annotated[int, "--from", "With --from-bus: the first sequence number."] = 0,
     option: common.OptionOption = None,
     num_envs: common.NumEnvsOption = 64,
     best: common.BestOption = False,
     runs_dir: common.RunsDirOption = common.RUNS,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
-    as_json: common.JsonOption = False,
+    target: Target = Target(),
 ) -> None:
     """Play a teacher and write its decisions to a dataset.
 
     Only seeds of the train bank are played. The file appears when it is complete.
     """
     terminal.require_positive(games=games, num_envs=num_envs)
+    options = terminal.pairs(option or [])
     if replays is not None:
-        record_replays(game, replays, output, terminal.pairs(option or []), not no_masks, overwrite, as_json)
+        record_replays(game, replays, target, options, not no_masks)
         return
     if from_bus is not None:
-        provided("jimbot.flags", "record_bus")(
-            game, from_bus, output, terminal.pairs(option or []), bus_start, overwrite, as_json
-        )
+        provided("jimbot.flags", "record_bus")(game, from_bus, target, options, bus_start)
         return
     from jimbot.training.imitation.record import record as play_and_write
 
-    choice = _teacher(policy, game, terminal.pairs(option or []), runs_dir, best)
-    path = output or Path(f"{game}-{choice.name.replace('/', '-').replace(' ', '-')}.npz")
-    terminal.check_output(path, overwrite)
+    choice = _teacher(policy, game, options, runs_dir, best)
+    path = target.path(f"{game}-{choice.name.replace('/', '-').replace(' ', '-')}.npz")
     common.keep_compiled(choice.entry)
     number = terminal.seed_of(choice.entry, seed)
-    with common.showing_progress(f"Recording {choice.name}", quiet=as_json) as progress:
+    with common.showing_progress(f"Recording {choice.name}", quiet=target.as_json) as progress:
         info = play_and_write(
-            choice.policy,
-            choice.game,
-            games,
-            path,
-            options=choice.options,
-            seed=number or 0,
-            num_envs=num_envs,
-            deterministic=not stochastic,
-            noise=noise,
-            probabilities=probabilities,
-            masks=not no_masks,
-            progress=progress,
-            note=terminal.note,
-        )
-    if as_json:
-        terminal.print_json({"dataset": str(path), "bytes": path.stat().st_size, **info.model_dump(exclude={"chunks"})})
+            choice.policy, choice.game, games, path, options=choice.options, seed=number or 0, num_envs=num_envs,
+            deterministic=not stochastic, noise=noise, probabilities=probabilities, masks=not no_masks,
+            progress=progress, note=terminal.note,
+        )  # fmt: skip
+    if target.as_json:
+        print_dataset(path, info)
     else:
         _report(info, path)
 
@@ -138,18 +135,10 @@ def _report(info: DatasetInfo, path: Path) -> None:
     stats = "".join(f", {name} {value:.2f}" for name, value in info.stats.items())
     console.print(f"Mean return {info.mean_return:.2f}, length {info.mean_length:.1f}{stats}.")
     console.print(f"{info.games / info.seconds:.1f} games/s, {info.rows / info.seconds:,.0f} decisions/s. Next:")
-    terminal.print_next([(f"jimbot clone {terminal.quoted(path)}", "a policy that does the same")])
+    suggest_clone(path)
 
 
-def record_replays(
-    game: str,
-    replays: Path,
-    output: Path | None,
-    options: Mapping[str, Any],
-    masks: bool,
-    overwrite: bool,
-    as_json: bool,
-) -> None:
+def record_replays(game: str, replays: Path, target: Target, options: Mapping[str, Any], masks: bool) -> None:
     """Reads the replays and tells what they hold."""
     from jimbot.games.contract import game_entry, games_with
     from jimbot.training.imitation.played import write_replays
@@ -158,27 +147,19 @@ def record_replays(
     if entry.public_replays is None:
         known = " and ".join(games_with("public_replays"))
         raise UsageError(f"Game '{game}' has no public replays; --replays is for {known}.")
-    path = output or Path(f"{game}-replays.npz")
-    terminal.check_output(path, overwrite)
+    path = target.path(f"{game}-replays.npz")
     chosen = entry.spec.parse_options(dict(options))
     with (
         entry.public_replays(replays, chosen) as found,
-        common.showing_progress("Reading replays", quiet=as_json) as progress,
+        common.showing_progress("Reading replays", quiet=target.as_json) as progress,
     ):
         made = write_replays(
-            entry.spec,
-            found.games,
-            path,
-            options=options,
-            masks=masks,
+            entry.spec, found.games, path, options=options, masks=masks,
             progress=lambda done: progress(done, found.count),
-        )
+        )  # fmt: skip
     info = made.info
-    if as_json:
-        terminal.print_json({
-            "dataset": str(path), "bytes": path.stat().st_size, "sure": made.sure, "unexplained": made.unexplained,
-            "skipped": dict(made.skipped), **info.model_dump(exclude={"chunks"}),
-        })  # fmt: skip
+    if target.as_json:
+        print_dataset(path, info, sure=made.sure, unexplained=made.unexplained, skipped=dict(made.skipped))
         return
     console = terminal.console()
     for reason, count in made.skipped.items():
@@ -188,7 +169,7 @@ def record_replays(
         f"{made.sure / info.rows:.0%} known for sure, the others as sets of orders; {made.unexplained:,} that no "
         "legal order explains were left out. Next:"
     )
-    terminal.print_next([(f"jimbot clone {terminal.quoted(path)}", "a policy that does the same")])
+    suggest_clone(path)
 
 
 FROM_DATA = ("game", "game_options", "data", "dataset", "learner", "algorithm")
@@ -203,10 +184,10 @@ The same command continues a clone that was stopped; --fresh starts over. Then: 
 
 
 def clone(
-    data: Annotated[Path, typer.Argument(help="Dataset made by jimbot record.")],
-    assignments: Annotated[list[str] | None, typer.Option("--set", help=SET_HELP)] = None,
-    run: Annotated[str | None, typer.Option(help="Name of the run; default: from game and dataset.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over; the old run is kept aside.")] = False,
+    data: Annotated[Path, "Dataset made by jimbot record."],
+    assignments: Annotated[list[str] | None, "--set", SET_HELP] = None,
+    run: Annotated[str | None, "Name of the run; default: from game and dataset."] = None,
+    fresh: Annotated[bool, "Start over; the old run is kept aside."] = False,
     log_level: common.LogLevelOption = None,
     runs_dir: common.RunsDirOption = common.RUNS,
     as_json: common.JsonOption = False,

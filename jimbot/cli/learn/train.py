@@ -34,14 +34,12 @@ The same command continues a run that was stopped; --fresh starts over. Flags th
 
 
 def train(
-    game: Annotated[
-        str, typer.Argument(help="Game to learn (see: jimbot doctor).", autocompletion=common.complete_game)
-    ],
-    run: Annotated[str | None, typer.Option(help="Name of the run; default: from game and learner.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over; the old run is kept aside.")] = False,
+    game: Annotated[str, "Game to learn (see: jimbot doctor)."],
+    run: Annotated[str | None, "Name of the run; default: from game and learner."] = None,
+    fresh: Annotated[bool, "Start over; the old run is kept aside."] = False,
     runs_dir: common.RunsDirOption = common.RUNS,
-    config: Annotated[Path | None, typer.Option(metavar="PATH", help="YAML file with settings.")] = None,
-    assignments: Annotated[list[str] | None, typer.Option("--set", metavar="SETTING", help=SET_HELP)] = None,
+    config: Annotated[Path | None, "YAML file with settings.", "PATH"] = None,
+    assignments: Annotated[list[str] | None, "--set", SET_HELP, "SETTING"] = None,
     options: Annotated[
         list[str] | None,
         typer.Option("--option", metavar="OPTION", help=common.OPTION_HELP, rich_help_panel=GAME),
@@ -58,9 +56,7 @@ def train(
         typer.Option("--cluster", help="The Ray cluster here: --learner ray --address auto.", rich_help_panel="Ray"),
     ] = False,
     log_level: common.LogLevelOption = None,
-    explain_config: Annotated[
-        bool, typer.Option("--explain-config", help="Show what each line of --config became, and stop.")
-    ] = False,
+    explain_config: Annotated[bool, "Show what each line of --config became, and stop."] = False,
     help_all: Annotated[
         bool, typer.Option(ALL, is_eager=True, callback=show_all, help="Show every flag and leave.")
     ] = False,
@@ -182,14 +178,14 @@ jimbot resume hackmatrix-jax-ppo --checkpoint runs/hackmatrix-jax-ppo/checkpoint
 
 
 def resume(
-    run: Annotated[str, typer.Argument(help="Name of the run.", autocompletion=common.complete_run)],
-    minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
-    total_timesteps: Annotated[int | None, typer.Option(help="New end of the run.")] = None,
-    checkpoint: Annotated[str | None, typer.Option(help="Continue from this one instead of the newest.")] = None,
-    rewind: Annotated[bool, typer.Option("--rewind", help="Also rewind W&B's history to the checkpoint.")] = False,
+    run: Annotated[str, "Name of the run."],
+    minutes: Annotated[float | None, "Stop after so many minutes."] = None,
+    total_timesteps: Annotated[int | None, "New end of the run."] = None,
+    checkpoint: Annotated[str | None, "Continue from this one instead of the newest."] = None,
+    rewind: Annotated[bool, "Also rewind W&B's history to the checkpoint."] = False,
     log_level: common.LogLevelOption = None,
     runs_dir: common.RunsDirOption = common.RUNS,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Continue a run exactly where its newest checkpoint left it."""
     from jimbot.training.memory import restart_command

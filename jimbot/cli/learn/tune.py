@@ -6,12 +6,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.table import Table
 
 from jimbot.cli.learn.train import note_settings
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.command import adds
+from jimbot.cli.shared.common import RUNS, JsonOption, RunsDirOption
 from jimbot.cli.shared.flags import SET_HELP
 
 if TYPE_CHECKING:
@@ -24,23 +24,21 @@ The same command continues a search that was stopped; --fresh starts over."""
 
 
 def tune(
-    game: Annotated[str, typer.Argument(help="Game to learn (see: jimbot doctor).")],
-    trials: Annotated[int, typer.Option(help="Settings to try in all.")] = 20,
-    trial_steps: Annotated[int, typer.Option(help="Steps of a trial that is not given up.")] = 1_000_000,
-    minutes: Annotated[float | None, typer.Option(help="Stop this call after so many minutes.")] = None,
-    parameter: Annotated[
-        list[str], typer.Option(help="name or name=low:high; a hyper-parameter to try. Default: a table.")
-    ] = [],  # noqa: B006 - Typer reads it, nobody changes it
-    games: Annotated[int, typer.Option(help="Validation games that evaluate each turn of a trial.")] = 100,
-    learner: Annotated[str | None, typer.Option(help="auto, or a learner by name.")] = None,
-    algorithm: Annotated[str | None, typer.Option(help="Algorithm.")] = None,
-    config: Annotated[Path | None, typer.Option(help="YAML file with the settings that are not searched.")] = None,
-    assignments: Annotated[list[str], typer.Option("--set", help=SET_HELP)] = [],  # noqa: B006
-    options: Annotated[list[str], typer.Option("--option", help="name=value; an option of the game.")] = [],  # noqa: B006
-    run_name: Annotated[str | None, typer.Option("--run", help="Name of the search.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over; the old search is kept aside.")] = False,
-    runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    game: Annotated[str, "Game to learn (see: jimbot doctor)."],
+    trials: Annotated[int, "Settings to try in all."] = 20,
+    trial_steps: Annotated[int, "Steps of a trial that is not given up."] = 1_000_000,
+    minutes: Annotated[float | None, "Stop this call after so many minutes."] = None,
+    parameter: Annotated[list[str], "name or name=low:high; a hyper-parameter to try. Default: a table."] = [],  # noqa: B006 - Typer reads it, nobody changes it
+    games: Annotated[int, "Validation games that evaluate each turn of a trial."] = 100,
+    learner: Annotated[str | None, "auto, or a learner by name."] = None,
+    algorithm: Annotated[str | None, "Algorithm."] = None,
+    config: Annotated[Path | None, "YAML file with the settings that are not searched."] = None,
+    assignments: Annotated[list[str], "--set", SET_HELP] = [],  # noqa: B006
+    options: Annotated[list[str], "--option", "name=value; an option of the game."] = [],  # noqa: B006
+    run_name: Annotated[str | None, "--run", "Name of the search."] = None,
+    fresh: Annotated[bool, "Start over; the old search is kept aside."] = False,
+    runs_dir: RunsDirOption = RUNS,
+    as_json: JsonOption = False,
 ) -> None:
     """Search for good hyper-parameters: Optuna proposes, hopeless trials are given up early."""
     from jimbot.training import search
@@ -97,9 +95,9 @@ What was finished is not trained again; what was stopped goes on."""
 
 
 def experiment(
-    file: Annotated[Path, typer.Argument(help="YAML file with the experiments.")],
-    picture: Annotated[Path | None, typer.Option(help="The picture; default: summary.png beside the runs.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    file: Annotated[Path, "YAML file with the experiments."],
+    picture: Annotated[Path | None, "The picture; default: summary.png beside the runs."] = None,
+    as_json: Annotated[bool, "--json", "Print the results as JSON."] = False,
 ) -> None:
     """Train several settings on one game and compare them on held-out seeds."""
     from jimbot.training.experiment import load_experiments

@@ -6,6 +6,7 @@ import secrets
 import sys
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,54 +43,48 @@ CHANCE = ("wins from here: {} (if the shipped policy went on)", "wins from here:
 """The chance to win, which is the shipped policy's and not the person's: the longest that fits is taken."""
 
 
+@dataclass(frozen=True)
+class Live:
+    """How a policy plays the bought game; without an address it does not."""
+
+    live: Annotated[str | None, "A policy plays the bought game through its mod: http://127.0.0.1:12346.", "URL"] = None
+    confirm: Annotated[bool, "Live: you confirm every move, or make another."] = False
+    join: Annotated[bool, "Live: go on with the run that is there."] = False
+    deadline: Annotated[float, "Live: seconds a call may take before the state is read."] = 30.0
+    restart: Annotated[str, "Live: starts the game again when nobody answers any more.", "COMMAND"] = ""
+    unread: Annotated[str, "Live: who plays states that cannot be read exactly: fallback (heuristic) or stop."] = (
+        "fallback"
+    )
+    as_json: Annotated[bool, "--json", "Live: print the summary as JSON."] = False
+
+
 def play(
-    game: Annotated[str, typer.Argument(help="A game, for instance hackmatrix.", autocompletion=common.complete_game)],
+    game: Annotated[str, "A game, for instance hackmatrix."],
     seed: common.SeedOption = None,
     option: common.OptionOption = None,
-    record: Annotated[Path | None, typer.Option(help=RECORD_HELP)] = None,
-    server: Annotated[
-        str | None,
-        typer.Option(
-            help="A policy plays on this server: VGC on a Showdown server, ws://127.0.0.1:8000/showdown/websocket."
-        ),
-    ] = None,
-    live: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="A policy plays the bought game through its mod: http://127.0.0.1:12346."),
-    ] = None,
+    record: Annotated[Path | None, RECORD_HELP] = None,
     policy: Annotated[
-        str | None,
-        typer.Option(help="On a server or live: who plays; a run, checkpoint, file, heuristic player or grpc://…"),
+        str | None, "On a server or live: who plays; a run, checkpoint, file, heuristic player or grpc://…"
     ] = None,
-    plan: common.PlanOption = None,
-    plan_with: common.PlanWithOption = None,
-    adviser: common.AdviserOption = False,
-    adviser_set: common.AdviserSetOption = None,
-    confirm: Annotated[bool, typer.Option("--confirm", help="Live: you confirm every move, or make another.")] = False,
-    join: Annotated[bool, typer.Option("--join", help="Live: go on with the run that is there.")] = False,
-    deadline: Annotated[float, typer.Option(help="Live: seconds a call may take before the state is read.")] = 30.0,
-    restart: Annotated[
-        str, typer.Option(metavar="COMMAND", help="Live: starts the game again when nobody answers any more.")
-    ] = "",
-    unread: Annotated[
-        str, typer.Option(help="Live: who plays states that cannot be read exactly: fallback (heuristic) or stop.")
-    ] = "fallback",
-    as_json: Annotated[bool, typer.Option("--json", help="Live: print the summary as JSON.")] = False,
+    server: Annotated[
+        str | None, "A policy plays on this server: VGC on a Showdown server, ws://127.0.0.1:8000/showdown/websocket."
+    ] = None,
     challenge: Annotated[
         str | None,
-        typer.Option(
-            help="On a server: whom to challenge; without it challenges are accepted. Elsewhere: which challenge of "
-            "the game to play."
-        ),
+        "On a server: whom to challenge; without it challenges are accepted. Elsewhere: which challenge of "
+        "the game to play.",
     ] = None,
-    name: Annotated[str, typer.Option(help="On a server: our name.")] = "JimBot",
+    name: Annotated[str, "On a server: our name."] = "JimBot",
     team: Annotated[
-        Path | None, typer.Option(help="On a server: a file of teams; without it held-out teams of the default format.")
+        Path | None, "On a server: a file of teams; without it held-out teams of the default format."
     ] = None,
-    games: Annotated[int, typer.Option(help="On a server or live: how many games.")] = 1,
-    patience: Annotated[float, typer.Option(help="On a server: seconds of silence before we give up.")] = 300.0,
+    games: Annotated[int, "On a server or live: how many games."] = 1,
+    patience: Annotated[float, "On a server: seconds of silence before we give up."] = 300.0,
     stochastic: common.StochasticOption = False,
     runs_dir: common.RunsDirOption = common.RUNS,
+    live: Live = Live(),
+    plan: common.Plan = common.Plan(),
+    advice: common.Advice = common.Advice(),
 ) -> None:
     """Play a game yourself, or let a policy play on a server.
 
@@ -98,27 +93,20 @@ def play(
     from jimbot.games import game_entry
 
     entry, options = game_entry(game), terminal.pairs(option or [])
-    if (
-        challenge is not None
-        and server is None
-        and (policy is None or live is not None)
-        and entry.spec.has_option("challenge")
-    ):
+    visits = server is not None or (policy is not None and live.live is None)
+    if challenge is not None and not visits and entry.spec.has_option("challenge"):
         options["challenge"], challenge = challenge, None
-    if live is None and (adviser or adviser_set):
-        raise UsageError("--adviser advises a policy that plays --live; leave it out, or give --live URL.")
-    if live is not None:
-        terminal.require_positive(games=games, deadline=deadline)
+    if live.live is not None:
+        terminal.require_positive(games=games, deadline=live.deadline)
         code = provided("jimbot.flags", "play_live")(
-            entry, policy or game, options, stochastic, runs_dir,
-            address=live, seed=seed or "", games=games, plan=plan, plan_with=plan_with, confirm=confirm, join=join,
-            deadline=deadline, restart=restart, unread=unread, record=record, as_json=as_json,
-            adviser=(adviser_set or []) if adviser or adviser_set else None,
-        )  # fmt: skip
+            entry, policy or game, options, stochastic, runs_dir, live, plan, advice, seed or "", games, record
+        )
         if code:
             raise typer.Exit(code)
         return
-    if server is not None or challenge is not None or policy is not None:
+    if advice.wanted:
+        raise UsageError("--adviser advises a policy that plays --live; leave it out, or give --live URL.")
+    if visits or challenge is not None:
         from jimbot.games.hooks import Visit
 
         terminal.require_positive(games=games, patience=patience)

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.command import adds
 from jimbot.cli.shared.common import keep_compiled
@@ -22,9 +20,9 @@ jimbot replay game.json --json   (every move with what it did and the state afte
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(help="A game recorded by play or watch (--record), or from Python.")],
-    step: Annotated[int | None, typer.Option(help="Show the table after this many moves.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    file: Annotated[Path, "A game recorded by play or watch (--record), or from Python."],
+    step: Annotated[int | None, "Show the table after this many moves."] = None,
+    as_json: Annotated[bool, "--json", "Print as JSON."] = False,
 ) -> None:
     """Play a recorded game again.
 

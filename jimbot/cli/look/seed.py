@@ -35,20 +35,16 @@ edition (+foil +holo +polychrome +negative), and antes (@3 @<=3 @>=5 @2-4); and,
 
 def seed(
     seed: Annotated[str | None, typer.Argument(help="A seed: 1 to 8 characters out of 1-9 and A-Z.")] = None,
-    antes: Annotated[int, typer.Option(help="Antes to look at, 1 to 16.")] = 8,
-    deck: Annotated[str, typer.Option(help="Deck, by key or name.")] = "Red Deck",
-    stake: Annotated[str, typer.Option(help="Stake, by key, name or level 1 to 8.")] = "White Stake",
-    cards: Annotated[
-        int | None, typer.Option(help="Shop cards per ante: 12 shown, 4 searched (two shops without a reroll).")
-    ] = None,
-    packs: Annotated[
-        int | None, typer.Option(help="Packs per ante: 4 in the first and 6 later shown, 4 searched.")
-    ] = None,
-    find: Annotated[str | None, typer.Option(metavar="QUESTION", help="Search for seeds instead; see below.")] = None,
-    limit: Annotated[int, typer.Option(help="Seeds to find.")] = 10,
-    start: Annotated[str | None, typer.Option(help="Search from this seed on; otherwise from a random one.")] = None,
-    max_seeds: Annotated[int | None, typer.Option(help="Give up after looking at this many seeds.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    antes: Annotated[int, "Antes to look at, 1 to 16."] = 8,
+    deck: Annotated[str, "Deck, by key or name."] = "Red Deck",
+    stake: Annotated[str, "Stake, by key, name or level 1 to 8."] = "White Stake",
+    cards: Annotated[int | None, "Shop cards per ante: 12 shown, 4 searched (two shops without a reroll)."] = None,
+    packs: Annotated[int | None, "Packs per ante: 4 in the first and 6 later shown, 4 searched."] = None,
+    find: Annotated[str | None, "Search for seeds instead; see below.", "QUESTION"] = None,
+    limit: Annotated[int, "Seeds to find."] = 10,
+    start: Annotated[str | None, "Search from this seed on; otherwise from a random one."] = None,
+    max_seeds: Annotated[int | None, "Give up after looking at this many seeds."] = None,
+    as_json: Annotated[bool, "--json", "Print as JSON."] = False,
 ) -> None:
     """Show what a Balatro seed holds, or find seeds.
 

@@ -54,45 +54,32 @@ def watch(
         ),
     ] = None,
     second: Annotated[str | None, typer.Argument(metavar="policy", help="The policy, if a game came first.")] = None,
-    game: Annotated[str | None, typer.Option(help="The game, for heuristic policies.")] = None,
+    game: Annotated[str | None, "The game, for heuristic policies."] = None,
     opponent: Annotated[
-        str | None,
-        typer.Option(help="In games of two players, the other side: a heuristic player, run, checkpoint or file."),
+        str | None, "In games of two players, the other side: a heuristic player, run, checkpoint or file."
     ] = None,
-    latest: Annotated[bool, typer.Option("--latest", help="The newest checkpoint of the newest run.")] = False,
-    games: Annotated[
-        int | None, typer.Option(help="How many games; without it until q (one, if not on a terminal).")
-    ] = None,
-    speed: Annotated[float, typer.Option(help="Steps per second, on a terminal.")] = 4.0,
+    latest: Annotated[bool, "The newest checkpoint of the newest run."] = False,
+    games: Annotated[int | None, "How many games; without it until q (one, if not on a terminal)."] = None,
+    speed: Annotated[float, "Steps per second, on a terminal."] = 4.0,
     seed: common.SeedOption = None,
     stochastic: common.StochasticOption = False,
-    plan: common.PlanOption = None,
-    plan_with: common.PlanWithOption = None,
-    advise: Annotated[
-        bool,
-        typer.Option("--advise", help="Show a second opinion where the policy is not sure: Claude, or the planner."),
-    ] = False,
+    advise: Annotated[bool, "Show a second opinion where the policy is not sure: Claude, or the planner."] = False,
     adviser_set: common.AdviserSetOption = None,
-    pause: Annotated[bool, typer.Option("--pause", help="Start paused.")] = False,
+    pause: Annotated[bool, "Start paused."] = False,
     option: common.OptionOption = None,
-    record: Annotated[
-        Path | None, typer.Option(help=f"{RECORD_HELP} One game, unless --games says more (FILE-2, …).")
-    ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="The same as naming it without a flag.")] = None,
-    hidden_dim: Annotated[
-        int | None, typer.Option(help="Width of the hidden layers; every file says it, so it is only checked.")
-    ] = None,
-    num_layers: Annotated[int | None, typer.Option(help="Hidden layers; only checked, too.")] = None,
+    record: Annotated[Path | None, f"{RECORD_HELP} One game, unless --games says more (FILE-2, …)."] = None,
+    model: Annotated[str | None, "The same as naming it without a flag."] = None,
+    hidden_dim: Annotated[int | None, "Width of the hidden layers; every file says it, so it is only checked."] = None,
+    num_layers: Annotated[int | None, "Hidden layers; only checked, too."] = None,
     bus: common.BusOption = None,
     runs_dir: common.RunsDirOption = common.RUNS,
+    plan: common.Plan = common.Plan(),
 ) -> None:
     """Watch a policy play.
 
     Shows the board, its likeliest actions, the return it expects and the rewards it gets; in games of two players what
     both sides would do.
     """
-    from jimbot.cli.shared import common
-    from jimbot.planning import planning
     from jimbot.policies.players import find_player
 
     terminal.require_positive(games=games, speed=speed)
@@ -107,7 +94,7 @@ def watch(
 
     def load() -> Player:
         reference = str(common.newest_checkpoint(runs_dir)) if latest else policy or game or DEFAULT_GAME
-        player = planning(find_player(reference, game, options, runs_dir), plan, plan_with)
+        player = plan.of(find_player(reference, game, options, runs_dir))
         check_network(player, hidden_dim, num_layers)
         return player
 

@@ -14,7 +14,7 @@ from rich.table import Table
 import jimbot
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.command import adds
-from jimbot.cli.shared.common import ports_of
+from jimbot.cli.shared.common import RUNS, RunsDirOption, ports_of
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.training.settings.record import parse_assignments
 
@@ -54,11 +54,11 @@ def bench(
     what: Annotated[
         str, typer.Argument(help="A game (random play), learner, ray, replay, serve, bus, graph or all.")
     ] = "all",
-    game: Annotated[str | None, typer.Option(help="Measure the learner on this game only.")] = None,
-    seconds: Annotated[float, typer.Option(help="How long each measurement runs.")] = 10.0,
-    num_envs: Annotated[int | None, typer.Option(help="Games at once; default 1,024 to play, 256 to learn.")] = None,
-    cold: Annotated[bool, typer.Option("--cold", help="Ignore the compile cache: times a first start.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print metrics as JSON.")] = False,
+    game: Annotated[str | None, "Measure the learner on this game only."] = None,
+    seconds: Annotated[float, "How long each measurement runs."] = 10.0,
+    num_envs: Annotated[int | None, "Games at once; default 1,024 to play, 256 to learn."] = None,
+    cold: Annotated[bool, "Ignore the compile cache: times a first start."] = False,
+    as_json: Annotated[bool, "--json", "Print metrics as JSON."] = False,
 ) -> None:
     """Measure speed: steps per second, per CPU-second, against the roofline, and compile times."""
     from jimbot.games.contract import available_games
@@ -99,22 +99,18 @@ def _print(name: str, metrics: dict[str, Any]) -> None:
 
 def soak(
     game: Annotated[str, typer.Argument(help="Game to train; with --stack the one that can be hosted.")] = "hackmatrix",
-    stack: Annotated[
-        bool, typer.Option("--stack", help="Everything at once: a run, its policy served, a bot, every door asked.")
-    ] = False,
-    alone_minutes: Annotated[float, typer.Option(help="--stack: training alone first, to compare with.")] = 5.0,
-    hours: Annotated[float, typer.Option(help="How long.")] = 8.0,
-    kill_minutes: Annotated[float, typer.Option(help="Training between two kills.")] = 20.0,
+    stack: Annotated[bool, "Everything at once: a run, its policy served, a bot, every door asked."] = False,
+    alone_minutes: Annotated[float, "--stack: training alone first, to compare with."] = 5.0,
+    hours: Annotated[float, "How long."] = 8.0,
+    kill_minutes: Annotated[float, "Training between two kills."] = 20.0,
     kill_worker_seconds: Annotated[
-        float | None, typer.Option(help="vgc: seconds between two kills of a simulator process; default: none.")
+        float | None, "vgc: seconds between two kills of a simulator process; default: none."
     ] = None,
-    run: Annotated[str | None, typer.Option(help="Name of the run; default: soak, or soak-stack.")] = None,
-    port: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=PORT", help="--stack: another port, as of jimbot up.")
-    ] = None,
-    assignments: Annotated[list[str] | None, typer.Option("--set", help="name=value; any setting of train.")] = None,
-    runs_dir: Annotated[Path, typer.Option(help="Where runs live.")] = Path("runs"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    run: Annotated[str | None, "Name of the run; default: soak, or soak-stack."] = None,
+    port: Annotated[list[str] | None, "--stack: another port, as of jimbot up.", "NAME=PORT"] = None,
+    assignments: Annotated[list[str] | None, "--set", "name=value; any setting of train."] = None,
+    runs_dir: RunsDirOption = RUNS,
+    as_json: Annotated[bool, "--json", "Print the report as JSON."] = False,
 ) -> None:
     """Train for hours under kill -9 and report uptime, restarts, lost steps and the slope of memory.
 

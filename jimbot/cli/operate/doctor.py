@@ -50,7 +50,7 @@ class Finding:
 
 def doctor(
     runs_dir: RunsDirOption = RUNS,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    as_json: Annotated[bool, "--json", "Print the findings as JSON."] = False,
 ) -> None:
     """Check what works on this machine.
 
@@ -294,9 +294,9 @@ jimbot setup vgc --overwrite   (install again, over what is there)"""
 
 
 def setup(
-    game: Annotated[str, typer.Argument(help="The game; vgc takes the Showdown simulator from npm, about 150 MB.")],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Install again even if it is there.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print where it is as JSON.")] = False,
+    game: Annotated[str, "The game; vgc takes the Showdown simulator from npm, about 150 MB."],
+    overwrite: Annotated[bool, "Install again even if it is there."] = False,
+    as_json: Annotated[bool, "--json", "Print where it is as JSON."] = False,
 ) -> None:
     """Install what a game needs beside Python; once per machine, then everything runs offline."""
     from jimbot.games.contract import available_games, game_entry, games_with

@@ -28,9 +28,9 @@ jimbot runs prune my-run --keep-last 1   (the newest checkpoint and the best one
 jimbot runs delete old-run --yes"""
 
 RunArgument = Annotated[str, typer.Argument(help="Name of the run.", autocompletion=complete_run)]
-GameFilter = Annotated[str | None, typer.Option("--game", help="Only runs of this game.")]
-TagFilter = Annotated[str | None, typer.Option("--tag", help="Only runs with this tag.")]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+GameFilter = Annotated[str | None, "--game", "Only runs of this game."]
+TagFilter = Annotated[str | None, "--tag", "Only runs with this tag."]
+YesOption = Annotated[bool, "--yes", "-y", "Do not ask."]
 SHOWN_SETTINGS = ("num_envs", "num_steps", "total_timesteps", "lr", "gamma", "network", "seed", "init_from")
 
 
@@ -73,7 +73,7 @@ def show(run: RunArgument, runs_dir: RunsDirOption = RUNS, as_json: JsonOption =
 
 def rename(
     run: RunArgument,
-    new_name: Annotated[str, typer.Argument(help="Its new name.")],
+    new_name: Annotated[str, "Its new name."],
     runs_dir: RunsDirOption = RUNS,
 ) -> None:
     """Give a run another name."""
@@ -98,7 +98,7 @@ def delete(run: RunArgument, yes: YesOption = False, runs_dir: RunsDirOption = R
 def tag(
     run: RunArgument,
     tags: Annotated[list[str] | None, typer.Argument(help="Tags to add.")] = None,
-    remove: Annotated[list[str] | None, typer.Option("--remove", help="A tag to take away.")] = None,
+    remove: Annotated[list[str] | None, "A tag to take away."] = None,
     runs_dir: RunsDirOption = RUNS,
 ) -> None:
     """Add tags to a run, or take them away."""
@@ -110,7 +110,7 @@ def tag(
 
 def note(
     run: RunArgument,
-    text: Annotated[str, typer.Argument(help="What to remember; '' takes the note away.")],
+    text: Annotated[str, "What to remember; '' takes the note away."],
     runs_dir: RunsDirOption = RUNS,
 ) -> None:
     """Write down what is to be remembered about a run."""
@@ -122,7 +122,7 @@ def note(
 
 def prune(
     run: RunArgument,
-    keep_last: Annotated[int, typer.Option(help="Newest checkpoints that stay; the best one always does.")] = 1,
+    keep_last: Annotated[int, "Newest checkpoints that stay; the best one always does."] = 1,
     yes: YesOption = False,
     runs_dir: RunsDirOption = RUNS,
 ) -> None:

@@ -1,4 +1,13 @@
-"""What every command understands beyond its own flags: old spellings, and options of games as flags.
+"""How a command gets on the command line: parameters as Typer reads them, old spellings, options of games as flags.
+
+A command says what it takes in plain words:
+
+    horizon: Annotated[int, "Moves of a game.", "N"] = 8
+
+is the flag `--horizon` with this help and metavar. Words that begin with a dash are how the flag is spelled instead;
+one that is on or off has no twin for off; without default or spelling it is an argument. A parameter whose type is a
+dataclass stands for every field with such words, and the command receives the object: what several commands share is
+written once, and the settings of a service describe themselves without knowing Typer.
 
 `jimbot play balatro --deck blue --endless` is `--option deck=blue --option endless=true`: which flags there are, and
 what they say in the help, comes from the record of options that the game declares. No game is named here.
@@ -6,16 +15,19 @@ what they say in the help, comes from the record of options that the game declar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import is_dataclass
 from difflib import get_close_matches
-from inspect import cleandoc
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from jimbot.cli.shared.common import complete_game, complete_policy, complete_run
 
 if TYPE_CHECKING:
     from jimbot.games.spec import GameOption
@@ -37,7 +49,74 @@ OLD_SPELLINGS = {
 """Flags that went by another name once, or go by it in scripts of other trainers: understood, never shown."""
 GAME_OPTION, SETTING = "--option", "--set"
 _GIVEN = "jimbot.given"
-HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
+HELP = ("-h", "--help")
+HELP_FLAGS = {"help_option_names": list(HELP)}
+
+
+COMPLETIONS = {"game": complete_game, "run": complete_run, "policy": complete_policy}
+"""What a shell proposes, by the name of the parameter."""
+REQUIRED = inspect.Parameter.empty
+
+
+def parameters_of(taken: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """Name → (annotation as Typer reads it, default) of what a function or a record takes, but for its `**rest`."""
+    hints = get_type_hints(taken, include_extras=True)
+    named = [one for one in inspect.signature(taken).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    return {one.name: (_for_typer(one.name, hints[one.name], one.default), one.default) for one in named}
+
+
+def as_command(
+    call: Callable[..., None], like: Callable[..., None], parameters: Mapping[str, tuple[Any, Any]]
+) -> Callable[..., None]:
+    """`call(**values)` under the name and help of `like`, with these parameters: name → (annotation, default)."""
+
+    def command(**values: Any) -> None:
+        call(**values)
+
+    command.__name__, command.__doc__ = like.__name__, like.__doc__  # ty: ignore[missing-attribute]
+    command.__annotations__ = {name: kind for name, (kind, _) in parameters.items()}
+    command.__signature__ = inspect.Signature(  # ty: ignore[missing-attribute]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+            for name, (kind, default) in parameters.items()
+        ]
+    )
+    return command
+
+
+def for_typer(function: Callable[..., None]) -> Callable[..., None]:
+    """The function as Typer sees it: plain words become flags, and flags come back as the records they belong to."""
+    parameters = parameters_of(function)
+    records = {name: kind for name, (kind, _) in parameters.items() if is_dataclass(kind)}
+    flags = {name: _flags_of(record) for name, record in records.items()}
+    shown = {name: one for name, one in parameters.items() if name not in records}
+    for found in flags.values():
+        shown |= found
+
+    def call(**values: Any) -> None:
+        made = {name: kind(**{flag: values.pop(flag) for flag in flags[name]}) for name, kind in records.items()}
+        function(**values, **made)
+
+    return as_command(call, function, shown)
+
+
+def _flags_of(record: type) -> dict[str, tuple[Any, Any]]:
+    return {name: one for name, one in parameters_of(record).items() if hasattr(one[0], "__metadata__")}
+
+
+def _for_typer(name: str, annotation: Any, default: Any) -> Any:
+    words = getattr(annotation, "__metadata__", ())
+    if not words or not all(isinstance(word, str) for word in words):
+        return annotation
+    kind: Any = get_args(annotation)[0]
+    spelled = [word for word in words if word.startswith("-") and " " not in word]
+    meaning, *metavar = [word for word in words if word not in spelled]
+    about: dict[str, Any] = {"help": meaning, "autocompletion": COMPLETIONS.get(name)}
+    if default is REQUIRED and not spelled:
+        return Annotated[kind, typer.Argument(**about)]
+    if kind is bool and not spelled:
+        spelled = [f"--{name.replace('_', '-')}"]
+    return Annotated[kind, typer.Option(*spelled, metavar=next(iter(metavar), None), **about)]
 
 
 class Command(TyperCommand):
@@ -64,11 +143,13 @@ class Command(TyperCommand):
                 return
             flag, equals, value = word.partition("=")
             new = OLD_SPELLINGS.get(flag, flag)
-            if flag not in flags and new.partition("=")[0] in flags:
+            if flag in flags or flag in HELP or not flag.startswith("--"):
+                yield word
+            elif new.partition("=")[0] in flags:
                 yield new + equals + value
-            elif flag.startswith("--") and flag not in flags and SETTING in flags and _is_setting_elsewhere(flag):
+            elif SETTING in flags and _is_setting_elsewhere(flag):
                 yield from (SETTING, f"{_name(flag)}={value if equals else next(rest, '')}")
-            elif flag.startswith("--") and flag not in flags and GAME_OPTION in flags:
+            elif GAME_OPTION in flags:
                 yield from _as_option(flag, value if equals else None, rest, flags, args)
             else:
                 yield word
@@ -93,7 +174,7 @@ def in_paragraphs(text: str) -> str:
     >>> in_paragraphs("Judge a policy.\\n\\nShows the win rate\\nand more.")
     'Judge a policy.\\n\\nShows the win rate and more.'
     """
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in cleandoc(text).split("\n\n"))
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(text).split("\n\n"))
 
 
 def _flag_of(option: GameOption, pattern: Any, game: str) -> Any:
@@ -117,7 +198,7 @@ def adds(function: Callable[..., Any], examples: str, name: str = "", cls: type[
     """A function as a command, by its own name if no other is given; its help ends with `examples`, one to a line."""
 
     def register(app: typer.Typer) -> None:
-        app.command(name or None, cls=cls, epilog=_epilog(examples))(function)
+        app.command(name or None, cls=cls, epilog=_epilog(examples))(for_typer(function))
 
     return register
 
@@ -130,12 +211,13 @@ def adds_family(
     of the family does without a command, else it shows its help; `first` adds a command under another name."""
     family = typer.Typer(
         cls=cls, help=words, epilog=_epilog(examples), no_args_is_help=alone is None,
-        invoke_without_command=alone is not None, callback=alone, rich_markup_mode="rich", context_settings=HELP_FLAGS,
+        invoke_without_command=alone is not None, callback=alone and for_typer(alone), rich_markup_mode="rich",
+        context_settings=HELP_FLAGS,
     )  # fmt: skip
     if first is not None:
         first(family)
     for command in commands:
-        family.command(command.__name__.rstrip("_"))(command)
+        family.command(command.__name__.rstrip("_"))(for_typer(command))
     return lambda app: app.add_typer(family, name=name)
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from jimbot.cli.shared import terminal
-from jimbot.cli.shared.flags import as_command, parameters_of
 from jimbot.errors import CheckpointError, UsageError
 from jimbot.logs import setup_logging
 
 if TYPE_CHECKING:
     from jimbot.games import BatchGame
     from jimbot.games.contract import GameEntry
+    from jimbot.policies.players import Player
 
 
 def complete_run(ctx: Any, incomplete: str) -> list[str]:
@@ -43,72 +43,19 @@ def complete_policy(ctx: Any, incomplete: str) -> list[str]:
 
 RUNS = Path("runs")
 
-PolicyArgument = Annotated[
-    str,
-    typer.Argument(
-        help="A run, checkpoint, .npz, .onnx, heuristic player, or a game for its shipped policy.",
-        autocompletion=complete_policy,
-    ),
-]
-GameOption = Annotated[
-    str | None, typer.Option(help="The game, for random and heuristic players.", autocompletion=complete_game)
-]
-GamesOption = Annotated[int | None, typer.Option(help="Games each policy plays; 256, or all seeds of the file.")]
-SeedsOption = Annotated[str, typer.Option(help="Seed bank: held-out (never trained on), validation or train.")]
-SeedsFileOption = Annotated[Path | None, typer.Option(help="Play the seeds in this file instead, one per line.")]
-SeedOption = Annotated[str | None, typer.Option("--seed", help="The seed to play, a number or as the game writes it.")]
-SeedListOption = Annotated[
-    list[str] | None, typer.Option("--seed", help="Play this seed instead of a bank; may be given several times.")
-]
-StochasticOption = Annotated[bool, typer.Option("--stochastic", help="Draw actions instead of taking the best.")]
+PolicyArgument = Annotated[str, "A run, checkpoint, .npz, .onnx, heuristic player, or a game for its shipped policy."]
+GameOption = Annotated[str | None, "The game, for random and heuristic players."]
+SeedOption = Annotated[str | None, "The seed to play, a number or as the game writes it."]
+StochasticOption = Annotated[bool, "Draw actions instead of taking the best."]
 OPTION_HELP = "name=value; an option of the game. --name value does the same."
-OptionOption = Annotated[list[str] | None, typer.Option(help=OPTION_HELP)]
-OpponentOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="In games of two players: a heuristic, run, checkpoint or file; may be given several times. Without "
-        "it every heuristic of the game."
-    ),
-]
-AgainstOption = Annotated[
-    str | None, typer.Option(help="A win rate to be told from this one: 2.35% or 0.0235.", metavar="RATE")
-]
-PlanOption = Annotated[
-    int | None,
-    typer.Option("--plan", help="Look ahead: so many simulations per decision in copies of the game.", metavar="N"),
-]
-PlanWithOption = Annotated[
-    str | None,
-    typer.Option(
-        "--plan-with",
-        metavar="PLAYER",
-        help="Who plays the simulations out, and whose move is improved: a heuristic player, a run, a file, or itself. "
-        "Default: what the game's table names (the heuristic for balatro, its search for hackmatrix), else itself.",
-    ),
-]
-PlanSetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--plan-set",
-        metavar="NAME=VALUE",
-        help="A setting of the plan in place of the game's own: candidates, depth, certain, margin, prior, seconds.",
-    ),
-]
-FullOption = Annotated[bool, typer.Option("--full", help="Every figure and distribution, not only the headline.")]
-NumEnvsOption = Annotated[int, typer.Option(help="Games played at the same time.")]
-BestOption = Annotated[bool, typer.Option("--best", help="Of a run, the best checkpoint instead of the newest.")]
-BusOption = Annotated[
-    str | None,
-    typer.Option("--bus", metavar="ADDRESS", help="Publish what happens: embedded, embedded:FILE or nats://HOST:PORT."),
-]
-RunsDirOption = Annotated[Path, typer.Option("--runs-dir", help="Where runs live.")]
-HostOption = Annotated[
-    str, typer.Option("--host", help="Address to listen on; other machines than this one need a token.")
-]
-TokenFileOption = Annotated[
-    Path | None,
-    typer.Option("--token-file", help="Good tokens, one per line; read anew when it changes."),
-]
+OptionOption = Annotated[list[str] | None, OPTION_HELP]
+AgainstOption = Annotated[str | None, "A win rate to be told from this one: 2.35% or 0.0235.", "RATE"]
+NumEnvsOption = Annotated[int, "Games played at the same time."]
+BestOption = Annotated[bool, "Of a run, the best checkpoint instead of the newest."]
+BusOption = Annotated[str | None, "Publish what happens: embedded, embedded:FILE or nats://HOST:PORT.", "ADDRESS"]
+RunsDirOption = Annotated[Path, "Where runs live."]
+HostOption = Annotated[str, "--host", "Address to listen on; other machines than this one need a token."]
+TokenFileOption = Annotated[Path | None, "Good tokens, one per line; read anew when it changes."]
 
 
 def show_log(level: str | None) -> None:
@@ -127,7 +74,7 @@ LogLevelOption = Annotated[
         expose_value=False,
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+JsonOption = Annotated[bool, "--json", "Print the result as JSON."]
 
 
 def share(text: str) -> float:
@@ -154,20 +101,60 @@ def showing_progress(what: str, quiet: bool) -> Generator[Callable[[int, int], N
         yield lambda done, of: bar.update(task, completed=done, total=of)
 
 
-AdviserOption = Annotated[
-    bool,
-    typer.Option(
-        "--adviser", help="Ask where the policy is not sure: Claude if ANTHROPIC_API_KEY is set, else the planner."
-    ),
-]
-AdviserSetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--adviser-set",
-        metavar="NAME=VALUE",
-        help="A setting or limit of the adviser: model, dollars_per_hour, … (jimbot adviser settings).",
-    ),
-]
+ADVISER_SET_HELP = "A setting or limit of the adviser: model, dollars_per_hour, … (jimbot adviser settings)."
+AdviserSetOption = Annotated[list[str] | None, ADVISER_SET_HELP, "NAME=VALUE"]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Whether an adviser is asked, and how it is set."""
+
+    adviser: Annotated[
+        bool, "Ask where the policy is not sure: Claude if ANTHROPIC_API_KEY is set, else the planner."
+    ] = False
+    adviser_set: AdviserSetOption = None
+
+    @property
+    def wanted(self) -> bool:
+        return self.adviser or bool(self.adviser_set)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Whether a policy looks ahead, and how."""
+
+    plan: Annotated[int | None, "Look ahead: so many simulations per decision in copies of the game.", "N"] = None
+    plan_with: Annotated[
+        str | None,
+        "Who plays the simulations out, and whose move is improved: a heuristic player, a run, a file, or itself. "
+        "Default: what the game's table names (the heuristic for balatro, its search for hackmatrix), else itself.",
+        "PLAYER",
+    ] = None
+
+    def of(self, player: Player) -> Player:
+        """The player, looking ahead if that was asked for."""
+        from jimbot.planning import planning
+
+        return planning(player, self.plan, self.plan_with, self.settings)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {}
+
+
+@dataclass(frozen=True)
+class PlanInDetail(Plan):
+    """With settings of the plan itself."""
+
+    plan_set: Annotated[
+        list[str] | None,
+        "A setting of the plan in place of the game's own: candidates, depth, certain, margin, prior, seconds.",
+        "NAME=VALUE",
+    ] = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return terminal.pairs(self.plan_set or [], "--plan-set")
 
 
 def game_first(first: str, second: str | None, game: str | None) -> tuple[str, str | None]:
@@ -224,17 +211,14 @@ def keep_compiled(entry: GameEntry) -> None:
         use_compile_cache()
 
 
-PARAMETER = "playing"
-
-
 @dataclass(frozen=True)
 class Playing:
-    """What was asked for."""
+    """Which games are played to evaluate a policy, and how."""
 
-    games: GamesOption = None
-    seed: SeedListOption = None
-    seeds: SeedsOption = "held-out"
-    seeds_file: SeedsFileOption = None
+    games: Annotated[int | None, "Games each policy plays; 256, or all seeds of the file."] = None
+    seed: Annotated[list[str] | None, "Play this seed instead of a bank; may be given several times."] = None
+    seeds: Annotated[str, "Seed bank: held-out (never trained on), validation or train."] = "held-out"
+    seeds_file: Annotated[Path | None, "Play the seeds in this file instead, one per line."] = None
     stochastic: StochasticOption = False
     option: OptionOption = None
     num_envs: NumEnvsOption = 256
@@ -254,36 +238,18 @@ class Playing:
         return terminal.pairs(self.option or [])
 
     @property
-    def which(self) -> Literal["best", "latest"]:
-        return "best" if self.best else "latest"
+    def found(self) -> dict[str, Any]:
+        """Where policies are found, as every function that takes one by name is told."""
+        return {"runs_root": self.runs_dir, "which": "best" if self.best else "latest"}
 
     @contextmanager
     def shown(self, what: str) -> Generator[dict[str, Any]]:
         """A bar while games are played; gives what every function of `jimbot.evaluation` is told about playing."""
         with showing_progress(what, quiet=self.as_json) as progress:
             yield {
-                "games": self.games,
-                "bank": self.bank,
-                "seeds_file": self.seeds_file,
-                "deterministic": not self.stochastic,
-                "num_envs": self.num_envs,
-                "progress": progress,
-            }
-
-
-def with_playing(function: Callable[..., None]) -> Callable[..., None]:
-    """The command as Typer sees it: in place of its parameter `playing` a flag for every field of the record."""
-    hints = get_type_hints(Playing, include_extras=True)
-    flags = {one.name: (hints[one.name], one.default) for one in fields(Playing)}
-    parameters: dict[str, tuple[Any, Any]] = {}
-    for name, parameter in parameters_of(function).items():
-        parameters |= flags if name == PARAMETER else {name: parameter}
-
-    def call(**values: Any) -> None:
-        playing = Playing(**{name: values.pop(name) for name in flags})
-        function(**values, playing=playing)
-
-    return as_command(call, function, parameters)
+                "games": self.games, "bank": self.bank, "seeds_file": self.seeds_file,
+                "deterministic": not self.stochastic, "num_envs": self.num_envs, "progress": progress,
+            }  # fmt: skip
 
 
 def ports_of(given: list[str] | None) -> dict[str, int]:

@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origin
 
 import typer
 from typer.models import OptionInfo
 
 from jimbot.cli.shared import terminal
-from jimbot.cli.shared.command import Command, given
+from jimbot.cli.shared.command import Command, as_command, given, parameters_of
 from jimbot.training.settings.names import group_of, paths
 from jimbot.training.settings.record import RunSettings
-
-
-def as_command(
-    call: Callable[..., None], like: Callable[..., None], parameters: Mapping[str, tuple[Any, Any]]
-) -> Callable[..., None]:
-    """`call(**values)` under the name and help of `like`, with these parameters: name → (annotation, default)."""
-
-    def command(**values: Any) -> None:
-        call(**values)
-
-    command.__name__, command.__doc__ = like.__name__, like.__doc__  # ty: ignore[missing-attribute]
-    command.__annotations__ = {name: kind for name, (kind, _) in parameters.items()}
-    command.__signature__ = inspect.Signature(  # ty: ignore[missing-attribute]
-        [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-            for name, (kind, default) in parameters.items()
-        ]
-    )
-    return command
-
 
 SET_HELP = "name=value; any setting (lr=1e-3, or ppo.lr=1e-3)."
 DEFAULT = " Default"
@@ -71,13 +50,6 @@ PANELS: dict[str, tuple[str, ...]] = {
 """The panels of the help, what most people need first: a title with names of settings, or a group with what is left of
 it. None is longer than a screen (tests/cli/test_train_help.py)."""
 METAVARS = {int: "INT", float: "FLOAT", bool: "BOOL", Path: "PATH"}
-
-
-def parameters_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
-    """Name → (annotation, default) of what a function takes, but for its `**rest`."""
-    hints = get_type_hints(function, include_extras=True)
-    named = [one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
-    return {one.name: (hints[one.name], one.default) for one in named}
 
 
 def with_settings_flags(

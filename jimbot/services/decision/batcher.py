@@ -28,7 +28,7 @@ from jimbot.runs.resources import GPU, INFERENCE, Grant, ResourceCoordinator, Re
 from jimbot.services.decision.metrics import ServiceMetrics
 from jimbot.services.decision.refusal import Code, RefusedError, invalid, stopping
 from jimbot.services.decision.served import ServedPolicy, faults_of
-from jimbot.services.decision.settings import ServiceSettings
+from jimbot.services.settings import ServiceSettings
 
 _DEVICE_SECONDS = 5.0  # a batch takes milliseconds; a batcher that died must not keep the device
 LONGEST_IN_LOOP_MS = 5.0  # a batch that takes longer is not computed in an event loop

@@ -34,10 +34,10 @@ from jimbot.services.decision.recent import RecentAnswers, RequestIds, digest
 from jimbot.services.decision.refusal import Code, RefusedError, invalid, stopping
 from jimbot.services.decision.rows import LONGEST_ID, RowDecisions
 from jimbot.services.decision.served import ServedPolicy
-from jimbot.services.decision.settings import ServiceSettings
 from jimbot.services.decision.slots import OTHER, Slot, Slots
 from jimbot.services.decision.stages import Advising, Fallbacks, Given, Hinting, Plans
 from jimbot.services.decision.states import OBSERVATION, limited
+from jimbot.services.settings import ServiceSettings
 
 _MARGIN_MS = 5.0  # left of a deadline for the way back, where a fallback is to arrive in time
 
@@ -98,7 +98,7 @@ class DecisionService(Slots):
     async def strategy(self, request: messages.StrategyRequest) -> messages.StrategyResponse:
         """What the adviser of a game says about a state that a client is in doubt about; a RefusedError says why it
         says nothing."""
-        game, limit = request.game or self.only_game(), request.time_limit_ms or self.settings.time_limit_cap_ms
+        game, limit = request.game or self.only_game(), request.time_limit_ms or self.settings.longest_ms
         asked = Request(request_id=uuid.uuid4().hex, game=game, game_state=request.game_state, time_limit_ms=limit)
         question = await asyncio.to_thread(self._read, asked, None, time.perf_counter())
         rows = question.sight.observation[None], question.legal[None]
@@ -172,7 +172,7 @@ class DecisionService(Slots):
         """When a request is over: what it says itself, else what its call has left, else the usual; never later than
         the cap. (One call may be the first of several attempts, so its own end is not the request's.)"""
         limit = self.settings.time_limit_ms / 1000 if remaining is None else remaining
-        limit = min(limit_ms / 1000 if limit_ms else limit, self.settings.time_limit_cap_ms / 1000)
+        limit = min(limit_ms / 1000 if limit_ms else limit, self.settings.longest_ms / 1000)
         if self._fallbacks is not None:
             limit -= min(_MARGIN_MS / 1000, 0.1 * limit)
         return began + limit

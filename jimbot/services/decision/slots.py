@@ -23,8 +23,8 @@ from jimbot.services.decision.batcher import Batcher, Item
 from jimbot.services.decision.metrics import ServiceMetrics
 from jimbot.services.decision.refusal import Code, RefusedError
 from jimbot.services.decision.served import ServedPolicy, check
-from jimbot.services.decision.settings import ServiceSettings
 from jimbot.services.decision.states import StateReader, state_forms
+from jimbot.services.settings import ServiceSettings
 
 OTHER = "other"  # label of games that are not served
 

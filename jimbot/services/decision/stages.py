@@ -38,7 +38,7 @@ from jimbot.services.decision.metrics import ServiceMetrics
 from jimbot.services.decision.question import Question
 from jimbot.services.decision.refusal import Code, RefusedError
 from jimbot.services.decision.served import ServedPolicy, faults_of
-from jimbot.services.decision.settings import FALLBACKS
+from jimbot.services.settings import FALLBACKS
 
 HEURISTIC = "heuristic"
 _REASONS = {
