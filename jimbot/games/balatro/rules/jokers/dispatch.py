@@ -13,7 +13,6 @@ from jimbot.games.balatro.rules.jokers import (  # noqa: F401 - importing a modu
     growing_jokers,
     hand_jokers,
     money_jokers,
-    passive_jokers,
     round_jokers,
     shop_jokers,
 )
