@@ -19,7 +19,7 @@ from jimbot.adviser.adviser import open_adviser
 from jimbot.adviser.metrics import AdviceMetrics
 from jimbot.errors import JimbotError
 from jimbot.games.contract import game_entry
-from jimbot.games.hooks import LiveRun
+from jimbot.games.hooks.programs import LiveRun
 from jimbot.policies.players import find_player
 from jimbot.processes import end_with_parent
 from jimbot.runs.files import read_text, write_atomically
@@ -117,7 +117,7 @@ class Bot:
             advised.close()
 
     def _in_a_game(self, driver: LiveDriver) -> bool:
-        from jimbot.games.hooks import Standing
+        from jimbot.games.hooks.programs import Standing
 
         return driver.play.standing(driver.settled()) is Standing.ASKING
 

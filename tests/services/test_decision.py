@@ -20,7 +20,7 @@ from jimbot.clients.request_json import read_request
 from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry
 from jimbot.games.hackmatrix import make_state, to_dict
-from jimbot.games.hooks import Sight
+from jimbot.games.hooks.programs import Sight
 from jimbot.policies.portable import load_policy
 from jimbot.proto.events_pb2 import ForeignState, GameState, LearningDecisionRequest, Observation
 from jimbot.runs.arrays import write_npz

@@ -15,7 +15,7 @@ from typing import Any
 
 from jimbot.background import Backoff
 from jimbot.errors import UsageError
-from jimbot.games.hooks import LiveCall, LivePlay, Standing
+from jimbot.games.hooks.programs import LiveCall, LivePlay, Standing
 from jimbot.processes import Child
 from jimbot.services.live_play.client import AwayError, Exchange, LiveClient, LiveError, RefusedError, UnansweredError
 

@@ -21,7 +21,7 @@ from jimbot.errors import JimbotError, UnknownNameError, UsageError
 from jimbot.evaluation.compare import common_game, compare
 from jimbot.evaluation.duels import cross_play
 from jimbot.games.contract import available_games, game_entry, game_title, games_with
-from jimbot.games.hooks import SeedPages
+from jimbot.games.hooks.people import SeedPages
 from jimbot.processes import Child, tail
 from jimbot.reading.plain import is_count
 from jimbot.runs.catalogue import EVALUATION
