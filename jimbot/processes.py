@@ -26,8 +26,9 @@ PR_SET_PDEATHSIG = 1  # of Linux' prctl(2)
 class Child(subprocess.Popen[bytes]):
     """A program in a group of its own: Ctrl+C is its parent's to handle, and whatever it starts ends with it.
 
-    `session`: it may outlive the terminal and its parent. `with_parent`: Linux ends it when its parent is gone; a
-    program that reads its input until that ends (`stdin=PIPE`) sees to it itself, everywhere.
+    `session`: it may outlive the terminal and its parent. `with_parent`: Linux ends it when the thread that started it
+    is gone, so start it in the main thread of a program without JAX, whose threads a fork does not survive. A program
+    that reads its input until that ends (`stdin=PIPE`) sees to it itself, everywhere.
     """
 
     def __init__(

@@ -37,7 +37,7 @@ class NatsServer:
 
     def start(self) -> None:
         command = [nats_program() or "", "-a", "127.0.0.1", "-p", str(self.port), "-js", "-sd", str(self.store)]
-        self._process = Child(command, with_parent=True)
+        self._process = Child(command)
         assert self._process.becomes(lambda: listens(self.port), 10), "nats-server does not listen"
 
     def kill(self) -> None:
