@@ -177,11 +177,12 @@ class BackgroundSender(Generic[Item]):
 
 
 class Repeating:
-    """Does `work` every so many seconds in a thread, from `start` until `close`; also a context manager."""
+    """Does `work` every so many `seconds` (it may change them) in a thread, from `start` until `close`; also a context
+    manager."""
 
     def __init__(self, name: str, seconds: float, work: Callable[[], object], patience: float = 10.0) -> None:
         """`patience` are the seconds that `close` waits for what is being done."""
-        self._seconds, self._work, self._patience = seconds, work, patience
+        self.seconds, self._work, self._patience = seconds, work, patience
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
@@ -205,7 +206,7 @@ class Repeating:
         self.close()
 
     def _run(self) -> None:
-        while not self._over.wait(self._seconds):
+        while not self._over.wait(self.seconds):
             self._work()
 
 

@@ -19,13 +19,13 @@ from jimbot.adviser.adviser import open_adviser
 from jimbot.adviser.metrics import AdviceMetrics
 from jimbot.errors import JimbotError
 from jimbot.games.contract import game_entry
-from jimbot.games.hooks import LiveRun
+from jimbot.games.hooks.programs import LiveRun
 from jimbot.policies.players import find_player
+from jimbot.processes import end_with_parent
 from jimbot.runs.files import read_text, write_atomically
 from jimbot.services.live_play.client import LiveClient
 from jimbot.services.live_play.driver import LiveDriver
 from jimbot.services.live_play.player import LeftError, LivePlayer, PlayedLive, Thought
-from jimbot.services.stack.supervisor import end_with_parent
 
 PAUSE = 0.25  # seconds between two moves, as a mod's animations would take
 ADVICE = AdviserSettings(source="planner", rollouts=4, confidence_threshold=0.9, least_stake=0.0, seconds=5.0)
@@ -117,7 +117,7 @@ class Bot:
             advised.close()
 
     def _in_a_game(self, driver: LiveDriver) -> bool:
-        from jimbot.games.hooks import Standing
+        from jimbot.games.hooks.programs import Standing
 
         return driver.play.standing(driver.settled()) is Standing.ASKING
 

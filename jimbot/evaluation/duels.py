@@ -80,11 +80,6 @@ def ratings(names: Sequence[str], scores: np.ndarray, games: np.ndarray) -> list
     return sorted(found, key=lambda rating: -rating.points)
 
 
-def expected_score(mine: float, theirs: float) -> float:
-    """What a player of `mine` points scores against one of `theirs`."""
-    return 1.0 / (1.0 + 10.0 ** ((theirs - mine) / 400.0))
-
-
 def _check(names: Sequence[str], scores: np.ndarray, games: np.ndarray) -> None:
     shape = (len(names), len(names))
     if len(names) < 2 or scores.shape != shape or games.shape != shape:

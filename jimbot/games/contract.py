@@ -15,7 +15,9 @@ from jimbot import plugins
 from jimbot.errors import MissingExtraError, UnknownNameError, UsageError
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry, TwoSides
-from jimbot.games.hooks import InfoMetric, Milestones, RareEvent, RecordingForm
+from jimbot.games.hooks.learners import Milestones, RareEvent
+from jimbot.games.hooks.people import RecordingForm
+from jimbot.games.hooks.programs import InfoMetric
 from jimbot.games.pure_game import FunctionalGame, Transition
 from jimbot.games.spec import ActionBlock, ActionSpec, Field, GameSpec, ObservationSpec
 

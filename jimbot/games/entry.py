@@ -10,24 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jimbot.games.batch_game import BatchGame
-from jimbot.games.hooks import (
-    Glossary,
-    HumanInterface,
+from jimbot.games.hooks.learners import Knowledge, Milestones, Plans, RareEvent, Variety
+from jimbot.games.hooks.people import Glossary, HumanInterface, RecordingForm, SeedForm, SeedPages
+from jimbot.games.hooks.programs import (
     InfoMetric,
     Installation,
-    Knowledge,
     LiveProtocol,
-    Milestones,
     Online,
     PlainStates,
-    Plans,
-    RareEvent,
     ReadForeign,
     ReadReplays,
-    RecordingForm,
-    SeedForm,
-    SeedPages,
-    Variety,
 )
 from jimbot.games.pure_game import FunctionalGame
 from jimbot.games.spec import GameSpec

@@ -248,12 +248,6 @@ class FunctionalBatchGame(BatchGame):
         """One game's own state (of the functional game)."""
         return jax.tree.map(lambda leaf: np.asarray(leaf[row]), self.live_rows().state)
 
-    def replace_row(self, row: int, state: Any) -> None:
-        """Puts a state of your own making into a row (tests, analysis)."""
-        live = self.live_rows()
-        self.rows = live._replace(state=jax.tree.map(lambda leaf, new: leaf.at[row].set(new), live.state, state))
-        self._refresh()
-
     def _refresh(self) -> None:
         rows = self.live_rows()
         observation, legal_mask = self._look(rows.state)

@@ -13,7 +13,9 @@ import numpy as np
 from jimbot.errors import UsageError
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry
-from jimbot.games.hooks import HumanInterface, InfoMetric, Milestones, PlainStates, RareEvent, RecordingForm
+from jimbot.games.hooks.learners import Milestones, RareEvent
+from jimbot.games.hooks.people import HumanInterface, RecordingForm
+from jimbot.games.hooks.programs import InfoMetric, PlainStates
 from jimbot.games.seeds import TRAIN, bank_of
 
 STEPS = 20

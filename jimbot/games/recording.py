@@ -17,7 +17,7 @@ import numpy as np
 from jimbot.errors import TranscriptError, UnreadableError
 from jimbot.games.contract import BatchGame, available_games, game_entry, make
 from jimbot.games.drawing import picture
-from jimbot.games.hooks import Moment, RecordedGame, Recorder
+from jimbot.games.hooks.people import Moment, RecordedGame, Recorder
 from jimbot.games.narration import ended_in_words
 from jimbot.reading.plain import json_value
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jimbot.games.hooks import Variety
+from jimbot.games.hooks.learners import Variety
 
 FEWEST = 50  # games looked at, below which nothing is said
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from jimbot.errors import UsageError
-from jimbot.games.hooks import Interaction, Knowledge
+from jimbot.games.hooks.learners import Interaction, Knowledge
 from jimbot.knowledge import records
 from jimbot.knowledge.first_use import first_graph, knowledge_of, nodes_of
 from jimbot.knowledge.queries import Names

@@ -15,7 +15,7 @@ from jimbot.errors import UsageError
 from jimbot.evaluation.intervals import Interval, paired_interval, wilson_interval
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.contract import game_entry
-from jimbot.games.hooks import Part
+from jimbot.games.hooks.learners import Part
 from jimbot.games.seeds import bank_seeds
 from jimbot.knowledge import played, strategies
 from jimbot.knowledge.client import KnowledgeGraphClient

@@ -15,7 +15,7 @@ from typing import Any
 
 from jimbot.errors import KnowledgeError, NotWritableError, UsageError
 from jimbot.games.contract import game_entry, games_with
-from jimbot.games.hooks import Knowledge
+from jimbot.games.hooks.learners import Knowledge
 from jimbot.knowledge import records
 from jimbot.knowledge.bolt_store import BoltStore
 from jimbot.knowledge.documents import LARGEST, read_document

@@ -21,7 +21,7 @@ from jimbot.errors import KnowledgeError, UnreadableError, UsageError
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.contract import game_entry, make
 from jimbot.games.entry import GameEntry
-from jimbot.games.hooks import PlayedGame
+from jimbot.games.hooks.programs import PlayedGame
 from jimbot.knowledge.records import PLAYED, SYNERGY, Edge
 from jimbot.policies.contract import decide
 from jimbot.policies.players import Player

@@ -15,7 +15,7 @@ import numpy as np
 
 from jimbot.errors import JimbotError
 from jimbot.games.contract import available_games, game_entry
-from jimbot.games.hooks import Found, Held, Variety
+from jimbot.games.hooks.learners import Found, Held, Variety
 from jimbot.knowledge.first_use import graph_address, open_store, shipped_strategies, take_newer
 from jimbot.knowledge.queries import followed, strategies
 

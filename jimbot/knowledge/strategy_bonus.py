@@ -12,7 +12,7 @@ import numpy as np
 
 from jimbot.errors import SettingsError
 from jimbot.games.contract import BatchGame
-from jimbot.games.hooks import Found, RareEvent
+from jimbot.games.hooks.learners import Found, RareEvent
 from jimbot.games.variety import VarietyCount
 from jimbot.knowledge.sorting import NONE, Sorter, sorter_of
 from jimbot.training.jax_ppo.extensions.count_bonus import CountBonus

@@ -1,38 +1,29 @@
 """Who may use a device or memory now: components ask, are granted a slice of time or bytes, and give it back.
 
-Simple on purpose: one coordinator per process, cooperative. A grant is a promise, not a lock on hardware: its
-holder looks at `grant.wanted_back` between two pieces of work and lets go when a more important component waits.
-Inference comes before training; among equals it is first come, first served. A holder that neither works on nor lets go
-loses its grant when it expires, so a component that died cannot block the others for ever.
+One coordinator per process, cooperative. A grant is a promise, not a lock on hardware: its holder looks at
+`grant.wanted_back` between two pieces of work and lets go when a more important component waits. One that neither works
+on nor lets go loses its grant when it expires, so a component that died cannot block the others for ever.
 
-    coordinator = default_coordinator()
-    with coordinator.request("cpu", owner="learner", priority=TRAINING) as grant:
-        ...                      # one update
-        if grant.wanted_back:
-            ...                  # leave the block soon, ask again
+    with default_coordinator().request("cpu", owner="learner", priority=TRAINING) as grant:
+        ...  # one update
 
-Devices are `cpu` and, where there are any, `gpu`, each given to one holder at a time; `memory` is counted in bytes and
-shared up to its capacity. Asking for a GPU where there is none is answered with the CPU.
-
-Asynchronous components describe what they want and are answered yes or no, without blocking their event loop:
-
-    grant = await coordinator.request({"type": ResourceType.GPU_COMPUTE, "amount": 100, "component": "ray_training"})
-    if grant.approved:           # no: `grant.reason` says why
-        with grant:              # a slice of 100 ms
-            ...
+Devices (`cpu`, and `gpu` where there is one) are given to one holder at a time, `memory` is shared in bytes. A request
+that is a mapping is awaited, and answered yes or no (`approved`, `reason`). See docs/operations/memory.md.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 import threading
 import time
 from bisect import insort
 from collections.abc import Coroutine, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from typing import Any, Self, overload
 
 from jimbot.errors import JimbotError, UnknownNameError, UsageError
@@ -69,7 +60,12 @@ class Grant:
     _coordinator: ResourceCoordinator = field(repr=False)
     expires: float = 0.0
     """Clock time (`time.monotonic`); `renew` moves it."""
-    approved = True
+    reason: str = ""
+    """Why a described request was not approved."""
+
+    @property
+    def approved(self) -> bool:
+        return not self.reason
 
     @property
     def active(self) -> bool:
@@ -102,24 +98,12 @@ class Grant:
             self._coordinator._changed.notify_all()
 
     def __enter__(self) -> Self:
+        if self.reason:
+            raise ResourceError(f"The request was not approved: {self.reason} Look at `approved` before using a grant.")
         return self
 
     def __exit__(self, *_: object) -> None:
         self.release()
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """The answer no to a described request."""
-
-    reason: str
-    approved = False
-
-    def __enter__(self) -> Self:
-        raise ResourceError(f"The request was not approved: {self.reason} Look at `approved` before using a grant.")
-
-    def __exit__(self, *_: object) -> None:
-        """Never reached: nothing was granted."""
 
 
 class ResourceCoordinator:
@@ -132,7 +116,7 @@ class ResourceCoordinator:
         self._waiting: dict[str, list[Grant]] = {name: [] for name in capacities}  # in the order they are served
 
     @overload
-    def request(self, resource: Mapping[str, Any]) -> Coroutine[Any, Any, Grant | Refusal]: ...
+    def request(self, resource: Mapping[str, Any]) -> Coroutine[Any, Any, Grant]: ...
 
     @overload
     def request(
@@ -143,12 +127,9 @@ class ResourceCoordinator:
     def request(
         self, resource: str | Mapping[str, Any], owner: str = "", amount: int = 1, priority: int = TRAINING,
         seconds: float = DEFAULT_SECONDS, timeout: float | None = None,
-    ) -> Grant | Coroutine[Any, Any, Grant | Refusal]:  # fmt: skip
-        """Waits for its turn and returns the grant; `timeout` seconds at most, if given.
-
-        A mapping (type, amount, component; priority and timeout if wanted) is to be awaited, and answered by a grant
-        or a refusal.
-        """
+    ) -> Grant | Coroutine[Any, Any, Grant]:  # fmt: skip
+        """Waits for its turn and returns the grant; `timeout` seconds at most, if given. A GPU that is not there is the
+        CPU. A mapping (type, amount, component; priority and timeout if wanted) is to be awaited."""
         if isinstance(resource, Mapping):
             return self._answer(resource)
         resource = CPU if resource == GPU and GPU not in self.capacities else resource
@@ -158,29 +139,26 @@ class ResourceCoordinator:
                 grant.expires = time.monotonic() + seconds  # the usual case, and short: every decision passes here
                 self._held[resource].append(grant)
                 return grant
-            until = None if timeout is None else time.monotonic() + timeout
-            with self._in_line(grant):
-                while not self._given(grant):
-                    self._changed.wait(self._pause(grant, timeout, until))
+            with closing(self._turn(grant, math.inf if timeout is None else timeout)) as turn:
+                for pause in turn:
+                    self._changed.wait(min(pause, threading.TIMEOUT_MAX))
         return grant
 
-    async def _answer(self, wish: Mapping[str, Any]) -> Grant | Refusal:
-        described, timeout = _described(wish), wish.get("timeout", PATIENCE_SECONDS)
-        if described["resource"] == GPU and GPU not in self.capacities:
-            described["resource"] = CPU
-        grant, until = Grant(**described, _coordinator=self), time.monotonic() + timeout
+    async def _answer(self, wish: Mapping[str, Any]) -> Grant:
+        grant = Grant(**_described(wish), _coordinator=self)
+        if grant.resource == GPU and GPU not in self.capacities:
+            grant.resource = CPU
         try:
-            with self._in_line(grant):
-                while not self._given(grant):
-                    await asyncio.sleep(min(_LOOK_SECONDS, self._pause(grant, timeout, until) or _LOOK_SECONDS))
+            with closing(self._turn(grant, wish.get("timeout", PATIENCE_SECONDS))) as turn:
+                for pause in turn:
+                    await asyncio.sleep(min(pause, _LOOK_SECONDS))
         except (ResourceError, UsageError) as problem:
-            return Refusal(str(problem))
+            grant.reason = str(problem)
         return grant
 
-    @contextmanager
-    def _in_line(self, grant: Grant) -> Generator[None]:
-        """Lets a grant wait for its turn; an error in the block takes it back."""
-        resource = grant.resource
+    def _turn(self, grant: Grant, timeout: float) -> Generator[float]:
+        """Lets a grant wait in line, and yields for how many seconds, until it is given; closed before, it is not."""
+        resource, until = grant.resource, time.monotonic() + timeout
         if resource not in self.capacities:
             raise UnknownNameError("resource", resource, self.capacities)
         if not 1 <= grant.amount <= self.capacities[resource]:
@@ -192,7 +170,15 @@ class ResourceCoordinator:
             insort(self._waiting[resource], grant, key=lambda waiting: -waiting.priority)
             self._changed.notify_all()
         try:
-            yield
+            while not self._given(grant):
+                held, now = self._held[resource], time.monotonic()
+                if now >= until:
+                    raise ResourceError(
+                        f"{grant.owner} waited {timeout:g} s for resource '{resource}', which "
+                        f"{', '.join(other.owner for other in held) or 'nobody'} holds. Ask again later, or with a "
+                        "higher priority."
+                    )
+                yield max(0.0, min([until, *(other.expires for other in held)]) - now)
         except BaseException:
             grant.release()
             raise
@@ -207,19 +193,6 @@ class ResourceCoordinator:
             self._held[grant.resource].append(line.pop(0))
             self._changed.notify_all()
             return True
-
-    def _pause(self, grant: Grant, timeout: float | None, until: float | None) -> float | None:
-        """Seconds until a grant expires or the patience ends; an error when it is over."""
-        with self._changed:
-            held, now = self._held[grant.resource], time.monotonic()
-            if until is not None and now >= until:
-                holders = ", ".join(other.owner for other in held) or "nobody"
-                raise ResourceError(
-                    f"{grant.owner} waited {timeout:g} s for resource '{grant.resource}', which {holders} holds. Ask "
-                    "again later, or with a higher priority."
-                )
-            ends = [other.expires for other in held] + ([] if until is None else [until])
-            return max(0.0, min(ends) - now) if ends else None
 
     def in_use(self, resource: str) -> int:
         """How much of a resource is granted now."""
@@ -240,38 +213,36 @@ def _described(wish: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name in _KEYS[:3] if name not in wish]
     if missing:
         raise UsageError(f"The resource request {dict(wish)} has no '{missing[0]}'; expected type, amount, component.")
-    if wish["type"] not in list(ResourceType):
-        raise UnknownNameError("resource type", str(wish["type"]), list(ResourceType))
-    resource, amount, owner = str(wish["type"]), wish["amount"], str(wish["component"])
-    if not isinstance(amount, int | float) or not 0 < amount < float("inf"):
+    resource, amount, owner = (wish[name] for name in _KEYS[:3])
+    if resource not in list(ResourceType):
+        raise UnknownNameError("resource type", str(resource), list(ResourceType))
+    if not isinstance(amount, int | float) or not 0 < amount < math.inf:
         raise UsageError(
             f"The resource request of {owner} has amount {amount!r}; expected a number above 0: "
             "milliseconds of a device, bytes of memory."
         )
     held, seconds = (int(amount), DEFAULT_SECONDS) if resource == MEMORY else (1, amount / 1000)
     priority = wish.get("priority", TRAINING)
-    return {"resource": resource, "owner": owner, "amount": held, "seconds": seconds, "priority": priority}
+    return {"resource": str(resource), "amount": held, "owner": str(owner), "priority": priority, "seconds": seconds}
 
 
-_default: ResourceCoordinator | None = None
 _making = threading.Lock()
 
 
 def default_coordinator() -> ResourceCoordinator:
     """The one of this process: its CPUs, its GPUs if there are any, the memory of the machine."""
-    global _default
+    with _making:
+        return _made()
+
+
+@cache
+def _made() -> ResourceCoordinator:
     import psutil
 
-    with _making:
-        if _default is None:
-            gpus = {GPU: 1} if _has_gpu() else {}
-            _default = ResourceCoordinator({CPU: 1, **gpus, MEMORY: psutil.virtual_memory().total})
-        return _default
+    return ResourceCoordinator({CPU: 1, **({GPU: 1} if _has_gpu() else {}), MEMORY: psutil.virtual_memory().total})
 
 
 def _has_gpu() -> bool:
     """Whether a library that is loaded already sees one; nothing is imported for the question."""
     torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
-    if torch is not None and torch.cuda.is_available():
-        return True
-    return jax is not None and jax.default_backend() == "gpu"
+    return bool(torch and torch.cuda.is_available()) or bool(jax and jax.default_backend() == "gpu")

@@ -23,7 +23,7 @@ from jimbot.doors.access import Bearers, Tokens
 from jimbot.doors.guard import Door, Limits, Receive, Scope, Send, cut
 from jimbot.doors.listening import Background, guarded_server, listener
 from jimbot.errors import UsageError
-from jimbot.games.hooks import HostedGame, Silence
+from jimbot.games.hooks.programs import HostedGame, Silence
 
 LARGEST_SAVE = 1 << 24
 _HEAD = 256  # bytes of a file that say what it is

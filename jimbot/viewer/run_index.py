@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jimbot.background import Repeating
 from jimbot.errors import CheckpointError
 from jimbot.runs.catalogue import EVALUATION, NOTES, RETURN, TAGS, Headline, find_run, headline, holder, note_of
 from jimbot.runs.checkpoint import CHECKPOINTS
@@ -138,16 +139,13 @@ class RunIndex:
         self._news: list[tuple[int, frozenset[str]]] = []
         self._lock = threading.Lock()
         self._one_pass = threading.Lock()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="run-index", daemon=True)
+        self._passes = Repeating("run-index", 0.0, self._pass, 5.0)
 
     def start(self) -> None:
-        self._thread.start()
+        self._passes.start()
 
     def close(self) -> None:
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join(5.0)
+        self._passes.close()
 
     # --- asking ---
 
@@ -201,7 +199,7 @@ class RunIndex:
                 if changed and time.monotonic() - published > PUBLISH:
                     self._publish(changed)
                     changed, published = set(), time.monotonic()
-                if self._stop.is_set():
+                if self._passes.is_over:
                     return
             for key in set(self._rows) - set(places):
                 with self._lock:
@@ -219,11 +217,10 @@ class RunIndex:
             self.version += 1
             self._news = [*self._news[-50:], (self.version, frozenset(changed))]
 
-    def _work(self) -> None:
-        while not self._stop.is_set():
-            began = time.monotonic()
-            self.refresh()
-            self._stop.wait(max(REST, SHARE * (time.monotonic() - began)))
+    def _pass(self) -> None:
+        began = time.monotonic()
+        self.refresh()
+        self._passes.seconds = max(REST, SHARE * (time.monotonic() - began))
 
     def _refreshed(self, key: Key, path: Path) -> bool:
         """A live run ends without touching a file."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from jimbot.errors import JimbotError, UsageError
 from jimbot.games.contract import BatchGame, GameEntry, game_entry, make
-from jimbot.games.hooks import HumanInterface, Offer, RecordedGame
+from jimbot.games.hooks.people import HumanInterface, Offer, RecordedGame
 from jimbot.games.narration import ended_in_words
 from jimbot.games.scenes import scene_of
 from jimbot.games.seeds import HELD_OUT, bank_seeds, seed_name, seed_number

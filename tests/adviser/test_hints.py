@@ -9,7 +9,7 @@ import numpy as np
 
 from jimbot.adviser.question import hints_from, question_in, sentences
 from jimbot.games.contract import game_entry, make
-from jimbot.games.hooks import Knowledge
+from jimbot.games.hooks.learners import Knowledge
 from jimbot.knowledge.records import Hints
 from jimbot.policies.contract import Decision
 

@@ -34,9 +34,9 @@ DOOR_MODULES = ("jimbot.cli.doors", "jimbot.training.sb3", "jimbot.training.ray"
                 "jimbot.training.library_learners", "jimbot.games.balatro.live")  # fmt: skip
 DOOR_NAME = re.compile(rf"(jimbot\.({'|'.join(DOORS)})|{'|'.join(map(re.escape, DOOR_MODULES))})[\w.:]*")
 # Version, door, errors, foreign text, locks of files, the machine, log lines, notebooks, plug-ins, work in
-# the background, pauses between tries: in no room.
+# the background, pauses between tries, child processes: in no room.
 EVERYWHERE = ("jimbot", "jimbot.__main__", "jimbot.background", "jimbot.errors", "jimbot.foreign_text",
-              "jimbot.logs", "jimbot.machine", "jimbot.notebook", "jimbot.plugins")  # fmt: skip
+              "jimbot.logs", "jimbot.machine", "jimbot.notebook", "jimbot.plugins", "jimbot.processes")  # fmt: skip
 
 # Inside games/, these are shared by all games; any other module or folder is one game, alone with its own rules.
 GAME_COMMONS = (

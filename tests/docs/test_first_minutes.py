@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -25,6 +24,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from jimbot.processes import free_port
 from tests.docs.commands import Line, of_page
 from tests.docs.pages import REPOSITORY
 from tests.docs.test_running import smaller
@@ -79,12 +79,6 @@ def not_in_core() -> list[str]:
 
 def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(REPOSITORY), "XDG_DATA_HOME": str(folder / "data"), "COLUMNS": "110"}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def answer(child: subprocess.Popen[str], port: int) -> str:

@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 
 from jimbot.errors import UsageError
-from jimbot.evaluation.duels import expected_score, ratings
+from jimbot.evaluation.duels import ratings
 
 NAMES = ("weak", "middle", "strong")
+
+
+def expected_score(mine: float, theirs: float) -> float:
+    """What a player of `mine` points scores against one of `theirs`, as Elo defines it."""
+    return 1.0 / (1.0 + 10.0 ** ((theirs - mine) / 400.0))
 
 
 def tables(scores: list[list[float]]) -> tuple[np.ndarray, np.ndarray]:

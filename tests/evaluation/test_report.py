@@ -17,7 +17,7 @@ from jimbot.evaluation.report import analyze, svg
 from jimbot.evaluation.report.analyze import training_section
 from jimbot.evaluation.report.chronicle import Chronicle, choose_examples
 from jimbot.games.contract import game_entry
-from jimbot.games.hooks import Variety
+from jimbot.games.hooks.learners import Variety
 from jimbot.games.narration import Event
 from jimbot.runs.recorder import Recorder
 from jimbot.runs.sinks import JsonlSink

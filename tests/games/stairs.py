@@ -15,7 +15,7 @@ import numpy as np
 
 from jimbot.errors import SnapshotError
 from jimbot.games.contract import BatchGame, GameEntry, InfoMetric, Milestones, RareEvent, RecordingForm
-from jimbot.games.hooks import Moment
+from jimbot.games.hooks.people import Moment
 from jimbot.games.seeds import train_seeds
 from jimbot.games.spec import ActionBlock, ActionSpec, Field, GameSpec, ObservationSpec
 from jimbot.games.verification import FileReport

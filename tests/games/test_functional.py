@@ -233,14 +233,6 @@ def test_hidden_luck_is_redealt_without_a_trace_and_only_where_asked() -> None:
     assert not np.all(masks, axis=0).any(), "the future of re-dealt rows must be another one"
 
 
-def test_a_state_of_ones_own_can_be_put_into_a_row() -> None:
-    game = probe()
-    game.reset()
-    game.replace_row(3, game.row_state(3)._replace(turn=np.int32(7)))
-    assert game.observation[3, game.spec.observation.span("progress")] == 7 / 8
-    assert "turn 7" in game.describe(3)
-
-
 def test_illegal_actions_raise_when_checked_and_are_counted_when_fast() -> None:
     checked, fast = probe(), probe(checked=False)
     for game in (checked, fast):

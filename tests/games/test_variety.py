@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jimbot.games.contract import game_entry
-from jimbot.games.hooks import Variety
+from jimbot.games.hooks.learners import Variety
 from jimbot.games.variety import FEWEST, VarietyCount
 
 

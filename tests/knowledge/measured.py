@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from jimbot.games.hooks import Interaction, Knowledge, Part
+from jimbot.games.hooks.learners import Interaction, Knowledge, Part
 from tests.knowledge.samples import JOKERS
 
 

@@ -13,7 +13,7 @@ from jimbot.errors import UnknownNameError, UsageError
 from jimbot.evaluation.play import play_games
 from jimbot.games import make
 from jimbot.games.contract import available_games, game_entry
-from jimbot.games.hooks import Plans
+from jimbot.games.hooks.learners import Plans
 from jimbot.games.probe import COLOURS
 from jimbot.games.seeds import VALIDATION, bank_seeds
 from jimbot.planning import ITSELF, Planner, PlanSettings, PlanTable, planning

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from jimbot.clients.bus_contract import BusSettings
 from jimbot.clients.event_bus import EventBusClient
+from jimbot.processes import Child, free_port, listens
 from jimbot.proto.events_pb2 import Event, GameResultEvent, MetricEvent
 
 QUICK = BusSettings(tries=3, first_pause=0.01, longest_pause=0.02, ack_wait=2.0)
@@ -22,12 +20,6 @@ QUICK = BusSettings(tries=3, first_pause=0.01, longest_pause=0.02, ack_wait=2.0)
 def nats_program() -> str | None:
     beside = Path(sys.executable).parent / "nats-server"
     return str(beside) if beside.exists() else shutil.which("nats-server")
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 class NatsServer:
@@ -45,14 +37,8 @@ class NatsServer:
 
     def start(self) -> None:
         command = [nats_program() or "", "-a", "127.0.0.1", "-p", str(self.port), "-js", "-sd", str(self.store)]
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(200):
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return
-            except OSError:
-                time.sleep(0.05)
-        raise AssertionError("nats-server does not listen")
+        self._process = Child(command)
+        assert self._process.becomes(lambda: listens(self.port), 10), "nats-server does not listen"
 
     def kill(self) -> None:
         self._process.kill()

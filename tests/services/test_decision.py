@@ -20,7 +20,7 @@ from jimbot.clients.request_json import read_request
 from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry
 from jimbot.games.hackmatrix import make_state, to_dict
-from jimbot.games.hooks import Sight
+from jimbot.games.hooks.programs import Sight
 from jimbot.policies.portable import load_policy
 from jimbot.proto.events_pb2 import ForeignState, GameState, LearningDecisionRequest, Observation
 from jimbot.runs.arrays import write_npz
@@ -86,7 +86,8 @@ def test_a_state_by_keys_is_seen_as_the_game_sees_it(service: DecisionService) -
     )
     game: Any = game_entry(GAME).make(1)
     game.reset()
-    game.replace_row(0, state)
+    game.rows = game.rows._replace(state=jax.tree.map(lambda leaf: np.asarray(leaf)[None], state))
+    game.restore(game.snapshot())  # looks at it
     by_hand = LearningDecisionRequest(
         game=GAME, game_state=GameState(observation=observation(0, SPEC, game.observation, game.legal_mask))
     )

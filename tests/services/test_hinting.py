@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("ladybug")
 
 from jimbot.games.contract import game_entry
-from jimbot.games.hooks import Knowledge
+from jimbot.games.hooks.learners import Knowledge
 from jimbot.knowledge import KnowledgeGraphClient
 from jimbot.knowledge.ladybug_store import LadybugStore
 from jimbot.services.decision import DecisionService, ServedPolicy

@@ -15,7 +15,7 @@ import pytest
 
 from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry
-from jimbot.games.hooks import HostedGame
+from jimbot.games.hooks.programs import HostedGame
 from jimbot.services.live_host import FolderFiles, LiveHost
 from jimbot.services.live_play.client import LiveClient, LiveError
 

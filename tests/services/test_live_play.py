@@ -19,7 +19,7 @@ import pytest
 from jimbot.cli import main
 from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry
-from jimbot.games.hooks import LiveCall, Standing
+from jimbot.games.hooks.programs import LiveCall, Standing
 from jimbot.policies.players import find_player
 from jimbot.services.decision import DecisionService, ServedPolicy
 from jimbot.services.live_host import FolderFiles, LiveHost

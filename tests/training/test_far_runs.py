@@ -12,7 +12,7 @@ import pytest
 from jimbot.errors import KnowledgeError, UsageError
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.contract import game_entry
-from jimbot.games.hooks import PlayedGame
+from jimbot.games.hooks.programs import PlayedGame
 from jimbot.knowledge.played import pair_lifts, runs_of_played, runs_of_training
 from jimbot.knowledge.sorting import NONE, sorter
 from jimbot.training.jax_ppo.extensions.far_games import FILE, FarGames

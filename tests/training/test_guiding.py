@@ -19,7 +19,7 @@ from jimbot.adviser.reply import Advice
 from jimbot.adviser.settings import AdviserSettings
 from jimbot.errors import SettingsError, UnknownNameError
 from jimbot.games.contract import game_entry, make
-from jimbot.games.hooks import Held, RareEvent
+from jimbot.games.hooks.learners import Held, RareEvent
 from jimbot.games.probe import COLOURS
 from jimbot.games.variety import FEWEST, VarietyCount
 from jimbot.knowledge.sorting import Sorter, sorter

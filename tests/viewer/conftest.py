@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -16,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 from playwright.sync_api import Page as Tab
 
+from jimbot.processes import free_port
 from jimbot.viewer.http.server import Page, page_server
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
@@ -30,9 +30,7 @@ class Served:
     """A page that is being served, on a port that stays the same when it is stopped and started again."""
 
     def __init__(self, roots: Sequence[Path], tokens: Any = None) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self._roots, self._tokens = roots, tokens
         self.start()

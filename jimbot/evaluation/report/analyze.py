@@ -18,7 +18,7 @@ from jimbot.evaluation.report.chronicle import Chronicle, Entry, Way, choose_exa
 from jimbot.evaluation.report.page import folded, legend, many, page, panel, section, table, tile
 from jimbot.evaluation.summary import Evaluation
 from jimbot.games.contract import game_entry
-from jimbot.games.hooks import Variety
+from jimbot.games.hooks.learners import Variety
 from jimbot.games.seeds import HELD_OUT
 from jimbot.games.spec import GameSpec
 from jimbot.plugins import entry_points, provided

@@ -18,7 +18,7 @@ from jimbot.evaluation.report import svg
 from jimbot.evaluation.report.page import folded, section
 from jimbot.evaluation.summary import WON, Evaluation
 from jimbot.games.contract import BatchGame, GameEntry, make
-from jimbot.games.hooks import Variety
+from jimbot.games.hooks.learners import Variety
 from jimbot.games.narration import Diary, Event, Line
 from jimbot.games.seeds import seed_name
 from jimbot.games.variety import VarietyCount

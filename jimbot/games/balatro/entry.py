@@ -20,25 +20,10 @@ from jimbot.games.balatro.rules.content import BLIND_SHOWDOWN, HANDS, JOKERS, RA
 from jimbot.games.balatro.rules.state import PHASE_NAMES
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry
-from jimbot.games.hooks import (
-    Found,
-    Glossary,
-    Held,
-    InfoMetric,
-    Knowledge,
-    LivePlay,
-    LiveProtocol,
-    Milestones,
-    PlainStates,
-    Plans,
-    RareEvent,
-    ReadForeign,
-    RecordingForm,
-    SeedForm,
-    SeedPages,
-    Variety,
-    lazy,
-)
+from jimbot.games.hooks import lazy
+from jimbot.games.hooks.learners import Found, Held, Knowledge, Milestones, Plans, RareEvent, Variety
+from jimbot.games.hooks.people import Glossary, RecordingForm, SeedForm, SeedPages
+from jimbot.games.hooks.programs import InfoMetric, LivePlay, LiveProtocol, PlainStates, ReadForeign
 from jimbot.plugins import provided
 
 LATE_ANTE = 4

@@ -14,7 +14,8 @@ from jimbot.games.hackmatrix.build import make_state, to_dict
 from jimbot.games.hackmatrix.scene import describe
 from jimbot.games.hackmatrix.spec import STAGES
 from jimbot.games.hackmatrix.state import State
-from jimbot.games.hooks import InfoMetric, Milestones, PlainStates, Plans, Sight
+from jimbot.games.hooks.learners import Milestones, Plans
+from jimbot.games.hooks.programs import InfoMetric, PlainStates, Sight
 
 ABOUT = (
     "A turn-based break-in on a board of 6×6 cells. Get from corner to exit, through 8 stages. A move towards an "

@@ -11,7 +11,9 @@ import numpy as np
 
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry, TwoSides
-from jimbot.games.hooks import Decide, Installation, Online, Plans, PlayedOnline, PublicReplays, Visit, lazy
+from jimbot.games.hooks import lazy
+from jimbot.games.hooks.learners import Plans
+from jimbot.games.hooks.programs import Decide, Installation, Online, PlayedOnline, PublicReplays, Visit
 from jimbot.games.vgc import simulator, teams
 from jimbot.games.vgc.game import SPEC, VgcGame
 from jimbot.games.vgc.masks import legal_masks

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from jimbot.errors import UsageError
 from jimbot.games.contract import BatchGame
-from jimbot.games.hooks import Offer
+from jimbot.games.hooks.people import Offer
 from jimbot.games.vgc import narration, orders
 from jimbot.games.vgc.words import Row, describe_action, order_words
 

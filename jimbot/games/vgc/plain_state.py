@@ -9,7 +9,7 @@ import numpy as np
 
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.games.batch_game import BatchGame
-from jimbot.games.hooks import PlainStates, Sight
+from jimbot.games.hooks.programs import PlainStates, Sight
 from jimbot.games.vgc import fields, orders, words
 
 _KEYS = ("fields", "legal")

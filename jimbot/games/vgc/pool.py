@@ -24,9 +24,9 @@ import numpy as np
 from jimbot.errors import SimulatorError, UsageError
 from jimbot.games.vgc import fields, wire
 from jimbot.games.vgc.options import Options
-from jimbot.games.vgc.simulator import last_line
 from jimbot.games.vgc.wire import Kind
 from jimbot.games.vgc.worker import LOT, WorkerProcess, check_greeting
+from jimbot.processes import last_line
 
 _log = logging.getLogger("jimbot.games.vgc")
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from jimbot.errors import SimulatorError, UsageError
 from jimbot.machine import cache_folder
+from jimbot.processes import last_line
 
 PACKAGE = "pokemon-showdown"
 VERSION = "0.11.11"
@@ -143,8 +144,3 @@ def _npm_cause(stderr: str) -> str:
     return next(
         (line for line in reasons if "code" in line or "request" in line), reasons[0] if reasons else "no reason"
     )
-
-
-def last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else ""

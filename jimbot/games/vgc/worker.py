@@ -12,14 +12,14 @@ import atexit
 import contextlib
 import json
 import os
-import subprocess
-import tempfile
 import time
+from subprocess import PIPE
 from typing import Any
 
 from jimbot.errors import SimulatorError, UsageError
 from jimbot.games.vgc import simulator, wire
 from jimbot.games.vgc.wire import Kind
+from jimbot.processes import Child, tail, temporary_log
 
 CHUNK = 1 << 18
 LEAVE_SECONDS = 2.0
@@ -28,7 +28,6 @@ HEAP_MEGABYTES = 400
 YOUNG_MEGABYTES = 32
 """Room for what lives briefly, as most of a battle does, so that it is collected less often."""
 IDLE_VARIABLE = "JIMBOT_IDLE_SIMULATORS"
-TAIL = 2000  # characters of complaint kept
 
 
 class WorkerProcess:
@@ -40,7 +39,7 @@ class WorkerProcess:
                 "Game 'vgc' speaks with its simulator in a way Windows does not have; play it on Linux, macOS or WSL."
             )
         self.patched = bool(settings["patch"])
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
+        self._stderr = temporary_log()
         command = [
             simulator.node_program(),
             f"--max-old-space-size={HEAP_MEGABYTES}",
@@ -48,14 +47,7 @@ class WorkerProcess:
             str(simulator.NODE_FILES / "worker.js"),
             str(simulator.package_folder()),
         ]
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            process_group=0,
-            bufsize=0,
-        )
+        self.process = Child(command, self._stderr, stdin=PIPE, stdout=PIPE, bufsize=0)
         assert self.process.stdin is not None and self.process.stdout is not None  # noqa: PT018 - one fact for the checker
         self.input, self.output = self.process.stdin.fileno(), self.process.stdout.fileno()
         os.set_blocking(self.input, False)
@@ -114,22 +106,11 @@ class WorkerProcess:
 
     def complaint(self) -> str:
         """The last lines it wrote before it failed."""
-        self._stderr.seek(0, os.SEEK_END)
-        self._stderr.seek(max(0, self._stderr.tell() - TAIL))
-        return self._stderr.read().decode(errors="replace").strip()
+        return tail(self._stderr).strip()
 
     def end(self, kindly: bool = True) -> None:
         """Ends the process and waits for it, so that no zombie stays; a second call does nothing."""
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-        if kindly:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(LEAVE_SECONDS)
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
+        self.process.end(LEAVE_SECONDS if kindly else 0.0)
         self._stderr.close()
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jimbot.games.contract import GameEntry
-from jimbot.games.hooks import PlayedGame
+from jimbot.games.hooks.programs import PlayedGame
 from jimbot.proto.events_pb2 import Event, GameActionEvent, GameResultEvent, GameStateEvent
 from jimbot.services.decision.refusal import RefusedError
 from jimbot.services.decision.states import StateReader

@@ -9,8 +9,8 @@ may end or be killed, and the next one joins. Two commands at once start one ser
 
 from __future__ import annotations
 
-import ctypes
 import json
+import math
 import os
 import secrets
 import shutil
@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,16 +31,14 @@ import psutil
 from jimbot.background import Backoff
 from jimbot.errors import BusError, MissingExtraError, NotWritableError
 from jimbot.machine import try_lock
+from jimbot.processes import HOST, Child, free_port, last_line, listens, tail, wait_for
 
-HOST = "127.0.0.1"
 IDLE_SECONDS = 5.0
 LOOK_EVERY = 0.5  # seconds between two looks at who is connected
 START_SECONDS = 20.0
 PAUSES = Backoff(0.2, 5.0)
 DEATHS = 5  # of a server that never listened, before its supervisor gives up
 STATE, CONFIGURATION, LOG, STARTING, SUPERVISED = "server.json", "server.conf", "server.log", "start.lock", "lock"
-LINUX = sys.platform == "linux"
-PR_SET_PDEATHSIG = 1  # of Linux' prctl(2)
 
 
 class Server(NamedTuple):
@@ -103,16 +102,11 @@ def _start(store: Path, power_safe: bool) -> None:
     sync = "always" if power_safe else "2m"
     command = [sys.executable, "-m", "jimbot.services.bus.local_server", str(store), sync, str(IDLE_SECONDS)]
     with open(store / LOG, "ab", opener=_private) as log:
-        supervisor = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-            creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),
-        )  # fmt: skip
-    ends = time.monotonic() + START_SECONDS
-    while (found := read_state(store)) is None or found.supervisor != supervisor.pid:
-        if supervisor.poll() is not None or time.monotonic() > ends:
-            said = (store / LOG).read_text(errors="replace").strip().rpartition("\n")[2]
-            raise BusError(f"The NATS server in {store} does not start: {said or 'it says nothing'}. See {LOG} there.")
-        time.sleep(0.01)
+        detached = getattr(subprocess, "DETACHED_PROCESS", 0)
+        supervisor = Child(command, log, session=True, creationflags=detached)
+    if not supervisor.becomes(lambda: getattr(read_state(store), "supervisor", 0) == supervisor.pid, START_SECONDS):
+        said = last_line(tail(store / LOG))
+        raise BusError(f"The NATS server in {store} does not start: {said or 'it says nothing'}. See {LOG} there.")
     threading.Thread(target=supervisor.wait, name="jimbot-reaper", daemon=True).start()
 
 
@@ -125,14 +119,13 @@ def supervise(store: Path, sync: str, idle: float) -> int:
         old, deaths = read_state(store), 0
         if old is not None:
             _end(old.pid, store)  # its supervisor was killed
-        own = old if old is not None and _is_free(old.port) else Server(_free_port(), secrets.token_urlsafe(24))
+        own = old if old is not None and _is_free(old.port) else Server(free_port(), secrets.token_urlsafe(24))
         _write(store / CONFIGURATION, _configuration(own, store, sync))
         while deaths < DEATHS:
-            command = [program(), "-c", str(store / CONFIGURATION)]
-            server = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=_die_with_parent if LINUX else None)
+            server = Child([program(), "-c", str(store / CONFIGURATION)], None, with_parent=True)
             try:
                 _write(store / STATE, json.dumps(own._replace(pid=server.pid, supervisor=0)._asdict()))
-                if not _listens(server, own.port):
+                if not server.becomes(partial(listens, own.port), math.inf):
                     deaths += 1
                     time.sleep(PAUSES.pause(deaths))
                     continue
@@ -140,12 +133,11 @@ def supervise(store: Path, sync: str, idle: float) -> int:
                 _write(store / STATE, json.dumps(own._replace(pid=server.pid, supervisor=os.getpid())._asdict()))
                 _watch(store, server, idle)
             finally:
-                server.terminate()
-                server.wait()
+                server.end(START_SECONDS)
     return 1
 
 
-def _watch(store: Path, server: subprocess.Popen[bytes], idle: float) -> None:
+def _watch(store: Path, server: Child, idle: float) -> None:
     """Returns when the server was killed, and leaves when nobody uses it any more."""
     used = time.time()
     while True:
@@ -157,8 +149,7 @@ def _watch(store: Path, server: subprocess.Popen[bytes], idle: float) -> None:
         if time.time() - max(used, (store / STATE).stat().st_mtime) > idle:
             with open(store / STARTING, "ab", opener=_private) as lock:
                 if try_lock(lock.fileno()) and not _has_clients(server.pid):  # else a client joins this moment
-                    server.terminate()
-                    server.wait()
+                    server.end(START_SECONDS)
                     os._exit(0)  # with both locks held until the end
 
 
@@ -169,15 +160,6 @@ def _configuration(server: Server, store: Path, sync: str) -> str:
         "log_file": str(store / LOG),
         "jetstream": {"store_dir": str(store), "max_file_store": 2**40, "sync_interval": sync},
     })  # fmt: skip
-
-
-def _listens(server: subprocess.Popen[bytes], port: int) -> bool:
-    while server.poll() is None:
-        with suppress(OSError):
-            socket.create_connection((HOST, port), 1).close()
-            return True
-        time.sleep(0.01)
-    return False
 
 
 def _has_clients(pid: int) -> bool:
@@ -195,17 +177,6 @@ def _end(pid: int, store: Path) -> None:
             process.wait(START_SECONDS)
 
 
-def _die_with_parent() -> None:
-    """In the server, before it begins: a killed supervisor leaves none behind. Elsewhere the next one ends it."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind((HOST, 0))
-        return free.getsockname()[1]
-
-
 def _is_free(port: int) -> bool:
     with socket.socket() as probe, suppress(OSError):
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -217,12 +188,9 @@ def _is_free(port: int) -> bool:
 @contextmanager
 def _alone(store: Path) -> Generator[None]:
     """Nobody else starts, joins or ends the server meanwhile."""
-    ends = time.monotonic() + START_SECONDS
     with open(store / STARTING, "ab", opener=_private) as lock:
-        while not try_lock(lock.fileno()):
-            if time.monotonic() > ends:
-                raise BusError(f"Another program has been starting the bus in {store} for {START_SECONDS:g} s.")
-            time.sleep(0.01)
+        if not wait_for(lambda: try_lock(lock.fileno()), START_SECONDS):
+            raise BusError(f"Another program has been starting the bus in {store} for {START_SECONDS:g} s.")
         yield
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from jimbot.games.hooks import Sight
+from jimbot.games.hooks.programs import Sight
 from jimbot.knowledge.records import Hints
 from jimbot.proto import events_pb2 as messages
 from jimbot.services.decision.batcher import Batcher

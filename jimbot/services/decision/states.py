@@ -25,7 +25,7 @@ from google.protobuf.struct_pb2 import Struct
 
 from jimbot.errors import JimbotError, UnknownNameError
 from jimbot.games.contract import GameEntry
-from jimbot.games.hooks import ReadForeign, Sight, Situation
+from jimbot.games.hooks.programs import ReadForeign, Sight, Situation
 from jimbot.games.spec import GameSpec
 from jimbot.proto.events_pb2 import GameState, LearningDecisionRequest, Observation
 from jimbot.runs.arrays import read_npz, write_npz

@@ -8,7 +8,6 @@ for; a command of the user's may start them again.
 from __future__ import annotations
 
 import shlex
-import subprocess
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -16,7 +15,8 @@ from typing import Any
 
 from jimbot.background import Backoff
 from jimbot.errors import UsageError
-from jimbot.games.hooks import LiveCall, LivePlay, Standing
+from jimbot.games.hooks.programs import LiveCall, LivePlay, Standing
+from jimbot.processes import Child
 from jimbot.services.live_play.client import AwayError, Exchange, LiveClient, LiveError, RefusedError, UnansweredError
 
 STARTS = 5  # tries to leave a run and to start one
@@ -50,7 +50,7 @@ class LiveDriver:
         self.counts: Counter[str] = Counter()
         """Calls that were unanswered or refused, looks, restarts."""
         self._restart = _words(restart)
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Child | None = None
         self.dialect = ""
         self.made: Exchange | None = None
         """The last move as it went over the wire."""
@@ -182,10 +182,7 @@ class LiveDriver:
 
     def _start_process(self) -> None:
         try:
-            self.process = subprocess.Popen(
-                self._restart, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )  # fmt: skip
+            self.process = Child(self._restart, session=True)
         except OSError as problem:
             raise UsageError(f"--restart '{shlex.join(self._restart)}' cannot be run: {problem.strerror}.") from problem
 

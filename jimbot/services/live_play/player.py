@@ -21,7 +21,7 @@ from jimbot.errors import UsageError
 from jimbot.evaluation import Evaluation
 from jimbot.evaluation.play import Games
 from jimbot.games.entry import GameEntry
-from jimbot.games.hooks import LiveCall, LiveResult, LiveRun, Standing
+from jimbot.games.hooks.programs import LiveCall, LiveResult, LiveRun, Standing
 from jimbot.games.seeds import seed_number
 from jimbot.policies.contract import Decision, decide
 from jimbot.policies.players import Player

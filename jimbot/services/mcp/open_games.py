@@ -13,7 +13,7 @@ import numpy as np
 
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.games.contract import BatchGame, GameEntry, game_entry, make, named_game
-from jimbot.games.hooks import Standing
+from jimbot.games.hooks.programs import Standing
 from jimbot.games.seeds import seed_name, seed_number
 from jimbot.services.live_play.client import LiveClient
 from jimbot.services.live_play.driver import LiveDriver

@@ -10,10 +10,7 @@ programs is quick under load.
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,16 +18,18 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any, BinaryIO, Self
 
 import psutil
 
 from jimbot.background import Backoff
 from jimbot.errors import install_command
+from jimbot.processes import LEAVE_SECONDS, Child, last_line, tail
+from jimbot.processes import end_with_parent as end_with_parent
 from jimbot.runs.files import make_directory
 from jimbot.services.stack.components import Component
 
-LEAVE_SECONDS = 12.0  # for what was begun; a decision service takes ten
 LARGEST_LOG = 2**20  # bytes kept when a program is started again
 
 
@@ -92,7 +91,7 @@ class Program:
         self, component: Component, log: Path, policy: RestartPolicy, command: Callable[..., list[str]]
     ) -> None:
         self.component, self._log, self._policy, self._command = component, log, policy, command
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Child | None = None
         self.state = State.MISSING if component.missing else State.STARTING
         self.says = install_command(component.missing) if component.missing else ""
         self.restarts = self.deaths = 0
@@ -109,7 +108,7 @@ class Program:
                     return
                 self._start(now)
             elif self.process.poll() is not None:
-                self._died(now, f"ended with code {self.process.returncode}: {self._last_words()}")
+                self._died(now, f"ended with code {self.process.returncode}: {last_line(tail(self._log))}")
                 return
         self._look(now, pool)
 
@@ -121,10 +120,8 @@ class Program:
         self._began, self._answer = now, None
         self._to(State.STARTING, now)
 
-    def _opened(self, log: BinaryIO) -> subprocess.Popen[bytes]:
-        group = 0 if os.name == "posix" else None
-        command = self._command(self.component)
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log, process_group=group)
+    def _opened(self, log: BinaryIO) -> Child:
+        process = Child(self._command(self.component), log, stdin=PIPE)
         if self.component.nice and os.name == "posix":
             with suppress(OSError):  # it has ended already
                 os.setpriority(os.PRIO_PROCESS, process.pid, os.getpriority(os.PRIO_PROCESS, 0) + self.component.nice)
@@ -149,16 +146,15 @@ class Program:
             return
         if self.state is State.WELL:
             self._to(State.UNWELL, now)
-        self.says = says if self.state is State.UNWELL else self._last_words() or "not there yet"
+        self.says = says if self.state is State.UNWELL else last_line(tail(self._log)) or "not there yet"
         limit = self._policy.starting if self.state is State.STARTING else self._policy.unwell
         if self.process is not None and now - self._changed >= limit:
-            self.kill()
             self._died(now, f"did not answer for {limit:g} s: {says}")
 
     def _died(self, now: float, says: str) -> None:
         if self.state is State.WELL and now - self._changed >= self._policy.settled:
             self.deaths = 0
-        self._close()
+        self._end(0.0)
         self.deaths += 1
         self.says = says
         if self.deaths >= self._policy.deaths:
@@ -172,46 +168,21 @@ class Program:
         if state is not self.state:
             self.state, self._changed = state, now
 
-    def _last_words(self) -> str:
-        with suppress(OSError):
-            with open(self._log, "rb") as file:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
-                lines = file.read().decode(errors="replace").split("\n")
-            return next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return ""
-
     def terminate(self) -> None:
         """Asks it to end."""
-        if self.process is not None and self.process.poll() is None:
-            with suppress(OSError):
-                self.process.terminate()
-
-    def kill(self) -> None:
-        """Ends it, and whatever it started."""
-        if self.process is None:
-            return
-        with suppress(OSError):
-            if os.name == "posix":
-                os.killpg(self.process.pid, signal.SIGKILL)
-            else:
-                self.process.kill()
-        self.process.wait()
-
-    def _close(self) -> None:
-        if self.process is not None and self.process.stdin is not None:
-            with suppress(OSError):
-                self.process.stdin.close()
-        self.process = None
+        if self.process is not None:
+            self.process.terminate()
 
     def end(self, by: float) -> None:
         """Waits for it, and ends it where it does not end by itself."""
-        if self.process is not None:
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(max(0.0, by - time.monotonic()))
-            self.kill()
-            self._close()
+        self._end(by - time.monotonic())
         if self.state not in (State.MISSING, State.GIVEN_UP):
             self.state = State.ENDED
+
+    def _end(self, seconds: float) -> None:
+        if self.process is not None:
+            self.process.end(seconds, ask=False)
+            self.process = None
 
     def status(self, now: float) -> Status:
         pid, megabytes = (self.process.pid if self.process is not None else None), 0.0
@@ -268,27 +239,3 @@ class Supervisor:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-# --- in a child ---
-
-
-def end_with_parent(descriptor: int = 0) -> None:
-    """A child whose parent is gone must not stay behind, however the parent ended.
-
-    Its standard input is a pipe that only its supervisor holds. When it ends, the supervisor is gone (kill -9 included,
-    since the kernel closes what a process held), and the child asks itself to stop (SIGTERM), and leaves in any case
-    after a moment. The same holds for whatever the child started itself in this way.
-    """
-    threading.Thread(target=_watch, args=(descriptor,), name="jimbot-parent-watch", daemon=True).start()
-
-
-def _watch(descriptor: int) -> None:
-    try:
-        while os.read(descriptor, 4096):
-            continue
-    except OSError:
-        pass  # closed in this process: as good as ended
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(LEAVE_SECONDS)
-    os._exit(1)

@@ -8,9 +8,9 @@ all decisions of the held-out games, or as many of them, drawn evenly, as fit.
 
 from __future__ import annotations
 
-import queue
-import threading
+from collections import deque
 from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -159,34 +159,15 @@ def _take(pool: Batch, rows: np.ndarray) -> Batch:
 
 def prefetched(batches: Iterator[Batch], count: int = PREFETCH) -> Generator[Batch]:
     """The same batches, made ahead by a thread; an error there is raised here."""
-    ready: queue.Queue[Any] = queue.Queue(count)
-    left = threading.Event()
 
-    def put(item: Any) -> bool:
-        while not left.is_set():
-            try:
-                ready.put(item, timeout=0.1)
-                return True
-            except queue.Full:
-                continue
-        return False
+    def read() -> Batch | None:
+        return next(batches, None)
 
-    def work() -> None:
-        try:
-            for batch in batches:
-                if not put(batch):
-                    return
-            put(None)
-        except BaseException as problem:
-            put(problem)
-
-    thread = threading.Thread(target=work, name="dataset reader", daemon=True)
-    thread.start()
+    reader = ThreadPoolExecutor(1, "dataset reader")
+    ahead = deque(reader.submit(read) for _ in range(count))
     try:
-        while (item := ready.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
+        while (batch := ahead.popleft().result()) is not None:
+            ahead.append(reader.submit(read))
+            yield batch
     finally:
-        left.set()
-        thread.join()
+        reader.shutdown(cancel_futures=True)

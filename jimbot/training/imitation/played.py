@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jimbot.errors import DatasetError
-from jimbot.games.hooks import PlayedGame, PublicReplay
+from jimbot.games.hooks.programs import PlayedGame, PublicReplay
 from jimbot.games.spec import GameSpec
 from jimbot.training.imitation import dataset
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from jimbot.errors import CheckpointError, UsageError
 from jimbot.games.contract import GameEntry, available_games, game_entry, game_title
-from jimbot.games.hooks import LivePlay, LiveRun, Standing
+from jimbot.games.hooks.programs import LivePlay, LiveRun, Standing
 from jimbot.games.recording import read_recording
 from jimbot.planning import planning
 from jimbot.policies.contract import decide

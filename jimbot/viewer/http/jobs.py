@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import secrets
 import shlex
-import signal
-import subprocess
 import sys
 import threading
 from collections import OrderedDict
@@ -23,7 +21,8 @@ from jimbot.errors import JimbotError, UnknownNameError, UsageError
 from jimbot.evaluation.compare import common_game, compare
 from jimbot.evaluation.duels import cross_play
 from jimbot.games.contract import available_games, game_entry, game_title, games_with
-from jimbot.games.hooks import SeedPages
+from jimbot.games.hooks.people import SeedPages
+from jimbot.processes import Child, tail
 from jimbot.reading.plain import is_count
 from jimbot.runs.catalogue import EVALUATION
 from jimbot.runs.directory import RunDirectory
@@ -304,7 +303,7 @@ class Training:
     game: str
     minutes: int
     words: list[str]
-    process: subprocess.Popen[bytes]
+    process: Child
     log: Path
     stopped: bool = False
 
@@ -319,7 +318,7 @@ class Training:
         else:
             state = "stopped" if self.stopped else "ended" if code == 0 else "failed"
         about = {"game": self.game, "minutes": self.minutes, "command": shlex.join(self.words), "state": state}
-        return {**about, "lines": _tail(self.log) if state == "failed" else []}
+        return {**about, "lines": tail(self.log).splitlines()[-LAST_LINES:] if state == "failed" else []}
 
 
 class Trainings:
@@ -347,10 +346,7 @@ class Trainings:
             log = self._root / ".page-training.log"
             self._root.mkdir(parents=True, exist_ok=True)
             with log.open("wb") as out:
-                process = subprocess.Popen(
-                    [sys.executable, "-m", *words], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )  # fmt: skip
+                process = Child([sys.executable, "-m", *words], out, session=True)
             self._last = Training(game, minutes, words, process, log)
             return self._last.document()
 
@@ -360,18 +356,11 @@ class Trainings:
             if self._last is None or not self._last.runs:
                 raise UsageError("No training that was started here runs.")
             if not self._last.stopped:
-                self._last.process.send_signal(signal.SIGTERM)
+                self._last.process.terminate()
                 self._last.stopped = True
             return self._last.document()
 
     def close(self) -> None:
         with self._lock:
             if self._last is not None and self._last.runs:
-                self._last.process.send_signal(signal.SIGTERM)
-
-
-def _tail(log: Path) -> list[str]:
-    try:
-        return log.read_text(errors="replace").splitlines()[-LAST_LINES:]
-    except OSError:
-        return []
+                self._last.process.terminate()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from jimbot.games.balatro.encoding import action_table
 from jimbot.games.balatro.encoding.fields import COLUMNS, OBSERVATION
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.balatro.live.follower import Follower
-from jimbot.games.balatro.live.memory import open_actions, positions
+from jimbot.games.balatro.live.memory import positions
 from jimbot.games.balatro.live.reading import read_shown
 from jimbot.games.balatro.live.writer import Writer
 from jimbot.games.balatro.options import DECK_NAMES, Options
@@ -73,7 +74,7 @@ def follow(way: Journey, player: Player, most: int = 10_000, joining: bool = Tru
     for _ in range(most):
         g = game.games[0]
         if g.selected == 0 and g.grabbed == NOTHING:
-            state = writer.state(g)
+            state = json.loads(writer.text(g))
             follower.see(state, after)
             after = None
             found["not exact"] += not follower.exact
@@ -91,6 +92,21 @@ def follow(way: Journey, player: Player, most: int = 10_000, joining: bool = Tru
         if game.terminated[0] or game.truncated[0]:
             break
     return +found
+
+
+OPEN_ACTIONS = {
+    "boss_reroll": ("reroll_boss",),
+    "fool": ("use", "pick", "buy_and_use"),
+    "counts": ("sort", "grab_joker", "grab_consumable", "grab_hand"),
+}
+"""Blocks of actions of which one may be legal or not by what a state does not tell."""
+
+
+def open_actions(unknown: Iterable[str]) -> np.ndarray:
+    """(A,) bool: the actions of which it is not certain whether they are legal."""
+    blocks = {block for name in unknown for block in OPEN_ACTIONS.get(name, ())}
+    uncertain = [number for number, block in enumerate(action_table.ACTIONS.blocks) if block.name in blocks]
+    return np.isin(action_table.ACTIONS.block_of, uncertain)
 
 
 def _join(state: object, joined: BalatroGame, game: BalatroGame, found: Counter[str]) -> None:

@@ -19,7 +19,7 @@ from jimbot.games.balatro.states.document import read_state
 from jimbot.games.balatro.states.plain import read_plain, write_state
 from jimbot.games.balatro.transcript import RecordedRun
 from jimbot.games.contract import game_entry
-from jimbot.games.hooks import Sight
+from jimbot.games.hooks.programs import Sight
 from jimbot.proto.events_pb2 import GameState
 from jimbot.services.decision.states import BY_KEYS, StateReader, state_forms
 from tests.games.balatro.breaking import break_state

@@ -15,7 +15,8 @@ from jimbot.games.vgc import teams
 from jimbot.games.vgc.heuristic import VgcHeuristic
 from jimbot.games.vgc.options import DEFAULT_FORMAT
 from jimbot.games.vgc.reader import Reader
-from jimbot.games.vgc.server import ShowdownServer, free_port
+from jimbot.games.vgc.server import ShowdownServer
+from jimbot.processes import free_port
 
 pytest.importorskip("poke_env")
 

@@ -17,7 +17,7 @@ from jimbot.games.balatro.rules.scratch import MAX_PLAYED
 from jimbot.games.balatro.rules.state import CARD_FORCED, FIRST_PACK_OFFER, OFFER_CONSUMABLE, OFFER_JOKER
 from jimbot.games.balatro.states import dialects as d
 from jimbot.games.balatro.view.move_text import Move, bits, positions
-from jimbot.games.hooks import LiveCall
+from jimbot.games.hooks.programs import LiveCall
 
 AURA = CONSUMABLES.id("c_aura")
 _ALONE = {

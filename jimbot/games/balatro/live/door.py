@@ -19,7 +19,7 @@ from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules.content import CHALLENGES
 from jimbot.games.balatro.rules.scratch import MAX_PLAYED
 from jimbot.games.balatro.states import dialects as d
-from jimbot.games.hooks import HostedGame, HostFiles, LiveCall, Silence, Standing
+from jimbot.games.hooks.programs import HostedGame, HostFiles, LiveCall, Silence, Standing
 
 _LOOKS = ("health", "gamestate", "rpc.discover", "screenshot", "save")  # nothing changes, so nothing is lost
 SECONDS = {"start": 2.0, "menu": 1.0, "load": 1.5, "select": 1.5, "skip": 1.0, "reroll_boss": 1.0, "play": 3.0,

@@ -39,7 +39,7 @@ from jimbot.games.balatro.states import dialects as d
 from jimbot.games.balatro.states.rebuild import rebuild, require_sound
 from jimbot.games.balatro.states.shown import Shown, differences, essence, shown_of
 from jimbot.games.balatro.view.move_text import Move
-from jimbot.games.hooks import LiveCall, LiveResult, Sight
+from jimbot.games.hooks.programs import LiveCall, LiveResult, Sight
 from jimbot.reading.plain import json_value
 
 _NONE = np.uint64(0)

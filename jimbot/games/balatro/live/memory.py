@@ -14,15 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jimbot.games.balatro.encoding.action_table import ACTIONS
 from jimbot.games.balatro.encoding.fields import COLUMNS, OBSERVATION, WIDTH
 from jimbot.games.balatro.rules import decisions as k
 from jimbot.games.balatro.rules import state
 from jimbot.games.balatro.states import dialects as d
 from jimbot.games.balatro.states.shown import Shown
 from jimbot.games.balatro.view.move_text import Move
-
-_BLOCKS = [block.name for block in ACTIONS.blocks]
 
 
 class Unknown(NamedTuple):
@@ -31,8 +28,6 @@ class Unknown(NamedTuple):
     words: str
     parts: tuple[str, ...]
     """Fields of the observation, or `field.column`."""
-    actions: tuple[str, ...] = ()
-    """Blocks of actions of which one may be legal or not by it."""
 
 
 UNKNOWN: dict[str, Unknown] = {
@@ -65,12 +60,12 @@ UNKNOWN: dict[str, Unknown] = {
         "whether the boss is disabled",
         ("blind.disabled", "blind.requirement", "blind.score_share", "blind.missing", "hands.blocked_by_boss"),
     ),
-    "boss_reroll": Unknown("whether the boss was rerolled already", ("shopping.boss_reroll",), ("reroll_boss",)),
+    "boss_reroll": Unknown("whether the boss was rerolled already", ("shopping.boss_reroll",)),
     "last_hand": Unknown("the poker hand played last", ("last_hand",)),
     "most_played": Unknown(
         "the hand The Ox looks at", ("hands.most_played", "hands.blocked_by_boss")
     ),
-    "fool": Unknown("the card The Fool would copy", ("fool_copies",), ("use", "pick", "buy_and_use")),
+    "fool": Unknown("the card The Fool would copy", ("fool_copies",)),
     "helpers": Unknown(
         "helper fields, which are worked out from all the others",
         ("joker_worth", "shop_worth", "pack_worth", "best_plays", "best_play", "best_play_cards"),
@@ -79,7 +74,6 @@ UNKNOWN: dict[str, Unknown] = {
         "what the run has counted",
         ("run.steps", "run.skips", "run.unused_discards", "run.tarots_used", "run.planets_used", "run.ectoplasm_uses",
          "run.michel_extinct", "run.sort_by_suit", "run.reorderings", "run.hands_per_round", "run.discards_per_round"),
-        ("sort", "grab_joker", "grab_consumable", "grab_hand"),
     ),
 }  # fmt: skip
 
@@ -96,15 +90,6 @@ def positions(names: Iterable[str]) -> np.ndarray:
                 out[span.start + columns.index(column) : span.stop : len(columns)] = True
             else:
                 out[span] = True
-    return out
-
-
-def open_actions(names: Iterable[str]) -> np.ndarray:
-    """(A,) bool: the actions of which it is not certain whether they are legal."""
-    out = np.zeros(ACTIONS.size, bool)
-    for name in names:
-        for block in UNKNOWN[name].actions:
-            out[ACTIONS.block_of == _BLOCKS.index(block)] = True
     return out
 
 

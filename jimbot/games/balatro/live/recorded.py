@@ -36,7 +36,7 @@ from jimbot.games.balatro.states import dialects as d
 from jimbot.games.balatro.states.dialects import MENU
 from jimbot.games.balatro.states.shown import Shown, differences, essence, shown_of
 from jimbot.games.balatro.view.move_text import Move, write_move
-from jimbot.games.hooks import LiveCall
+from jimbot.games.hooks.programs import LiveCall
 from jimbot.games.verification import Entry, FileReport
 
 _LOOKS = ("health", "gamestate", "rpc.discover", "save", "screenshot")

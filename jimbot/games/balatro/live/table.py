@@ -30,7 +30,7 @@ from jimbot.games.balatro.states import dialects as d
 from jimbot.games.balatro.states import staging
 from jimbot.games.balatro.view.scene import scene
 from jimbot.games.drawing import draw
-from jimbot.games.hooks import HostFiles
+from jimbot.games.hooks.programs import HostFiles
 
 _NONE = np.uint64(0)
 _SAVED = b"jimbot-balatro-save\n"

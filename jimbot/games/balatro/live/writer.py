@@ -75,10 +75,6 @@ class Writer:
         self._pieces: dict[tuple[Any, ...], str] = {}
         self._last_deck: tuple[Any, str] = (None, "")
 
-    def state(self, g: Any, leftover: Leftover | None = None) -> dict[str, Any]:
-        """The gamestate as values, exactly as a client decodes them."""
-        return json.loads(self.text(g, leftover))
-
     def text(
         self, g: Any, leftover: Leftover | None = None, dealt: int | None = None, stocked: bool = True, stock: int = 0
     ) -> str:

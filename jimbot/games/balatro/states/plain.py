@@ -21,7 +21,7 @@ from jimbot.games.balatro.states.rebuild import rebuild
 from jimbot.games.balatro.states.shown import BOOSTER, CARD, VOUCHER, Area, Blind, Card, Shown
 from jimbot.games.balatro.view.names import find_deck, find_stake
 from jimbot.games.batch_game import BatchGame
-from jimbot.games.hooks import Sight
+from jimbot.games.hooks.programs import Sight
 
 _STATES = dict(zip(PHASE_NAMES, (d.BLIND_SELECT, d.SELECTING_HAND, d.ROUND_EVAL, d.SHOP, d.PACK), strict=False))
 _STATUS = {"blind_select": "SELECT", "selecting_hand": "CURRENT", "round_eval": "DEFEATED"}

@@ -22,7 +22,7 @@ from jimbot.games.balatro.synergy import measuring
 from jimbot.games.balatro.synergy.measuring import Bench, play
 from jimbot.games.balatro.synergy.shared_starts import SharedStarts
 from jimbot.games.balatro.synergy.statistics import RESAMPLES, TAILS
-from jimbot.games.hooks import Interaction
+from jimbot.games.hooks.learners import Interaction
 
 SCORE = "score"
 BOSSES = tuple(row["key"] for row in BLINDS if row["type"] == "boss")

@@ -34,7 +34,7 @@ from jimbot.games.balatro.synergy.shared_starts import (
     run_starts,
 )
 from jimbot.games.balatro.synergy.statistics import Estimate, interactions, resampling, shrunk
-from jimbot.games.hooks import Interaction
+from jimbot.games.hooks.learners import Interaction
 
 SCORE, GROWTH, MONEY, ALL = "score", "growth", "money", "all"
 RETRIGGER, COPYING, GROUP = "retrigger", "copying", "group"

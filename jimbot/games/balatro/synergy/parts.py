@@ -16,7 +16,7 @@ from jimbot.games.balatro.rules.content import SUITS
 from jimbot.games.balatro.rules.inventory import START_COUNTER, add_joker
 from jimbot.games.balatro.rules.state import PHASE_NAMES
 from jimbot.games.batch_game import BatchGame
-from jimbot.games.hooks import Part
+from jimbot.games.hooks.learners import Part
 
 THIN, LARGE = 46, 58
 """Cards: at most, at least."""

@@ -9,7 +9,7 @@ import numpy as np
 from jimbot.games.balatro.encoding import fields
 from jimbot.games.balatro.encoding.scaling import LARGEST
 from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, DECKS, HANDS, JOKERS, VOUCHERS
-from jimbot.games.hooks import Found
+from jimbot.games.hooks.learners import Found
 
 
 def read_observation(observation: np.ndarray) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from jimbot.games.balatro.transcript import GameRecorder
 from jimbot.games.balatro.view import describe as words
 from jimbot.games.balatro.view.move_text import Move, read_move, write_move
 from jimbot.games.contract import BatchGame
-from jimbot.games.hooks import Offer
+from jimbot.games.hooks.people import Offer
 
 HOW = (
     "Cards by place, letter or name, in any order: play 1 3 5, p a c e, discard 2,4, play kh ks (s h c d are the "

@@ -15,7 +15,7 @@ from typing import Any
 from jimbot.errors import UnknownNameError
 from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.content import DECKS, STAKES, ContentTable
-from jimbot.games.hooks import Explanation
+from jimbot.games.hooks.people import Explanation
 
 _NOT_LETTERS = re.compile(r"[^a-z0-9]+")
 _FILLERS = re.compile(r"^the | (tag|deck|stake)$")

@@ -15,7 +15,7 @@ from jimbot.games.balatro.view.move_text import read_move
 from jimbot.games.balatro.view.scene import scene_of
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.drawing import draw
-from jimbot.games.hooks import Moment
+from jimbot.games.hooks.people import Moment
 
 
 class Playback:

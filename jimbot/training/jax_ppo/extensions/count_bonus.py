@@ -13,7 +13,7 @@ import numpy as np
 
 from jimbot.errors import SettingsError
 from jimbot.games.contract import game_entry
-from jimbot.games.hooks import RareEvent
+from jimbot.games.hooks.learners import RareEvent
 from jimbot.training.jax_ppo.extension import Extension
 from jimbot.training.jax_ppo.records import Array, Rollout
 from jimbot.training.settings.record import TrainSettings
