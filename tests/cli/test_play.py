@@ -18,6 +18,7 @@ import pytest
 from jimbot.cli.look.play import Keymap
 from jimbot.games import game_entry, make
 from jimbot.games.spec import ActionBlock, ActionSpec
+from tests.conftest import needs
 
 
 def paying_actions(seed: int) -> list[str]:
@@ -172,8 +173,7 @@ def test_cards_are_played_by_place_letter_or_name_and_the_hand_is_told(jimbot, t
 
 
 def test_a_battle_is_played_by_numbers_and_told(jimbot, typing) -> None:
-    if not game_entry("vgc").installation.is_installed():
-        pytest.skip("needs the battle simulator")
+    needs("vgc")
     typing("1 2 3", "1 2 3 4", "10 1", "1", "99 98", "x")
     code, out, _ = jimbot("play", "vgc", "--seed", 7)
     assert code == 0

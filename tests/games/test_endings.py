@@ -14,6 +14,7 @@ from jimbot.policies.contract import decide
 from jimbot.policies.heuristics import RandomPolicy, heuristic_policy
 from jimbot.policies.players import find_player
 from jimbot.policies.win_chances import fit, win_chances
+from tests.conftest import needs
 
 WORDS = {
     "balatro": r"Lost to (The \w+|the \w+ Blind) in ante \d+, [\d,]+ of [\d,]+ points; \d+ blinds beaten",
@@ -40,8 +41,7 @@ def played(game_id: str):
 @pytest.mark.parametrize(("winner", "words"), BATTLES)
 def test_a_battle_ends_in_words(winner: int, words: str) -> None:
     entry = game_entry("vgc")
-    if not entry.installation.is_installed():
-        pytest.skip("needs the battle simulator")
+    needs("vgc")
     assert entry.two_sides is not None
     players = [heuristic_policy(name, "vgc") for name in ("heuristic", "random")]
     game, luck = make("vgc", 1, seed=1, options=dict(entry.two_sides.options)), np.random.default_rng(3)
