@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page as Tab
 from playwright.sync_api import expect
 
-from jimbot.games.contract import game_entry
+from tests.conftest import needs
 from tests.viewer.conftest import OpenTab, Served, serving
 from tests.viewer.making import make_run
 
@@ -64,8 +64,8 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Generator[dict[str, Serve
 
 
 def opened(open_tab: OpenTab, homes: dict[str, Served], page: str, **settings: Any) -> Tab:
-    if page == "vgc" and not game_entry("vgc").installation.is_installed():
-        pytest.skip("needs the battle simulator")
+    if page == "vgc":
+        needs("vgc")
     home, path = PAGES[page]
     tab = open_tab(f"{homes[home].address}{path}", quiet=("404",), **settings)
     expect(tab.locator("main h1, main h2").first).to_be_visible(timeout=60_000)
