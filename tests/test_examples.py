@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,13 @@ def test_a_network_of_ones_own_learns_probe() -> None:
 def test_ppo_in_one_file_learns_probe() -> None:
     pytest.importorskip("torch")
     assert run("plain_ppo", total_timesteps=30_000, games=32) > 7.5
+
+
+def test_pufferlib_plays_inside_the_mask() -> None:
+    pytest.importorskip("pufferlib", reason="PufferLib is not installed")
+    assert run("puffer", game="probe", steps=40, num_envs=4, workers=0) >= 16
+    child = subprocess.run([sys.executable, EXAMPLES / "puffer.py"], capture_output=True, text=True, timeout=300)
+    assert "games ended" in child.stdout, child.stderr  # its workers are forked, which JAX in this process forbids
 
 
 def test_a_custom_wrapper_is_sound_and_trains() -> None:
