@@ -186,13 +186,15 @@ def test_a_battle_is_played_by_numbers_and_told(jimbot, typing) -> None:
     assert "'x' is no order here" in out
 
 
-@pytest.mark.parametrize("game", ["balatro", "hackmatrix"])
+@pytest.mark.parametrize("game", ["balatro", "hackmatrix", "vgc"])
 def test_the_chance_to_win_is_shown_in_80_columns(jimbot, typing, monkeypatch: pytest.MonkeyPatch, game: str) -> None:
+    needs(game)
     monkeypatch.setenv("COLUMNS", "80")
     typing("?")
-    out = jimbot("play", game, "--seed", 4294967295 if game == "hackmatrix" else "7LB2WVPK")[1]
+    out = jimbot("play", game, "--seed", "7LB2WVPK" if game == "balatro" else 4294967295)[1]
     standing = next(line for line in out.splitlines() if line.startswith(f"{game}  seed"))
-    assert re.search(r"wins from here: \d+%", standing)
+    against = " against heuristic" if game == "vgc" else ""
+    assert re.search(rf"wins( from here)?{against}: \d+%", standing)
     assert "policy" in standing, "it is not the person's"
     assert len(standing) <= 80
 
