@@ -56,20 +56,20 @@ class Blinds:
         pass
 
 
-def jittered(luck: np.random.Generator, group: int) -> Taste:
+def jittered(rng: np.random.Generator, group: int) -> Taste:
     """The player's own taste in every third group, else one beside it."""
     own = Taste()
     if group % 3 == 0:
         return own
-    return own._replace(**{name: getattr(own, name) * float(np.exp(luck.normal(0, SPREAD))) for name in JITTERED})
+    return own._replace(**{name: getattr(own, name) * float(np.exp(rng.normal(0, SPREAD))) for name in JITTERED})
 
 
 def record(games: int, start: int) -> tuple[np.ndarray, np.ndarray]:
     """(what was seen, whether that game was won)."""
-    luck, seen, won = np.random.default_rng(start), [], []
+    rng, seen, won = np.random.default_rng(start), [], []
     for group, first in enumerate(range(0, games, GROUP)):
         count, blinds = min(GROUP, games - first), Blinds()
-        player = HeuristicPolicy(Heuristic(jittered(luck, group)), Heuristic.name)
+        player = HeuristicPolicy(Heuristic(jittered(rng, group)), Heuristic.name)
         seeds = bank_seeds(TRAIN, count, start=start + first)
         played = play_games(player, "balatro", seeds, num_envs=count, witness=blinds)
         seen.append(np.concatenate(blinds.seen))

@@ -51,11 +51,11 @@ class Reinforce(RLTrainer):
     def _play(self) -> tuple[np.ndarray, ...]:
         """A rollout: observations, masks, actions and what followed each action, all (T, N, …)."""
         game, settings = self.batch, self.settings
-        luck = np.random.default_rng([settings.seed, self.updates])  # so that no generator has to be saved
+        rng = np.random.default_rng([settings.seed, self.updates])  # so that no generator has to be saved
         steps = []
         for _ in range(settings.num_steps):
             observation, mask = game.observation.copy(), game.legal_mask.copy()
-            actions = np.asarray(self._act(self.params, observation, mask, luck.random(game.num_rows, np.float32)))
+            actions = np.asarray(self._act(self.params, observation, mask, rng.random(game.num_rows, np.float32)))
             game.step(actions)
             self.tally.step(game, actions, mask[np.arange(game.num_rows), actions])
             steps.append((observation, mask, actions, game.reward.copy(), game.terminated | game.truncated))

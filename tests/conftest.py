@@ -76,6 +76,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         simulator.install()
 
 
+def needs(game: str) -> None:
+    """Skips a test of a game whose simulator could not be installed here."""
+    from jimbot.games.contract import game_entry
+
+    installation = game_entry(game).installation
+    if installation is not None and not installation.is_installed():
+        pytest.skip("needs the battle simulator")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files about training first: they take longest, and no worker should be left alone with one of them at the end."""
     training = REPOSITORY / "tests" / "training"

@@ -21,6 +21,7 @@ from jimbot.evaluation.play import Games, play_games
 from jimbot.games.contract import BatchGame
 from jimbot.games.seeds import bank_seeds
 from jimbot.policies.contract import Decision, Policy, looks_at_game
+from jimbot.policies.heuristics import heuristic_names
 from jimbot.policies.players import Player, find_player
 from jimbot.policies.win_chances import FILE, WinChances, fit, judge, levels_of
 from jimbot.runs.checkpoint import shipped_policy
@@ -79,6 +80,7 @@ class Measuring:
             self._by,
             tuple(levels),
             tuple(chances),
+            _opponent_of(self._player) or "",
         )
 
 
@@ -100,17 +102,23 @@ class _Listening:
 
 def measuring_of(player: Player, deterministic: bool) -> Measuring | None:
     """Notes for the table of a run's checkpoint; None where none could be shown: for who belongs to no run, draws its
-    actions, looks ahead or plays under other options than it learned with, and for games that nobody wins alone."""
+    actions, looks ahead or plays under other options than it learned with, or meets nobody in particular."""
     manifest = player.manifest
     plain = deterministic and manifest is not None and dict(player.options) == dict(manifest.game_options)
     if player.run is None or not plain or looks_at_game(player.policy):
         return None
-    return Measuring(player) if _is_won_alone(player) else None
+    return None if _opponent_of(player) is None else Measuring(player)
 
 
-def _is_won_alone(player: Player) -> bool:
-    """Against others a chance would be one against the opponent it was measured with."""
-    return player.entry.two_sides is None and "won" in player.entry.spec.episode_stats
+def _opponent_of(player: Player) -> str | None:
+    """The heuristic player whom the game's options put on the other side, empty where there is no other side; None
+    where no chance can be measured: nobody wins, or nobody says against whom."""
+    spec, two_sides = player.entry.spec, player.entry.two_sides
+    if "won" not in spec.episode_stats:
+        return None
+    options = spec.parse_options(dict(player.options))
+    named = [getattr(options, name) for name in (two_sides.options if two_sides is not None else ())]
+    return None if set(named) - set(heuristic_names(player.game)) else "".join(named)
 
 
 def keep_table(measuring: Measuring, run: Path, played: Games, bank: str) -> Path | None:
@@ -133,9 +141,10 @@ def write_table(table: WinChances, directory: Path) -> Path:
 def measure(name: str, games: int, num_envs: int = 256) -> WinChances:
     """The table of a shipped policy, from games it did not learn from."""
     player = find_player(name)
-    if player.manifest is None or not _is_won_alone(player):
+    if player.manifest is None or _opponent_of(player) is None:
         raise UsageError(
-            f"No chances can be measured for '{name}'; expected the policy in the box of a game that one player wins."
+            f"No chances can be measured for '{name}'; expected the policy in the box of a game that is won, alone or "
+            "against a heuristic player."
         )
     notes = Measuring(player)
     seeds = bank_seeds(BANK, games)

@@ -104,6 +104,21 @@ class Flow:
         return Measurement(max(widths), sum(widths) + self.gap.cell_len * len(widths))
 
 
+class Wide:
+    """Rows beside each other where there is room for them, else what is said in their place."""
+
+    def __init__(self, rows: RenderableType, narrow: RenderableType) -> None:
+        self.rows, self.narrow = rows, narrow
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        room = Measurement.get(console, options.update(width=1000), self.rows).maximum
+        yield self.rows if room <= options.max_width else self.narrow
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        least = Measurement.get(console, options, self.narrow).minimum
+        return Measurement(least, Measurement.get(console, options, self.rows).maximum)
+
+
 # --- stats and lists ---
 
 
@@ -505,19 +520,25 @@ def _battle(scene: scenes.BattleScene) -> RenderableType:
 
 def _small_battle(scene: scenes.BattleScene) -> RenderableType:
     """Every Pokémon that is out has a line, those that wait share one."""
-    out, waiting = Table.grid(padding=(0, 1)), []
+    out = [(side["title"], member) for side in scene["sides"] for member in side["members"] if member["out"]]
+    rows = Table.grid(padding=(0, 1))
     for _ in range(5):
-        out.add_column(no_wrap=True)
-    for side in scene["sides"]:
-        for member in side["members"]:
-            if member["out"]:
-                slot, *rest = _member(member)
-                out.add_row(Text.assemble((f"{side['title']:<8} ", DIM), slot), *rest)
-        waiting.append(_bench(side))
-    return Group(Text(_headline(scene), style=DIM), *([out] if out.row_count else []), *waiting)
+        rows.add_column(no_wrap=True)
+    for title, member in out:
+        slot, *rest = _member(member)
+        rows.add_row(Text.assemble((f"{title:<8} ", DIM), slot), *rest)
+    fighters = [Wide(rows, Group(*(_fighter(*one) for one in out)))] if out else []
+    return Group(Text(_headline(scene), style=DIM), *fighters, *map(_bench, scene["sides"]))
 
 
-def _bench(side: scenes.Side) -> Text:
+def _fighter(title: str, member: scenes.Member) -> Flow:
+    """One who is out, without a bar."""
+    slot, name, _, *rest = _member(member)
+    pieces = [Text.assemble((f"{title} ", DIM), slot), name, Text(f"{member['health']:.0%}"), *rest]
+    return Flow([piece for piece in pieces if piece], " ")
+
+
+def _bench(side: scenes.Side) -> Flow:
     """Those who wait with what is left of them, and what lasts on their side."""
     names = [
         Text(f"{one['name']} {one['health']:.0%}", style="" if one["health"] else "dim strike")
@@ -525,7 +546,7 @@ def _bench(side: scenes.Side) -> Text:
         if not one["out"]
     ]
     lasting = f" ({', '.join(side['notes'])})" if side["notes"] else ""
-    return Text.assemble((f"{side['title']} waiting{lasting}: ", DIM), Text(" · ").join(names))
+    return Flow([Text(f"{side['title']} waiting{lasting}:", style=DIM), *names], "  ")
 
 
 def _member(member: scenes.Member) -> tuple[Text, ...]:

@@ -3,14 +3,15 @@
 A value is a discounted sum of rewards, which nobody can read. The table says how many of the games that passed through
 a value were won in the end; where a heuristic player of the game judges positions (`appraise`), its judgement takes the
 place of the value, because it tells more. It belongs to one policy, played by its most probable action under the
-options it was trained with. Those of shipped policies are measured by `python -m jimbot.evaluation.win_chances`, that
-of a run's checkpoint by `jimbot evaluate`, which leaves it in the run.
+options it was trained with, and in a game of two sides to one opponent, who is named with the chance. Those of shipped
+policies are measured by `python -m jimbot.evaluation.win_chances`, that of a run's checkpoint by `jimbot evaluate`,
+which leaves it in the run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,16 @@ class WinChances:
     """The heuristic player whose judgement is looked up; empty: the policy's own value."""
     levels: tuple[float, ...]
     chances: tuple[float, ...]
+    against: str = ""
+    """The heuristic player on the other side; empty in games for one player."""
+
+    @property
+    def facing(self) -> str:
+        """What is added to "wins from here"."""
+        return f" against {self.against}" if self.against else ""
+
+    def told(self, observation: np.ndarray, value: float) -> str:
+        return f"wins from here{self.facing}: {self.of(observation, value):.0%}"
 
     def of(self, observation: np.ndarray, value: float) -> float:
         """0 to 1, for one position."""
@@ -106,6 +117,19 @@ def win_chances(player: Player) -> WinChances | None:
     return next(fitting, None)
 
 
+def chances_against(player: Player, opponent: Player) -> WinChances | None:
+    """The same where policies play both sides of a game: the table holds against the opponent it was measured with."""
+    manifest, two_sides = player.manifest, player.entry.two_sides
+    if manifest is None or two_sides is None or opponent.manifest is not None:
+        return None
+    measured, parse = dict(manifest.game_options), player.entry.spec.parse_options
+    sides = {name: getattr(parse(measured), name) for name in two_sides.options}
+    if parse({**player.options, **sides}) != parse(measured):
+        return None
+    table = win_chances(replace(player, options=measured))
+    return table if table is not None and table.against == opponent.name else None
+
+
 def table_in(directory: Path) -> WinChances | None:
     """The table in a directory; None where there is none, or one that cannot be read."""
     path = directory / FILE
@@ -138,13 +162,15 @@ def read(path: Path) -> WinChances:
 
 def _is_sound(table: WinChances) -> bool:
     """Whether chances can be looked up: levels that rise, a chance for each, and a player whose judgement is known."""
-    if not all(isinstance(word, str) for word in (table.game, table.policy, table.by)) or not table.levels:
+    words = (table.game, table.policy, table.by, table.against)
+    if not all(isinstance(word, str) for word in words) or not table.levels:
         return False
     levels, chances = np.array(table.levels), np.array(table.chances)
     return (
         len(levels) == len(chances)
         and bool(np.isfinite(levels).all() and (np.diff(levels) >= 0).all())
         and bool(((chances >= 0) & (chances <= 1)).all())
+        and table.against in ("", *heuristic_names(table.game))
         and (not table.by or (table.by in heuristic_names(table.game) and _appraise(table.game, table.by) is not None))
     )
 

@@ -8,7 +8,8 @@
 | YAML | `yaml_values.yaml_value` | the same, and what aliases and merges expand to |
 | npz, npy | `arrays.open_archive`, `arrays.npy_array` | shared bytes, headers that promise more than follows, pickle |
 | ONNX | `models.checked_model` | the size of everything the model computes, files and programs it would reach for |
-| .pt | `tensors.read_tensors` | the archive as above; tensors only, never pickled objects |
+| .pt | `tensors.read_tensors` | the archive as above; tensors only, as large as the file |
+| pickle | `pickles.pickled_values` | read as a list of instructions: plain values, nothing is looked up or called |
 
 A reader raises `UnreadableError` with a reason and nothing else, whatever the file; the caller adds which file it was
 and what to do. `tests/reading` holds them to it with thousands of broken files.

@@ -30,7 +30,7 @@ from jimbot.games.seeds import HELD_OUT, bank_seeds, seed_name, seed_number
 from jimbot.planning import OwnSearch, Planner
 from jimbot.policies.contract import Decision, decide
 from jimbot.policies.players import Player
-from jimbot.policies.win_chances import WinChances, win_chances
+from jimbot.policies.win_chances import WinChances, chances_against, win_chances
 from jimbot.reading.plain import is_count
 from jimbot.training.session.compile_cache import use_compile_cache
 
@@ -57,7 +57,8 @@ def think(game: BatchGame, decision: Decision, row: int = 0, table: WinChances |
     ]
     value = short(decision.values[0])
     chance = None if table is None else round(table.of(game.observation[row], value), 3)
-    return {"moves": moves, "value": value, "chance": chance, "legal": int(game.legal_mask[row].sum())}
+    wins = {"chance": chance, "facing": "" if table is None else table.facing}
+    return {"moves": moves, "value": value, **wins, "legal": int(game.legal_mask[row].sum())}
 
 
 @dataclass
@@ -162,7 +163,8 @@ def _against(player: Player, opponent: Player | None) -> Player:
 
 def _policy_frames(player: Player, opponent: Player | None, seed: int, stochastic: bool) -> Iterator[Frame]:
     game, rng, total = begin(player.entry, seed, player.options), np.random.default_rng(0), 0.0
-    table = None if stochastic or opponent is not None else win_chances(player)
+    table = None if opponent is None else chances_against(player, opponent)
+    table = None if stochastic else table or win_chances(player)
     try:
         while True:
             decision = decide(player.policy, game, game.acting, not stochastic, rng) if opponent is None else None

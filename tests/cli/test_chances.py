@@ -111,6 +111,7 @@ def test_a_policy_outside_a_run_and_a_run_that_cannot_be_written(jimbot, home: P
         lambda found: json.dumps({**found, "chances": [7.0] * len(found["chances"])}),
         lambda found: json.dumps({**found, "chances": None}),
         lambda found: json.dumps({**found, "by": "nobody"}),
+        lambda found: json.dumps({**found, "against": "\x1b[31mnobody"}),
         lambda found: json.dumps({**found, "game": "balatro"}),
         lambda found: json.dumps({**found, "more": 1}),
         lambda found: b"\xff\xfe".decode("latin-1") * 10,

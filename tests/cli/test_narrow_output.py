@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from rich.console import Console
 
 from jimbot.cli.look import screen
 from jimbot.games import game_entry, make
-from tests.conftest import REPOSITORY
+from tests.conftest import REPOSITORY, needs
 
 ASCII = """
 import shlex, sys
@@ -36,18 +37,28 @@ def test_commands_write_ascii_where_stdout_knows_no_more() -> None:
     assert "Gold 10\\u2665" not in said.partition('"seed"')[0]
 
 
-@pytest.mark.parametrize("game", ["hackmatrix", "balatro"])
+VITAL = {
+    "hackmatrix": ("stage 1/8", "credits", "energy", "programs", "@"),
+    "balatro": ("ante 1/8", "Big Blind"),
+    "vgc": ("turn 2", "opponent b Tyranitar", "Rock/Dark", "94%", "tera Dragon", "Wugtrio 100%", "Golduck 100%"),
+}
+
+
+@pytest.mark.parametrize("game", VITAL)
 @pytest.mark.parametrize(("columns", "rows"), [(40, 20), (80, 14), (80, 24)])
 def test_a_small_terminal_shows_whole_words_and_the_whole_board(game: str, columns: int, rows: int) -> None:
-    entry, batch = game_entry(game), make(game, 1, seed=3)
-    batch.reset()
+    needs(game)
+    entry = game_entry(game)
     console = Console(width=columns, height=rows, file=open(os.devnull, "w"), record=True)  # noqa: SIM115
-    console.print(screen.fitting(console, entry, batch, rows))
+    with closing(make(game, 1, seed=3)) as batch:
+        batch.reset()
+        for _ in range(3 if game == "vgc" else 0):  # the Pokémon are out then
+            batch.step(batch.legal_mask.argmax(axis=1))
+        console.print(screen.fitting(console, entry, batch, rows))
     told = console.export_text()
     assert "…" not in told
     assert len(told.splitlines()) <= rows
-    vital = ("stage 1/8", "credits", "energy", "programs", "@") if game == "hackmatrix" else ("ante 1/8", "Big Blind")
-    assert all(word in told for word in vital), told
+    assert all(word in told for word in VITAL[game]), told
 
 
 PIPED = {

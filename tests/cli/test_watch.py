@@ -30,6 +30,7 @@ from jimbot.games.seeds import bank_of
 from jimbot.policies.players import Player, find_player
 from jimbot.runs import find_checkpoint
 from tests.cli.making import save_perfect
+from tests.conftest import needs
 
 
 def test_frames_show_board_chances_value_and_rewards(jimbot) -> None:
@@ -185,6 +186,16 @@ def test_both_sides_of_a_battle_are_shown_and_told(jimbot) -> None:
     assert out.rstrip().endswith("turns.")
     winner = "max_damage (one)" if "one wins" in out else "max_power (two)"
     assert f"{winner} won after" in out
+
+
+@pytest.mark.parametrize(("opponent", "is_known"), [("heuristic", True), ("random", False)])
+def test_the_chance_in_a_battle_is_one_against_whom_it_was_measured(jimbot, opponent: str, is_known: bool) -> None:
+    needs("vgc")
+    code, out, _ = jimbot("watch", "vgc", "--opponent", opponent, "--seed", 3)
+    assert code == 0
+    assert ("wins from here" in out) == is_known
+    assert out.count("wins from here") == out.count("wins from here against heuristic: ")
+    assert "wins from here" not in jimbot("watch", "vgc", "--opponent", opponent, "--seed", 3, "--stochastic")[1]
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 35), (60, 16)])

@@ -54,7 +54,6 @@ LIBRARIES = (
     # reading: a format's library is imported by the reader of that format
     ("reading/yaml_values.py", {"yaml"}, set()),
     ("reading/models.py", set(), {"onnx", "google"}),  # google: the errors of the messages ONNX is made of
-    ("reading/tensors.py", set(), {"torch"}),
     # games: rules with their own engine library; rich only where a board is drawn
     ("games/pure_game.py", set(), {"jax"}),  # default whole-batch forms; a NumPy game must not pay for them
     ("games/functional*.py", {"jax"}, set()),

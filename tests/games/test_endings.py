@@ -14,6 +14,7 @@ from jimbot.policies.contract import decide
 from jimbot.policies.heuristics import RandomPolicy, heuristic_policy
 from jimbot.policies.players import find_player
 from jimbot.policies.win_chances import fit, win_chances
+from tests.conftest import needs
 
 WORDS = {
     "balatro": r"Lost to (The \w+|the \w+ Blind) in ante \d+, [\d,]+ of [\d,]+ points; \d+ blinds beaten",
@@ -40,8 +41,7 @@ def played(game_id: str):
 @pytest.mark.parametrize(("winner", "words"), BATTLES)
 def test_a_battle_ends_in_words(winner: int, words: str) -> None:
     entry = game_entry("vgc")
-    if not entry.installation.is_installed():
-        pytest.skip("needs the battle simulator")
+    needs("vgc")
     assert entry.two_sides is not None
     players = [heuristic_policy(name, "vgc") for name in ("heuristic", "random")]
     game, luck = make("vgc", 1, seed=1, options=dict(entry.two_sides.options)), np.random.default_rng(3)
@@ -92,13 +92,16 @@ def test_chances_rise_with_what_was_measured() -> None:
     assert np.abs(np.interp([0.2, 0.5, 0.8], levels, chances) - np.array([0.04, 0.25, 0.64])).max() < 0.05
 
 
-@pytest.mark.parametrize("game_id", ["balatro", "hackmatrix"])
+OTHERWISE = {"balatro": {"deck": "black"}, "hackmatrix": {"profile": "reference"}, "vgc": {"opponent": "random"}}
+
+
+@pytest.mark.parametrize("game_id", OTHERWISE)
 def test_shipped_policies_know_their_chances_and_only_as_they_were_measured(game_id: str) -> None:
     player = find_player(game_id)
     table = win_chances(player)
     assert table is not None, f"measure it again: python -m jimbot.evaluation.win_chances {game_id}"
     assert table.error < 0.08
     assert table.chances == tuple(sorted(table.chances))
-    other = {"balatro": {"deck": "black"}, "hackmatrix": {"profile": "reference"}}[game_id]
-    assert win_chances(player.under({**player.options, **other})) is None
+    assert table.against == ("heuristic" if game_id == "vgc" else "")
+    assert win_chances(player.under({**player.options, **OTHERWISE[game_id]})) is None
     assert win_chances(find_player("random", game=game_id)) is None

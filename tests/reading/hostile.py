@@ -7,8 +7,13 @@ import random
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jimbot.errors import UnreadableError
 
 DEEP = 100_000
 
@@ -144,3 +149,19 @@ def written(folder: Path, name: str, data: bytes | str) -> Path:
     path = folder / name
     path.write_bytes(data.encode() if isinstance(data, str) else data)
     return path
+
+
+def by_name(table: dict[str, Any]) -> Any:
+    return pytest.mark.parametrize("given", table.values(), ids=table.keys())
+
+
+def refused(read: Callable[[Any], Any], given: Any) -> str:
+    """The reason, which must be one line that any terminal can show."""
+    with pytest.raises(UnreadableError) as caught:
+        read(given)
+    reason = str(caught.value)
+    assert reason
+    assert "\n" not in reason
+    assert len(reason) < 500
+    reason.encode()
+    return reason

@@ -13,34 +13,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from jimbot.errors import JimbotError, UnreadableError
 from jimbot.reading.arrays import npy_array
 from jimbot.reading.models import checked_model
 from jimbot.reading.plain import as_text, file_bytes, gunzipped, json_value
-from jimbot.reading.tensors import read_tensors
 from jimbot.reading.yaml_values import yaml_value
 from jimbot.runs.arrays import read_npz, write_npz
 from tests.reading import hostile
+from tests.reading.hostile import by_name, refused
 
 MODEL = Path(__file__).parents[1] / "runs/fixtures/format-1/000000004096/policy.onnx"
-
-
-def by_name(table: dict[str, Any]) -> Any:
-    return pytest.mark.parametrize("given", table.values(), ids=table.keys())
-
-
-def refused(read: Callable[[Any], Any], given: Any) -> str:
-    """The reason, which must be one line that any terminal can show."""
-    with pytest.raises(UnreadableError) as caught:
-        read(given)
-    reason = str(caught.value)
-    assert reason
-    assert "\n" not in reason
-    assert len(reason) < 500
-    reason.encode()
-    return reason
 
 
 # --- JSON and YAML ---
@@ -218,42 +201,3 @@ def test_changed_models_never_end_in_anything_but_a_reason() -> None:
     for data in hostile.spoiled(MODEL.read_bytes(), 400):
         with suppress(UnreadableError):
             checked_model(data)
-
-
-# --- torch ---
-
-
-class Evil:
-    def __reduce__(self) -> tuple[Any, ...]:
-        return os.mkdir, ("executed",)
-
-
-def saved(value: Any) -> bytes:
-    file = io.BytesIO()
-    torch.save(value, file)
-    return file.getvalue()
-
-
-def test_tensors_come_back_as_arrays(tmp_path: Path) -> None:
-    path = hostile.written(tmp_path, "a.pt", saved({"w": torch.arange(4.0), "b": torch.zeros(0)}))
-    assert read_tensors(path)["w"].tolist() == [0, 1, 2, 3]
-
-
-def test_pt_files_with_anything_else_are_refused_and_run_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    large = torch.zeros(1).expand(2**40)
-    for number, value in enumerate(
-        [Evil(), {"w": Evil()}, [torch.zeros(1)], {"w": 3}, {1: torch.zeros(1)}, {}, {"w": large}]
-    ):
-        refused(read_tensors, hostile.written(tmp_path, f"{number}.pt", saved(value)))
-    refused(read_tensors, hostile.written(tmp_path, "text.pt", b"hello"))
-    assert not (tmp_path / "executed").exists()
-
-
-def test_changed_pt_files_never_end_in_anything_but_a_reason(tmp_path: Path) -> None:
-    sound = saved({"w": torch.arange(4.0)})
-    for number, data in enumerate(hostile.spoiled(sound, 200)):
-        with suppress(UnreadableError):
-            read_tensors(hostile.written(tmp_path, f"{number % 2}.pt", data))

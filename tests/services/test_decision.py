@@ -27,6 +27,7 @@ from jimbot.runs.arrays import write_npz
 from jimbot.services.decision import Code, DecisionService, RefusedError, ServedPolicy, register_state_form
 from jimbot.services.decision.served import golden_states
 from jimbot.services.decision.states import check_rows
+from tests.conftest import needs
 from tests.services.asking import (
     GAME,
     LEGAL,
@@ -102,8 +103,9 @@ def test_a_state_by_keys_is_seen_as_the_game_sees_it(service: DecisionService) -
     assert answer.selected_action.words == game.describe_action(0, answer.selected_action.number)
 
 
-@pytest.mark.parametrize("game", ["probe", "hackmatrix", "balatro"])
+@pytest.mark.parametrize("game", ["probe", "hackmatrix", "balatro", "vgc"])
 def test_a_service_has_read_a_state_in_every_form_before_it_is_asked(game: str) -> None:
+    needs(game)
     entry = game_entry(game)
     service = service_of(ServedPolicy.make(entry, Scripted()))
     reader = service.find(game, "").reader

@@ -86,13 +86,26 @@ def test_ctrl_c_saves_and_the_same_command_continues(tmp_path: Path, capsys: pyt
     assert "Continuing from" in capsys.readouterr().err
 
 
+IMPROVE = ("--plan=4", "--plan-settings={depth: 0, candidates: 4, certain: 1.0}", "--log-interval=1")
+LEARNING = [
+    pytest.param("train", (), id="jax"),
+    pytest.param("train", ("--learner=sb3", "--network=mlp"), id="sb3"),
+    pytest.param("improve", IMPROVE, id="improve"),
+    pytest.param("train", ("--learner=ray", "--log-interval=1"), marks=pytest.mark.long, id="ray"),
+]
+
+
 @pytest.mark.parametrize("how", ["moved", "deleted"])
-def test_a_run_that_goes_away_while_it_learns_is_not_brought_back(how: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("verb", "asked"), LEARNING)
+def test_a_run_that_goes_away_while_it_learns_is_not_brought_back(
+    verb: str, asked: tuple[str, ...], how: str, tmp_path: Path
+) -> None:
     root = tmp_path / "runs"
-    child = subprocess.Popen(
-        command("probe", root, "--total-timesteps=100000000"), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    words = command("probe", root, "--total-timesteps=100000000", *asked)
+    words[words.index("train")] = verb
+    child = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     while not (root / "run" / "metrics.jsonl").exists():
+        assert child.poll() is None, child.communicate()
         time.sleep(0.002)
     (root / "run").rename(tmp_path / "gone")
     if how == "deleted":

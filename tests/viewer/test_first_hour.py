@@ -10,7 +10,6 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -116,16 +115,6 @@ def test_seeds_are_searched_by_a_picked_joker_and_enter(new: Served, open_tab: O
     index = tab.get_by_role("navigation", name="Parts of this seed")
     index.get_by_role("link", name="Ante 2").click(timeout=60_000)
     expect(tab.locator("#ante-2")).to_be_in_viewport()
-
-
-def test_headings_are_in_order_and_what_scrolls_can_be_reached(new: Served, open_tab: OpenTab) -> None:
-    for path in ("/", "/watch", "/seeds", "/compare", "/services"):
-        tab = open_tab(f"{new.address}{path}")
-        expect(tab.get_by_role("heading", level=1)).to_have_count(1)
-        levels = tab.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(one => Number(one.tagName[1]))")
-        assert levels[0] == 1
-        assert max(np.diff(levels), default=0) <= 1, (path, levels)
-        tab.close()
 
 
 def test_the_headline_of_a_curve_is_its_last_value_and_wide_screens_are_used(tmp_path: Path, open_tab: OpenTab) -> None:

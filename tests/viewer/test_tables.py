@@ -30,6 +30,7 @@ from jimbot.viewer.tables import (
     policy_reference,
     recorded_game,
 )
+from tests.conftest import needs
 from tests.services.running import running
 
 
@@ -112,6 +113,18 @@ def test_a_policy_that_is_served_plays_like_the_one_at_hand() -> None:
         assert all(frame["moves"] for frame in table.frames[:-1])
     away = finished(policy_game(served, "43", stochastic=False))
     assert door.address in away.complaint
+
+
+@pytest.mark.parametrize("opponent", [None, "heuristic", "random"])
+def test_the_chance_in_a_battle_names_the_opponent(opponent: str | None) -> None:
+    needs("vgc")
+    other = None if opponent is None else find_player(opponent, "vgc")
+    table = finished(policy_game(find_player("vgc"), "42", False, other))
+    facing = "" if opponent == "random" else " against heuristic"
+    decided = [frame for frame in table.frames if frame["moves"]]
+    assert decided
+    assert {frame["facing"] for frame in decided} == {facing}
+    assert all((frame["chance"] is None) == (not facing) for frame in decided)
 
 
 @pytest.mark.long

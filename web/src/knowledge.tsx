@@ -4,7 +4,7 @@ import { address, useGet } from "./api";
 import { COLOURS } from "./chart";
 import { plain, short, whole } from "./format";
 import { Keep } from "./keep";
-import { Complaint, Empty, Scroll, useSettled } from "./parts";
+import { Complaint, Empty, Scroll, Typed, useSettled } from "./parts";
 import { change, usePlace } from "./place";
 
 interface Edge {
@@ -41,7 +41,7 @@ export function Knowledge() {
   const evidence = query.get("evidence") ?? "";
   const around = query.get("around") ?? "";
   const { data, error } = useGet<Found>(address("/api/knowledge", { text: settled, channel, evidence, around }));
-  if (!data) return error ? <Empty title="Nothing is known yet"><p>{error}</p></Empty> : <p class="quiet">Reading the graph…</p>;
+  if (!data) return error ? <Empty level={1} title="Nothing is known yet"><p>{error}</p></Empty> : <p class="quiet">Reading the graph…</p>;
   const middle = around ? data.nodes[around] : undefined;
   return (
     <>
@@ -50,7 +50,7 @@ export function Knowledge() {
         <p class="lead">{whole(data.total)} claims about {data.game}, each with its interval and how to measure it again</p>
       </header>
       <Complaint text={error} />
-      {data.total === 0 ? <Empty title="Nothing was measured yet"><p>The graph holds what the simulator measures: which things work together, and how sure that is.</p><pre>jimbot graph build</pre></Empty> : (
+      {data.total === 0 ? <Empty title="Nothing was measured yet"><p>The graph holds what the simulator measures: which things work together, and how sure that is.</p><Typed label="The command" text="jimbot graph build" /></Empty> : (
         <>
           <div class="tools">
             <input type="search" class="short" placeholder="Filter by name …" aria-label="Filter by name" value={text} onInput={(event) => setText(event.currentTarget.value)} />

@@ -89,7 +89,7 @@ function Login({ first, enter }: { first: string; enter: () => void }) {
   };
   return (
     <main id="main">
-      <Empty title="JimBot asks for a token">
+      <Empty level={1} title="JimBot asks for a token">
         <p>It is one of the lines of the token file that the page was started with.</p>
         <label>Token <input type="password" autocomplete="current-password" value={token} onInput={(event) => setToken(event.currentTarget.value)} /></label>
         <div class="row"><Doing label="Enter" work={work} disabled={!token} /></div>

@@ -31,6 +31,11 @@ export const Scroll = ({ label, kind = "wide scroll", children }: { label: strin
   <div class={kind} tabIndex={0} role="region" aria-label={label}>{children}</div>
 );
 
+/** Text as it would stand in a terminal; its lines do not wrap, so it scrolls as `Scroll` does. */
+export const Typed = ({ label, text, kind = "" }: { label: string; text: string; kind?: string }) => (
+  <pre class={kind} tabIndex={0} role="group" aria-label={label}>{text}</pre>
+);
+
 /** A button whose work may fail; the sentence stands beside it. */
 export function Doing({ label, work, kind = "", disabled = false }: {
   label: string; work: () => Promise<void>; kind?: string; disabled?: boolean;

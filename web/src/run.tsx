@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { address, get, useGet, useNews, useNow } from "./api";
 import { Chart, type Line, type Span } from "./chart";
 import { age, bytes, date, percent, plain, short, whole } from "./format";
-import { Choice, Complaint, Empty, Scroll, Tile, useSettled } from "./parts";
+import { Choice, Complaint, Empty, Scroll, Tile, Typed, useSettled } from "./parts";
 import { apiRun, change, go, usePlace } from "./place";
 import { Manage, type Row } from "./runs";
 
@@ -127,7 +127,7 @@ export function Run() {
 }
 
 function Gone({ text }: { text: string }) {
-  return <Empty title="This run is not there"><p>{text}</p><p><a href="/">All runs</a></p></Empty>;
+  return <Empty level={1} title="This run is not there"><p>{text}</p><p><a href="/">All runs</a></p></Empty>;
 }
 
 function Facts({ data }: { data: RunDocument }) {
@@ -333,7 +333,7 @@ function Report({ there, name }: { there: boolean; name: string; stamp: unknown 
       ) : (
         <>
           <p class="quiet">A page about how this policy plays and where its games end. Write it, and it stands here:</p>
-          <pre>jimbot analyze {name.slice(name.indexOf("/") + 1)}</pre>
+          <Typed label="The command" text={`jimbot analyze ${name.slice(name.indexOf("/") + 1)}`} />
         </>
       )}
     </section>

@@ -1,4 +1,5 @@
 /** Moments of games, drawn by kind: a card table, a board, a battle of two sides, or words. */
+import { Typed } from "./parts";
 
 export interface Stat {
   name: string;
@@ -64,7 +65,7 @@ export function Drawn({ scene, picking }: { scene: Scene; picking?: Picking | un
   if (scene.kind === "cards") return <Cards scene={scene} picking={picking} />;
   if (scene.kind === "board") return <Board scene={scene} />;
   if (scene.kind === "battle") return <Battle scene={scene} />;
-  return <pre class="words">{scene.text}</pre>;
+  return <Typed kind="words" label="The game in words" text={scene.text} />;
 }
 
 function SceneStats({ stats }: { stats: Stat[] }) {

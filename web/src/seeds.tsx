@@ -157,10 +157,10 @@ function Shown({ game, seed, options }: { game: SeedGame; seed: string; options:
             <h3>{chapter.title}</h3>
             <div class="zones">
               {zones.map((zone, i) => (
-                <section key={i} class={`zone z-${zone.name}`} aria-label={zone.title}>
+                <div key={i} class={`zone z-${zone.name}`}>
                   <h4>{zone.title} {zone.note && <small>{zone.note}</small>}</h4>
                   <div class="cards">{zone.cards.map((card, place) => <span key={place} class={wanted.length && !fits(card) ? "faded" : ""}><CardFace card={card} /></span>)}</div>
-                </section>
+                </div>
               ))}
             </div>
           </section>

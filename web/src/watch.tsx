@@ -14,6 +14,7 @@ interface Thought {
   value: number | null;
   /** How often the policy wins from there, where that was measured. */
   chance?: number | null;
+  facing?: string;
   legal: number;
 }
 
@@ -381,7 +382,7 @@ function Thinking({ frame, name }: { frame: Thought & { move?: string | null; po
           </li>
         ))}
       </ol>
-      {typeof frame.chance === "number" && <p class="chance">wins from here: <b>{percent(frame.chance)}</b></p>}
+      {typeof frame.chance === "number" && <p class="chance">wins from here{frame.facing}: <b>{percent(frame.chance)}</b></p>}
       {frame.value !== null && frame.value !== 0 && <p>expects a return of <b>{short(frame.value)}</b></p>}
     </section>
   );

@@ -1,7 +1,7 @@
 /** The first page where nothing was trained yet: what JimBot is, and what can be done here and now. */
 import { useEffect, useState } from "preact/hooks";
 import { address, post, useGet } from "./api";
-import { Doing } from "./parts";
+import { Doing, Typed } from "./parts";
 import { CardFace } from "./scenes";
 
 export interface Game {
@@ -56,9 +56,9 @@ export function Train({ games }: { games: Game[] }) {
         <label>Minutes <input type="number" min={1} max={1440} value={minutes} disabled={runs} onInput={(event) => setMinutes(Number(event.currentTarget.value))} /></label>
         {runs ? <Doing label="Stop and save" work={stop} disabled={training?.state === "stopping"} /> : <Doing label="Start training" kind="main" work={start} disabled={!chosen || !(minutes >= 1)} />}
       </div>
-      <pre>{runs && training ? training.command : `jimbot train ${chosen} --minutes ${minutes}`}</pre>
+      <Typed label="The command" text={runs && training ? training.command : `jimbot train ${chosen} --minutes ${minutes}`} />
       {training && <p role="status" class="quiet">{training.state === "running" ? "It trains; the run shows itself here with its first update." : training.state === "stopping" ? "It finishes its update, saves and ends." : training.state === "stopped" ? "It was stopped." : training.state === "ended" ? "It has ended; its run is saved." : "It failed:"}</p>}
-      {training?.state === "failed" && <pre>{training.lines.join("\n")}</pre>}
+      {training?.state === "failed" && <Typed label="Its last lines" text={training.lines.join("\n")} />}
     </section>
   );
 }

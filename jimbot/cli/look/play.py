@@ -38,8 +38,8 @@ jimbot play balatro --live http://127.0.0.1:12346 --policy my-run --games 5   (t
 jimbot play balatro --live http://127.0.0.1:12346 --adviser   (Claude is asked where the policy is not sure)
 jimbot play vgc --policy my-run --server ws://127.0.0.1:8000/showdown/websocket --challenge NAME   (the policy plays)"""
 QUIT, HELP = ("q", "quit", "end"), ("?", "h", "help")
-CHANCE = ("wins from here: {} (if the shipped policy went on)", "wins from here: {} (shipped policy)",
-          "policy wins from here: {}", "policy wins: {}")  # fmt: skip
+CHANCE = ("wins from here{}: {} (if the shipped policy went on)", "wins from here{}: {} (shipped policy)",
+          "policy wins from here{}: {}", "policy wins{}: {}")  # fmt: skip
 """The chance to win, which is the shipped policy's and not the person's: the longest that fits is taken."""
 
 
@@ -232,9 +232,9 @@ class TerminalGame:
         """The line above the board, with the chance to win in as many words as it has room for."""
         words = f"{self.entry.spec.id}  seed {self.seed}  turn {self.turns}  return {self.total:+.2f}"
         chance = None if self.chances is None else self.chances.of(self.game)
-        if chance is None:
+        if self.chances is None or chance is None:
             return words
-        lines = [f"{words}  {words_of_chance.format(f'{chance:.0%}')}" for words_of_chance in CHANCE]
+        lines = [f"{words}  {form.format(self.chances.table.facing, f'{chance:.0%}')}" for form in CHANCE]
         return next((line for line in lines if len(line) <= self.console.width), words)
 
     def help(self) -> str:

@@ -90,9 +90,9 @@ def chances(
     top: int = 6,
     row: int = 0,
     bars: bool = True,
-    chance: float | None = None,
+    chance: str = "",
 ) -> RenderableType:
-    """The likeliest actions of a row as bars, the chosen one marked, and what the policy expects.
+    """The likeliest actions of a row as bars, the chosen one marked, what the policy expects and how often it wins.
 
     `steady` keeps the height whatever is legal, so that a live picture does not jump. Without `bars` the words have the
     room.
@@ -118,7 +118,7 @@ def chances(
         table.add_row("", "", "", "")
     legal = int(game.legal_mask[row].sum())
     words = f"{legal} legal action{'s' if legal != 1 else ''}" + (f", value {value:+.2f}" if value is not None else "")
-    below = [Text(f"  wins from here: {chance:.0%}", style="bold")] if chance is not None else []
+    below = [Text(f"  {chance}", style="bold")] if chance else []
     return Group(table, Text(f"  {words}", style="dim"), *below)
 
 

@@ -290,8 +290,15 @@ class DuelWatcher(Watcher):
             top=top,
             row=row,
             bars=self.console.width >= screen.NARROW,
+            chance=self._win_chance(game, decision) if row == 0 else "",
         )
         return self._framed(body, title)
+
+    def _win_chance(self, game: BatchGame, decision: Decision) -> str:
+        from jimbot.policies.win_chances import chances_against
+
+        table = None if self.stochastic else chances_against(self.choice, self.opponent)
+        return "" if table is None else table.told(game.observation[0], float(decision.values[0]))
 
     def _framed(self, body: RenderableType, title: str) -> RenderableType:
         """Under its title; in a box where there is room for boxes."""

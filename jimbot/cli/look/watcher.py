@@ -206,12 +206,12 @@ class Watcher:
                 break
         return Group(above, chances)
 
-    def _win_chance(self, game: BatchGame, decision: Decision) -> float | None:
+    def _win_chance(self, game: BatchGame, decision: Decision) -> str:
         """How often the policy wins from here, where that was measured for the way it plays now."""
         from jimbot.policies.win_chances import win_chances
 
         table = None if self.stochastic else win_chances(self.choice)
-        return None if table is None else table.of(game.observation[0], float(decision.values[0]))
+        return "" if table is None else table.told(game.observation[0], float(decision.values[0]))
 
     def _chances_of(self, game: BatchGame, decision: Decision, top: int = MOST_CHANCES) -> RenderableType:
         has_value = self.choice.manifest is not None  # heuristic policies have no opinion

@@ -9,6 +9,7 @@ import secrets
 import shutil
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,7 +43,7 @@ class Cluster:
 
     def __init__(self, settings: TrainSettings, spill: Path, note: Callable[[str], None]) -> None:
         """`spill`: where shared memory overflows to; `note` is told what differs from what was asked."""
-        self.started = False
+        self.started, self._spill = False, spill
         logging.getLogger("ray").setLevel(logging.ERROR)  # notices about RLlib's own insides, many per run
         if not ray.is_initialized():
             if settings.ray.address is None:
@@ -82,6 +83,10 @@ class Cluster:
     def close(self) -> None:
         if self.started and ray.is_initialized():
             ray.shutdown()
+            # Ray makes the folder anew to delete what it spilled: a run that was moved away must not come back by it.
+            for folder in (self._spill, self._spill.parent):
+                with suppress(OSError):  # whatever is not empty is somebody's
+                    folder.rmdir()
         self.started = False
 
 
