@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import socket
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -302,7 +305,7 @@ class DecisionServer:
 
     @property
     def address(self) -> str:
-        return f"{self.settings.host}:{self.port}"
+        return self.settings.listen or f"{self.settings.host}:{self.port}"
 
     async def start(self) -> None:
         """Listens; everything is NOT_SERVING until `ready`."""
@@ -328,7 +331,7 @@ class DecisionServer:
             _offer_reflection(self._server)
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING, ("", SERVICE))
         self.service.loading = True
-        self.port = self._open(f"{settings.host}:{settings.port}")
+        self.port = self._open_socket() if settings.listen else self._open(f"{settings.host}:{settings.port}")
         await self._server.start()
 
     async def ready(self) -> None:
@@ -344,6 +347,8 @@ class DecisionServer:
         self._servicer.stop_streams()
         await self._servicer.finish(self.settings.grace_seconds)
         await self._server.stop(min(1.0, self.settings.grace_seconds))
+        if self.settings.listen:
+            Path(self.settings.socket_file).unlink(missing_ok=True)
         await asyncio.to_thread(self.service.close)
 
     def _names(self) -> list[str]:
@@ -358,6 +363,21 @@ class DecisionServer:
         for name in names:
             await self._health.set(name, status)
 
+    def _open_socket(self) -> int:
+        """A socket file that only its owner may use; one that nobody answers at is in nobody's way."""
+        path = Path(self.settings.socket_file)
+        if path.is_socket() and not answers(path):
+            path.unlink()
+        if path.exists():
+            what = "another server listens there" if path.is_socket() else "it is a file"
+            raise SettingsError(f"Cannot listen on {self.address}: {what}. Choose another path.")
+        before = os.umask(0o177)
+        try:
+            self._open(self.address)
+        finally:
+            os.umask(before)
+        return 0
+
     def _open(self, address: str) -> int:
         credentials = _credentials(self.settings)
         try:
@@ -365,7 +385,15 @@ class DecisionServer:
                 return self._server.add_insecure_port(address)
             return self._server.add_secure_port(address, credentials)
         except RuntimeError as problem:
-            raise SettingsError(f"Cannot listen on {address}; another program may. Choose another --port.") from problem
+            what = "its folder may be missing, or its path too long" if self.settings.listen else "another program may"
+            other = "--listen" if self.settings.listen else "--port"
+            raise SettingsError(f"Cannot listen on {address}; {what}. Choose another {other}.") from problem
+
+
+def answers(path: Path) -> bool:
+    """Whether a server listens on a socket file."""
+    with socket.socket(socket.AF_UNIX) as caller:
+        return caller.connect_ex(str(path)) == 0
 
 
 def _credentials(settings: ServerSettings) -> Any:

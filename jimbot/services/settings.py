@@ -64,6 +64,7 @@ class ServerSettings:
 
     host: Annotated[str, "Address to listen on; others than this machine need a token or TLS."] = "127.0.0.1"
     port: Annotated[int, "0: any free one."] = 50051
+    listen: Annotated[str | None, "unix:PATH: a socket file of your own instead of host and port.", "ADDRESS"] = None
     token_file: Annotated[Path | None, "Good tokens, one per line; read anew when it changes."] = None
     tls_cert: Annotated[Path | None, "The server's certificate (PEM)."] = None
     tls_key: Annotated[Path | None, "Its key (PEM)."] = None
@@ -90,12 +91,20 @@ class ServerSettings:
             raise SettingsError("--tls-cert and --tls-key belong together; give both or none.")
         if self.client_ca is not None and self.tls_cert is None:
             raise SettingsError("--client-ca needs --tls-cert and --tls-key: without TLS nobody shows a certificate.")
+        if self.listen is not None and not self.socket_file:
+            raise SettingsError(f"--listen is {self.listen}; expected unix:PATH. A port is --host and --port.")
         if not 0 <= self.port < 65536:
             raise SettingsError(f"The port is {self.port}; expected 0 (any) to 65535.")
         if not 0 <= self.calls_per_second < float("inf"):
             raise SettingsError(f"calls_per_second is {self.calls_per_second}; expected 0 (no limit) or more.")
         given = self.token_file is not None, self.tls_cert is not None
         check_exposure(self.host, *given, tls_flags="--tls-cert and --tls-key")
+
+    @property
+    def socket_file(self) -> str:
+        """The path of `listen`; empty where it is no Unix socket."""
+        kind, _, path = (self.listen or "").partition(":")
+        return path if kind == "unix" else ""
 
 
 @dataclass(frozen=True)

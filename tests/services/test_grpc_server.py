@@ -23,6 +23,7 @@ grpc = pytest.importorskip("grpc")
 
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: E402
 
+from jimbot.clients import DecisionClient  # noqa: E402
 from jimbot.doors.access import LOOK, Tokens  # noqa: E402
 from jimbot.errors import JimbotError, SettingsError  # noqa: E402
 from jimbot.proto import decisions_pb2 as wire  # noqa: E402
@@ -422,3 +423,39 @@ def test_tls_with_certificates_on_both_sides(tmp_path: Path) -> None:
             nobody.decide(probe_request(1))
         with DecisionClient(opened.address, patience=quick) as plain, pytest.raises(DecisionError):
             plain.decide(probe_request(1))
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no Unix sockets here")
+def test_a_socket_file_is_a_door_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "decide.sock"
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(path))
+    left.close()  # what a server that was killed leaves behind
+    service = service_of(serve(Scripted()))
+    with running(service, listen=f"unix:{path}") as opened:
+        assert opened.address == f"unix:{path}"
+        assert path.stat().st_mode & 0o777 == 0o600
+        with DecisionClient(opened.address) as client:
+            assert client.decide(probe_request()).policy.game == "probe"
+        with pytest.raises(SettingsError, match="another server listens there"):
+            Running(service_of(serve(Scripted())), listen=f"unix:{path}")
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("listen", "sentence"),
+    [
+        ("127.0.0.1:50051", "expected unix:PATH"),
+        ("unix:", "expected unix:PATH"),
+        ("unix:FILE", "it is a file"),
+        ("unix:missing/decide.sock", "its folder may be missing"),
+    ],
+)
+def test_what_is_no_place_for_a_socket_is_refused(
+    listen: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("FILE").write_text("mine")
+    with pytest.raises(SettingsError, match=sentence):
+        Running(service_of(serve(Scripted())), listen=listen)
+    assert Path("FILE").read_text() == "mine"
