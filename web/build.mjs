@@ -25,7 +25,8 @@ function digest(names, folder) {
 function seal() {
   copyFileSync(join(here, "index.html"), join(target, "index.html"));
   const files = ["app.css", "app.js", "index.html"];
-  const built = { sources: digest(sources(), here), files: digest(files, target) };
+  const pages = Object.keys(JSON.parse(readFileSync(join(here, "src", "pages.json"), "utf8")));
+  const built = { pages, sources: digest(sources(), here), files: digest(files, target) };
   writeFileSync(join(target, "built.json"), `${JSON.stringify(built, null, 1)}\n`);
 }
 

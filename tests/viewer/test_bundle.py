@@ -65,10 +65,9 @@ def test_building_again_gives_the_same_bundle(tmp_path: Path) -> None:
 
 
 def test_the_server_knows_every_page_of_the_frame() -> None:
-    """Addresses of pages are answered by Python and drawn by TypeScript."""
+    """Addresses of pages are answered by Python and drawn by TypeScript, from one list."""
     from jimbot.viewer.http.server import PAGES
 
-    frame = (WEB / "src" / "main.tsx").read_text()
-    assert set(re.findall(r'word === "(\w*)"', frame)) == set(PAGES)
-    listed = frame[frame.index("const PAGES") :].split(";")[0].split("=", 1)[1]
-    assert set(re.findall(r'"/(\w*)"', listed)) == set(PAGES) - {"run"}  # which is reached from the table of runs
+    assert list(PAGES) == list(json.loads((WEB / "src" / "pages.json").read_text()))
+    shown = (WEB / "src" / "main.tsx").read_text().split("const SHOWN", 1)[1].split(";", 1)[0]
+    assert set(re.findall(r"(\w+|\"\"): \w+[,} ]", shown.split("=", 1)[1])) == {word or '""' for word in PAGES}

@@ -1,9 +1,10 @@
 /** The frame around every page: where one can go, whether the server is there, who may look. */
-import { render } from "preact";
+import { type ComponentType, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { get, listen, post, useConnected } from "./api";
 import { Compare } from "./compare";
 import { Knowledge } from "./knowledge";
+import pages from "./pages.json";
 import { Complaint, Doing, Empty } from "./parts";
 import { followLinks, usePlace } from "./place";
 import { Run } from "./run";
@@ -13,7 +14,8 @@ import { Services } from "./services";
 import "./style.css";
 import { Watch } from "./watch";
 
-const PAGES: [string, string][] = [["/", "Runs"], ["/watch", "Watch"], ["/seeds", "Seeds"], ["/compare", "Compare"], ["/knowledge", "Knowledge"], ["/services", "Services"]];
+const SHOWN: Record<keyof typeof pages, ComponentType> = { "": Runs, run: Run, watch: Watch, seeds: Seeds, compare: Compare, knowledge: Knowledge, services: Services };
+const TABS = Object.entries(pages).filter(([, words]) => words);
 const THEMES = ["auto", "light", "dark"] as const;
 
 function setTheme(theme: string): void {
@@ -45,27 +47,24 @@ function Theme() {
 
 function Shown({ path }: { path: string }) {
   const word = path.split("/")[1] ?? "";
-  if (word === "") return <Runs />;
-  if (word === "run") return <Run />;
-  if (word === "watch") return <Watch />;
-  if (word === "seeds") return <Seeds />;
-  if (word === "compare") return <Compare />;
-  if (word === "knowledge") return <Knowledge />;
-  if (word === "services") return <Services />;
+  if (word in pages) {
+    const Page = SHOWN[word as keyof typeof pages];
+    return <Page />;
+  }
   return <Empty level={1} title="Nothing here"><p>There is no page at <code>{path}</code>.</p><p class="row"><a class="button main" href="/">To the runs</a> <a class="button" href="/watch">Watch a game</a></p></Empty>;
 }
 
 function Frame({ version }: { version: string }) {
   const { path } = usePlace();
-  const here = `/${path.split("/")[1] ?? ""}`;
+  const here = path.split("/")[1] ?? "";
   const connected = useConnected();
   return (
     <>
       <a class="skip" href="#main">To the content</a>
       <nav class="bar" aria-label="Pages">
         <a class="mark" href="/">JimBot</a>
-        {PAGES.map(([where, words]) => (
-          <a key={where} href={where} aria-current={where === here || (where === "/" && here === "/run") ? "page" : undefined}>{words}</a>
+        {TABS.map(([word, words]) => (
+          <a key={word} href={`/${word}`} aria-current={word === here || (word === "" && here === "run") ? "page" : undefined}>{words}</a>
         ))}
         <span class="version">{version}</span>
         <Theme />

@@ -26,6 +26,7 @@ from jimbot.doors.access import LOOK, Bearers, Tokens
 from jimbot.doors.guard import Door, Limits
 from jimbot.doors.listening import guarded_server
 from jimbot.errors import CheckpointError, JimbotError, NotWritableError
+from jimbot.reading.plain import file_text, json_value
 from jimbot.viewer.curves import MetricLogs
 from jimbot.viewer.http import around, games, jobs, runs
 from jimbot.viewer.run_index import RunIndex
@@ -89,8 +90,9 @@ STATIC = Path(__file__).resolve().parents[1] / "static"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 LARGEST_BODY = 2 * games.LARGEST + 2**16
 """A recording as JSON writes it, and a little beside it."""
-PAGES = ("", "run", "watch", "seeds", "compare", "services", "knowledge")
-"""First words of the addresses at which the page itself is served; its script shows the right part."""
+PAGES = tuple(json_value(file_text(STATIC / "built.json"))["pages"])
+"""First words of the addresses at which the page itself is served (`web/src/pages.json`); its script shows the right
+part."""
 
 
 class Page:
