@@ -15,34 +15,32 @@ from jimbot.games.balatro.compiling import ahead
 from jimbot.games.vgc import simulator
 from tests.conftest import REPOSITORY  # also sets the cache directory that the tests use
 
-PROGRAMS = {
-    **{f"Balatro, {name}": f"from {ahead.__name__} import PROGRAMS; PROGRAMS[{name!r}]()" for name in ahead.PROGRAMS},
-    "staged games of Balatro": (
-        "from jimbot.games.balatro.verify.recorded_seeds import StagedRun;StagedRun('TESTSEED', 'b_red', 'stake_white')"
-    ),
-    "measured synergies of Balatro": (
-        "from jimbot.games.balatro.entry import KNOWLEDGE;"
-        "list(KNOWLEDGE.measure(pairs=[('j_baron', 'j_mime')], effort=0.1))"
-    ),
-    "HackMatrix": (
-        "import numpy as np; from jimbot.games import make; from tests.envs.games import COMPILED_ROWS;"
-        "game = make('hackmatrix', COMPILED_ROWS); game.reset(); game.step(np.argmax(game.legal_mask, axis=1))"
-    ),
-    "the heuristic player of HackMatrix": (
-        "import numpy as np; from jimbot.games.hackmatrix import heuristic, spec;"
-        "blank = np.zeros((1, spec.SPEC.observation.size), np.float32);"
-        "heuristic.Heuristic(2).act(blank, np.ones((1, spec.SPEC.actions.size), bool))"
-    ),
-}
+BALATRO = (
+    *(f"from {ahead.__name__} import PROGRAMS; PROGRAMS[{name!r}]()" for name in ahead.PROGRAMS),
+    "from jimbot.games.balatro.verify.recorded_seeds import StagedRun; StagedRun('TESTSEED', 'b_red', 'stake_white')",
+    "from jimbot.games.balatro.entry import KNOWLEDGE;"
+    "list(KNOWLEDGE.measure(pairs=[('j_baron', 'j_mime')], effort=0.1))",
+)
+HACKMATRIX = (
+    "import numpy as np; from jimbot.games import make; from tests.envs.games import COMPILED_ROWS;"
+    "game = make('hackmatrix', COMPILED_ROWS); game.reset(); game.step(np.argmax(game.legal_mask, axis=1))",
+    "import numpy as np; from jimbot.games.hackmatrix import heuristic, spec;"
+    "blank = np.zeros((1, spec.SPEC.observation.size), np.float32);"
+    "heuristic.Heuristic(2).act(blank, np.ones((1, spec.SPEC.actions.size), bool))",
+)
+PROGRAMS = {"Balatro": BALATRO, "HackMatrix": HACKMATRIX}
+"""What is compiled one after the other, in a process per game: Balatro's programs share what they are linked from."""
 
 
 def main() -> None:
     simulator.install()
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    children = [subprocess.Popen([sys.executable, "-c", code], env=environment) for code in PROGRAMS.values()]
+    children = [
+        subprocess.Popen([sys.executable, "-c", "\n".join(code)], env=environment) for code in PROGRAMS.values()
+    ]
     for name, child in zip(PROGRAMS, children, strict=True):
         if child.wait() != 0:
-            sys.exit(f"The program for {name} did not compile; see above.")
+            sys.exit(f"The programs of {name} did not compile; see above.")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from jimbot.games.seeds import bank_seeds
@@ -117,3 +118,11 @@ def test_a_game_of_two_players_is_judged_against_opponents(jimbot, home: Path) -
     assert "table.png" in err
     assert (home / "table.png").stat().st_size > 0
     assert "Ratings" in out
+
+
+def test_in_a_pipe_a_line_now_and_then_says_how_far_it_is(jimbot, monkeypatch) -> None:
+    monkeypatch.setattr("jimbot.cli.shared.terminal.PLAIN_BEAT", 0.0)
+    code, _, err = jimbot("evaluate", "random", "--game", "probe", "--games", 200)
+    assert code == 0
+    assert re.search(r"^\S.*: \d+ of 200, [\d,.e+]+ a second, \d+:\d\d left$", err, re.MULTILINE), err
+    assert jimbot("evaluate", "random", "--game", "probe", "--games", 200, "--json")[2] == ""

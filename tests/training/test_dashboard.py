@@ -104,10 +104,16 @@ def test_off_a_terminal_lines_come_with_the_first_update_and_at_the_end() -> Non
     assert "won 21.2%" in lines[0]
 
 
-def test_a_line_has_the_figures_and_the_time_left() -> None:
-    text = line(standing())
+def test_a_line_has_the_first_metrics_and_the_time_left_and_with_full_all_of_them() -> None:
+    now = standing()
+    now.metrics |= {f"stats/{name}": 123_456.789 for name in ("ante", "money", "jokers", "score")}
+    text, full = line(now), line(now, full=True)
     assert text.startswith("step 400,000: return ")
-    assert text.endswith("(2:05 so far, 7:55 left)")
+    assert len(text) <= 120
+    assert text.count(", ") <= 9
+    for one in (text, full):
+        assert one.endswith("(2:05 so far, 7:55 left)")
+    assert all(f"{name} 123,456.79" in full for name in ("ante", "money", "jokers", "score"))
 
 
 def test_judging_is_counted_where_there_is_no_terminal_either() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -95,7 +96,11 @@ def share(text: str) -> float:
 
 @contextmanager
 def showing_progress(what: str, quiet: bool) -> Generator[Callable[[int, int], None]]:
-    """A bar on stderr while games are played; gives the function to call with (games over, games in all)."""
+    """A bar on stderr while games are played, in a pipe a line every few seconds; gives the function to call with
+    (games over, games in all)."""
+    if not quiet and not sys.stderr.isatty():
+        yield terminal.plain_progress(what)
+        return
     with terminal.progress(quiet) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, of: bar.update(task, completed=done, total=of)

@@ -12,8 +12,9 @@ import math
 import os
 import shlex
 import sys
+import time
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -106,6 +107,25 @@ def progress(quiet: bool = False) -> Progress:
         transient=True,
         disable=quiet or not sys.stderr.isatty(),
     )
+
+
+PLAIN_BEAT = 5.0  # seconds between two lines of progress in a pipe
+
+
+def plain_progress(what: str) -> Callable[[int, int], None]:
+    """What a bar shows, as lines on stderr: how much is done, how fast, and how long it still takes."""
+    began = said = time.monotonic()
+
+    def tell(done: int, of: int) -> None:
+        nonlocal said
+        now = time.monotonic()
+        if now - said < PLAIN_BEAT or not done:
+            return
+        said, rate = now, done / (now - began)
+        left = (of - done) / rate
+        note(f"{what}: {done:,} of {of:,}, {rate:,.3g} a second, {left // 60:.0f}:{left % 60:02.0f} left")
+
+    return tell
 
 
 def print_json(value: Any) -> None:

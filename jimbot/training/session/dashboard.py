@@ -150,12 +150,28 @@ def picture(now: RunProgress, console: Console) -> RenderableType:
     return Group(head, *body, *foot)
 
 
-def line(now: RunProgress) -> str:
-    """The same in one line, for files and pipes."""
-    metrics = [*PLAYING, *_stats(now.metrics), *LEARNING, *MACHINE]
-    shown = [f"{one.label} {one.form.format(now.metrics[one.metric])}" for one in metrics if one.metric in now.metrics]
+LINE, SHORT = 120, 8  # characters of a plain line, and the metrics on it
+FIRST = (
+    *("train/mean_episode_return", "population/best_score", "clone/loss", "clone/validation_accuracy", "stats/won"),
+    *("speed/steps_per_second", "train/mean_episode_length", "train/entropy", "train/explained_variance"),
+    *("train/approx_kl", "train/value_loss"),
+)
+"""What a plain line has first, as far as a run has it; then what its game counts."""
+
+
+def line(now: RunProgress, full: bool = False) -> str:
+    """The same in one line, for files and pipes: what matters most, or everything."""
+    known = [one for one in (*PLAYING, *_stats(now.metrics), *LEARNING, *MACHINE) if one.metric in now.metrics]
     left = f", {duration(now.left)} left" if now.left is not None else ""
-    return f"step {now.step:,}: {', '.join(shown)} ({duration(now.seconds)} so far{left})"
+    clock = f" ({duration(now.seconds)} so far{left})"
+    text, most = f"step {now.step:,}: ", len(known) if full else SHORT
+    if not full:
+        known.sort(key=lambda one: FIRST.index(one.metric) if one.metric in FIRST else len(FIRST))
+    for number, one in enumerate(known[:most]):
+        more = f"{', ' if number else ''}{one.label} {one.form.format(now.metrics[one.metric])}"
+        if full or len(text) + len(more) + len(clock) <= LINE:
+            text += more
+    return text + clock
 
 
 def spark(values: Sequence[float], width: int) -> str:
@@ -342,9 +358,17 @@ LEARNS = "learning"
 class TrainingView:
     """Progress, metrics with their curves, the split of time, and how long is left."""
 
-    def __init__(self, console: Terminal | None = None, quiet: bool = False, title: str = "", about: str = "") -> None:
+    def __init__(
+        self,
+        console: Terminal | None = None,
+        quiet: bool = False,
+        title: str = "",
+        about: str = "",
+        full: bool = False,
+    ) -> None:
+        """`full`: plain lines have every metric."""
         self.console = console or Terminal(stderr=True)
-        self.quiet = quiet
+        self.quiet, self._full = quiet, full
         self.standing = RunProgress(title=title, about=about)
         self._live: Live | None = None
         self._began = self._shown = time.monotonic()
@@ -451,7 +475,7 @@ class TrainingView:
     def _print(self) -> None:
         self._printed = self.standing.step
         self.standing.seconds = time.monotonic() - self._began
-        self.console.print(line(self.standing), soft_wrap=True)
+        self.console.print(line(self.standing, self._full), soft_wrap=True)
 
     def _picture(self) -> RenderableType:
         self.standing.seconds = time.monotonic() - self._began

@@ -96,7 +96,7 @@ class Session:
         try:
             _check_same_run(run, settings)
             run.write_config(settings.flat())
-            view = TrainingView(quiet=quiet, title=run.name, about=_about(settings))
+            view = TrainingView(quiet=quiet, title=run.name, about=_about(settings), full=settings.tracking.full)
             return cls(settings, run, Recorder(_sinks(run, settings), run.check_held), view)
         except BaseException:
             run.close()

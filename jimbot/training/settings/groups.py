@@ -220,6 +220,7 @@ class TrackingSettings(Group):
     no_artifact: bool = Field(False, description="Do not upload checkpoints to W&B.")
     rewind: bool = Field(False, description="On resume, also rewind W&B's history to the checkpoint's step.")
     bus: str | None = Field(None, description="Publish progress and checkpoints: embedded[:FILE] or nats://HOST:PORT.")
+    full: bool = Field(False, description="Off a terminal: lines with all metrics, not the eight first ones.")
 
 
 class OperatorSettings(Group):
