@@ -157,9 +157,10 @@ class BalatroGame(BatchGame):
         self.truncated[rows] = True
 
     def look(self) -> None:
-        """Writes observation and mask anew; for tools that changed `games` themselves."""
+        """Writes observation and mask anew; for tools that wrote `games` themselves."""
         self.arrays.hold[:] = False
         self._work(batch_kernel.LOOK)
+        self._started = True
 
     def roam(self, turns: int) -> int:
         """Plays so many random legal actions in every game, in one compiled call: for benchmarks and long tests.

@@ -275,7 +275,7 @@ class Advising:
         return advice
 
     async def strategy(self, question: Question, item: Item, caller: Caller) -> Advice:
-        """Advice a client asks for by name: whether and how often to ask was judged there; the budget holds here."""
+        """Advice a client asks for by name: whether it is needed was judged there; share and budget hold here."""
         game = question.slot.served.spec.id
         adviser = self.advisers.get(game)
         if adviser is None:
@@ -284,6 +284,13 @@ class Advising:
             adviser.metrics.count("no_words")
             raise RefusedError(
                 Code.INVALID_ARGUMENT, "An adviser needs the state in words; send a snapshot or a state by keys."
+            )
+        adviser.when.note(1)
+        if not adviser.when.claim():
+            raise RefusedError(
+                Code.RESOURCE_EXHAUSTED,
+                f"The adviser is asked about {adviser.when.settings.share:.3g} of the decisions at most, and was asked "
+                "about so many; come again when more were taken.",
             )
         advice = await self._ask(adviser, question, item, caller)
         if advice is None or not question.legal[advice.action]:
