@@ -4,6 +4,9 @@ Several of them on one bus share the questions as one queue. A question stays in
 so one that was with a worker that died is answered by another; the answer's id comes from the question's, so there is
 one answer. Clients are never trusted about time: a question's limit counts from its arrival here.
 
+Without a service of its own it serves the policies that come with JimBot. What decides is its `ray_server`: another
+object with `get_decision` there (an actor, a deployment of Ray Serve) answers in its place.
+
 Where the service has an adviser, questions for advice (`strategy.request`) are answered too; `request_claude_advice` is
 the other end of that: it asks over the bus where the last decision was not sure.
 """
@@ -19,8 +22,12 @@ from typing import Any, Self
 
 from jimbot.clients.event_bus import EventBusClient, answer_to
 from jimbot.errors import BusError
+from jimbot.games.contract import game_entry
+from jimbot.policies.portable import load_policy
 from jimbot.proto import events_pb2
+from jimbot.runs.checkpoint import shipped_games
 from jimbot.services.decision.refusal import RefusedError, refusal_message
+from jimbot.services.decision.served import ServedPolicy
 from jimbot.services.decision.service import DecisionService
 
 REQUESTS: Sequence[str] = ("learning.decision.request",)
@@ -34,6 +41,27 @@ AT_ONCE = 64
 BEAT = 5.0  # seconds between heartbeats
 
 
+class PolicyServer:
+    """What decides for an orchestrator."""
+
+    def __init__(self, service: DecisionService) -> None:
+        self.service = service
+
+    async def get_decision(
+        self, request: events_pb2.LearningDecisionRequest, traceparent: str = ""
+    ) -> events_pb2.LearningDecisionResponse:
+        """A RefusedError says why there is none."""
+        return await self.service.decide_async(request, None, traceparent)
+
+
+def shipped_service() -> DecisionService:
+    """A service with the policy of every game that ships one."""
+    service = DecisionService()
+    for game in shipped_games():
+        service.add(ServedPolicy.make(game_entry(game), *load_policy(game)))
+    return service
+
+
 class RayLearningOrchestrator:
     """Subscribes, decides, publishes."""
 
@@ -41,7 +69,8 @@ class RayLearningOrchestrator:
         self, event_bus: EventBusClient | None = None, service: DecisionService | None = None, queue: str = QUEUE
     ) -> None:
         self.event_bus = event_bus or EventBusClient()
-        self.service = service or DecisionService()
+        self.service = service or shipped_service()
+        self.ray_server = PolicyServer(self.service)
         self.answers: Counter[str] = Counter()
         """By status code."""
         self.decision_confidence = 1.0
@@ -73,7 +102,7 @@ class RayLearningOrchestrator:
         self._asked.add(request.request_id)
         try:
             with self.service.metrics.answering():
-                decision = await self.service.decide_async(request, None, event.trace.traceparent[:64])
+                decision = await self.ray_server.get_decision(request, event.trace.traceparent[:64])
             self.answers["OK"] += 1
             self.decision_confidence = decision.confidence
         except RefusedError as refusal:

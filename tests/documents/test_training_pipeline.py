@@ -51,7 +51,9 @@ def test_the_documented_defaults_of_what_a_file_leaves_out() -> None:
     }  # fmt: skip
     assert {name: DEFAULTS[name][0] for name in documented} == documented
     fragment = resolve({"env": "BalatroEnv", "rollout_fragment_length": 200, "batch_mode": "truncate_episodes"})
-    assert fragment.settings.num_steps == 500, "a train batch of 4,000 and 8 games count before it"
+    assert fragment.settings.num_steps == 200
+    both = resolve({"env": "BalatroEnv", "rollout_fragment_length": 200, "train_batch_size": 4000})
+    assert both.settings.num_steps == 500, "a train batch of 4,000 and 8 games count before it"
 
 
 def test_a_run_goes_on_from_a_directory_a_file_in_it_or_an_exported_pt(

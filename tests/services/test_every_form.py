@@ -19,7 +19,7 @@ from jimbot.proto.events_pb2 import ForeignState, GameState, LearningDecisionReq
 from jimbot.services.decision import DecisionService, ServedPolicy
 from jimbot.services.decision.stages import Hinting
 from jimbot.services.decision.states import StateReader
-from jimbot.services.orchestrator import RayLearningOrchestrator
+from jimbot.services.orchestrator import PolicyServer, RayLearningOrchestrator
 from tests.conftest import needs
 from tests.services.test_advice import Last, Unsure
 
@@ -106,3 +106,29 @@ async def over_the_bus(service: DecisionService, asked: list[LearningDecisionReq
         found = [await bus.publish_and_wait(request, 20) for request in asked]
     await bus.close()
     return found
+
+
+def test_an_orchestrator_without_a_service_serves_what_ships_and_asks_its_ray_server(tmp_path: Path) -> None:
+    class Counted(PolicyServer):
+        asked = 0
+
+        async def get_decision(self, request: LearningDecisionRequest, traceparent: str = "") -> Any:
+            Counted.asked += 1
+            return await super().get_decision(request, traceparent)
+
+    async def work() -> list[Any]:
+        bus = EventBusClient(f"embedded:{tmp_path / 'bus'}")
+        orchestrator = RayLearningOrchestrator(bus)
+        orchestrator.ray_server = Counted(orchestrator.service)
+        async with orchestrator:
+            found = [
+                await bus.publish_and_wait(request_of(game, states_of(game)["observation"], number), 20)
+                for number, game in enumerate(("balatro", "hackmatrix"))
+            ]
+        await bus.close()
+        orchestrator.service.close()
+        return found
+
+    answers = asyncio.run(work())
+    assert [answer.policy.game for answer in answers] == ["balatro", "hackmatrix"]
+    assert Counted.asked == 2

@@ -295,7 +295,7 @@ PLAIN = tuple(
 DEFAULTS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "num_workers": (2, ("num_env_runners", "num_envs")),
     "num_envs_per_worker": (4, ("num_envs_per_env_runner", "num_envs")),
-    "train_batch_size": (4000, ("train_batch_size_per_learner", "num_steps")),
+    "train_batch_size": (4000, ("train_batch_size_per_learner", "rollout_fragment_length", "num_steps")),
     "sgd_minibatch_size": (128, ("minibatch_size", "num_minibatches")),
     "num_sgd_iter": (30, ("num_epochs", "update_epochs")),
     "lr": (5e-5, ()),
