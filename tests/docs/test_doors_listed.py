@@ -11,10 +11,11 @@ import re
 from tests.docs.pages import DOCS, REPOSITORY
 
 OPENS = re.compile(
-    r"\b(?:guarded_server|add_(?:in)?secure_port|ray\.init|\w+\.bind|uvicorn\.run"
+    r"\b(?:guarded_server|add_(?:in)?secure_port|ray\.init|\w+\.bind|free_port|uvicorn\.run"
     r"|(?:start|create)_(?:unix_)?(?:http_)?server|(?:Threading)?(?:HTTP|TCP|UDP)Server|init_process_group)\("
 )
 NO_DOORS = {
+    "processes.py": "looks for a free port, and closes it",
     "doors/listening.py": "what the doors use to listen",
     "policies/jax_to_onnx.py": "binds a primitive of JAX to its inputs",
     "services/stack/components.py": "asks whether a port is free, and closes it",

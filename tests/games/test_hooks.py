@@ -178,7 +178,7 @@ class Seat:
             raise UsageError(f"'{text}' is no move here. Type u or r.")
         return [UP if text == "u" else REST]
 
-    def told(self, ended: bool) -> list[str]:
+    def messages(self, ended: bool) -> list[str]:
         return ["You stand on a stair."]
 
 
@@ -199,7 +199,7 @@ class Hasty(Seat):
 
 
 class Mumbling(Seat):
-    def told(self, ended: bool) -> Any:
+    def messages(self, ended: bool) -> Any:
         return [7]
 
 

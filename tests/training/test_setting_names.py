@@ -110,6 +110,8 @@ def test_a_config_of_the_flat_time_says_the_same_today() -> None:
     stored = yaml.safe_load((FLAT_RUN / "config.yaml").read_text())
     today = load_settings(stored).flat()
     stored = {RENAMED.get(name, name): value for name, value in stored.items()}
+    assert [stored.pop(name) for name in ("autoscale", "auto_tune")] == [True, False]
+    assert today.pop("batch") == "fitted"
     assert {name: today[name] for name in stored} == stored
     added = {name: value for name, value in today.items() if name not in stored}
     assert added == {name: load_settings({}).flat()[name] for name in added}, "what came later has its default"
