@@ -30,7 +30,9 @@ def measure(
 ) -> Iterator[tuple[str, Figures]]:
     """(name, figures) of everything that was asked for, as it is measured."""
     for played in games():
-        if what in (played, ALL):
+        if what == ALL and (installation := game_entry(played).installation) and not installation.is_installed():
+            note(f"Without {played}: it is not installed here (jimbot setup {played}).")
+        elif what in (played, ALL):
             note(f"Random legal play of {played}…")
             yield played, _play(played, num_envs, seconds, cold)
     learned = [game] if game else list(LEARNERS)
