@@ -1,6 +1,7 @@
 """How fast the decision service answers: in the same process, over gRPC, in streams, and when too many ask.
 
-The server is a process of its own on the same machine. Arrivals are open-loop: requests are due at times drawn before,
+The server is a process of its own on the same machine, and so is a bare gRPC server that answers every question with
+the same message (`echo`): what gRPC itself costs here. Arrivals are open-loop: requests are due at times drawn before,
 whether or not earlier ones were answered, and a latency counts from when its request was due, so a slow server cannot
 hide behind clients that wait for it. Figures of one run belong together; the load of the machine is printed with them.
 """
@@ -12,8 +13,9 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,7 +35,7 @@ from jimbot.services.decision.served import golden_states
 STATES = 256
 IN_FLIGHT = 64
 ROWS = 256  # per message of a stream
-RATE = 500.0  # requests per second of the quiet measurement
+RATE, DENSE = 500.0, 1000.0  # requests per second of the quiet measurements
 OVERLOAD = 3.0
 PERCENTILES = {"p50": 50.0, "p99": 99.0, "p99_9": 99.9}
 ONCE = RetryPolicy(deadline=5.0, cap=5.0, attempts=1, failures=10**9)  # a benchmark does not try again
@@ -70,6 +72,11 @@ def bench_serve(game: str, seconds: float) -> dict[str, Any]:
     figures |= _batched_and_alone(questions, seconds)
     with _server(game) as address:
         figures |= asyncio.run(_over_grpc(questions, address, seconds))
+    with tempfile.TemporaryDirectory() as folder, _server(game, "--listen", f"unix:{folder}/s") as address:
+        figures |= asyncio.run(_over_a_socket(questions, address, seconds))
+    with _server(game, command=[sys.executable, "-m", "benchmarks.echo"]) as address:
+        figures["echo_saturated_per_second"] = asyncio.run(_saturated(questions, address, seconds))
+    figures["saturated_share_of_echo"] = figures["unary_saturated_per_second"] / figures["echo_saturated_per_second"]
     figures["load_average_after"] = os.getloadavg()[0]
     return figures
 
@@ -118,13 +125,32 @@ async def _over_grpc(questions: Questions, address: str, seconds: float) -> dict
         _, taken = await _arrivals(questions, client, RATE, seconds)
         found = {f"unary_{name}_ms": value for name, value in _percentiles(taken).items()}
         found["unary_offered_per_second"] = RATE
+        found |= await _dense(questions, client, "unary", seconds)
         capacity, _ = await _crowd(questions, client.decide, seconds)
-        found["unary_saturated_per_second"] = capacity
         found["streamed_decisions_per_second"] = await _streamed(questions, client, seconds)
         good, taken = await _arrivals(questions, client, OVERLOAD * capacity, seconds)
-        found["overload_goodput_fraction"] = good / capacity
+        again, _ = await _crowd(questions, client.decide, seconds)
+        found["unary_saturated_per_second"] = max(capacity, again)
+        found["overload_goodput_fraction"] = good / max(capacity, again)
         found["overload_accepted_p99_ms"] = _percentiles(taken)["p99"]
     return found
+
+
+async def _over_a_socket(questions: Questions, address: str, seconds: float) -> dict[str, float]:
+    async with AsyncDecisionClient(address, patience=ONCE) as client:
+        await _crowd(questions, client.decide, 0.5)  # warm
+        return await _dense(questions, client, "unix", seconds)
+
+
+async def _dense(questions: Questions, client: AsyncDecisionClient, way: str, seconds: float) -> dict[str, float]:
+    _, taken = await _arrivals(questions, client, DENSE, seconds)
+    return {f"{way}_{DENSE:.0f}_{name}_ms": value for name, value in _percentiles(taken).items()}
+
+
+async def _saturated(questions: Questions, address: str, seconds: float) -> float:
+    async with AsyncDecisionClient(address, patience=ONCE) as client:
+        await _crowd(questions, client.decide, 0.5)  # warm
+        return (await _crowd(questions, client.decide, seconds))[0]
 
 
 async def _crowd(
@@ -190,9 +216,10 @@ async def _streamed(questions: Questions, client: AsyncDecisionClient, seconds: 
 
 
 @contextmanager
-def _server(game: str) -> Generator[str]:
-    """`jimbot serve` as people start it; its address."""
-    command = [sys.executable, "-m", "jimbot", "serve", game, "--port", "0", "--cache-size", "0"]
+def _server(game: str, *more: str, command: Sequence[str] = ()) -> Generator[str]:
+    """`jimbot serve` as people start it, or another server; its address."""
+    serve = [sys.executable, "-m", "jimbot", "serve", game, "--port", "0", "--cache-size", "0", *more]
+    command = command or serve
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     assert process.stderr is not None
     told = ""
