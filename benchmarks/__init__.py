@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from jimbot.errors import MissingExtraError
+from jimbot.errors import JimbotError, MissingExtraError
 from jimbot.games.contract import game_entry, games_with
 
 Figures = dict[str, Any]
@@ -18,6 +18,51 @@ LEARNERS = {  # game: (name, network, width); other games are measured with thei
 }
 COMPARED = ("balatro",)  # learners measured against sb3-contrib's MaskablePPO in the same run
 ALL = "all"
+
+
+class Compared(NamedTuple):
+    """What users would pick instead, measured in the same process."""
+
+    name: str
+    what: str
+    game: str | None
+    figures: str
+    rate: str
+    ratio: str
+    instead: str
+
+
+COMPARISONS = (
+    Compared("PPO on Balatro, steps/s", "learner", "balatro", "learner_balatro", "steps_per_second",
+             "ratio_to_baseline", "sb3-contrib's MaskablePPO"),
+    Compared("VGC, random play, decisions/s", "vgc", None, "vgc", "decisions_per_second",
+             "times_poke_env", "poke-env's network players"),
+    Compared("HackMatrix, random play, steps/s", "hackmatrix", None, "hackmatrix", "steps_per_second",
+             "ratio_to_baseline", "one game stepped from Python"),
+    Compared("Balatro, random play, steps/s", "balatro", None, "balatro", "steps_per_cpu_second",
+             "ratio_to_baseline", "the same rules in plain Python, per CPU-second"),
+    Compared("decisions over gRPC, saturated, 1/s", "serve", "hackmatrix", "serve_hackmatrix",
+             "unary_saturated_per_second", "saturated_share_of_echo", "a bare gRPC server that decides nothing"),
+)  # fmt: skip
+ROUNDS = 3
+
+
+def compare(seconds: float, note: Note, rounds: int = ROUNDS) -> list[dict[str, Any]]:
+    """Every comparison that can be made here, all of them in turns: rates and ratios of each round."""
+    found: dict[str, dict[str, Any]] = {}
+    for number in range(rounds):
+        note(f"Round {number + 1} of {rounds}.")
+        for one in COMPARISONS:
+            row = found.setdefault(one.name, {"what": one.name, "instead": one.instead, "rates": [], "ratios": []})
+            try:
+                figures = dict(measure(one.what, one.game, seconds, None, False, note))[one.figures]
+            except JimbotError as problem:
+                note(f"Without {one.name}: {problem}")
+                continue
+            if one.ratio in figures:
+                row["rates"].append(figures[one.rate])
+                row["ratios"].append(figures[one.ratio])
+    return [row for row in found.values() if row["ratios"]]
 
 
 def games() -> tuple[str, ...]:

@@ -115,6 +115,7 @@ CALLS = [
     ("watch broken.onnx", "broken.onnx"),
     ("watch no-model.onnx --game probe", "it is not an ONNX model"),
     ("watch perfect --opponent random", "one player"),
+    ("bench vgc --compare", "--compare compares everything; give jimbot bench all --compare"),
     ("watch vgc max_power --opponent nobody", "nobody"),
     ("watch vgc max_power --opponent random --record game.json", "recorded"),
     ("watch random --game probe --record nowhere/game.json", "which is no folder; create it first"),

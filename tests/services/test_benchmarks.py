@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import pytest
 
 from jimbot.cli import main
+from jimbot.errors import MissingExtraError
 
 pytest.importorskip("grpc")
 
@@ -39,3 +41,26 @@ def test_the_service_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
         *("overload_goodput_fraction", "overload_accepted_p99_ms"),
     }
     assert wanted <= found.keys()
+
+
+def test_comparisons_are_made_in_turns_and_without_what_is_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import benchmarks
+
+    asked: list[str] = []
+
+    def measured(what: str, *_: object) -> list[tuple[str, dict[str, float]]]:
+        asked.append(what)
+        if what == "vgc":
+            raise MissingExtraError("the simulator", "vgc")
+        compared = next(one for one in benchmarks.COMPARISONS if one.what == what)
+        return [(compared.figures, {compared.rate: 100.0 * len(asked), compared.ratio: float(len(asked))})]
+
+    monkeypatch.setattr(benchmarks, "measure", measured)
+    assert main.run(["bench", "all", "--compare"]) == 0
+    out = capsys.readouterr().out
+    assert asked == 3 * [one.what for one in benchmarks.COMPARISONS]
+    assert "PPO on Balatro" in out
+    assert re.search(r"6 ×.*1 to 11.*MaskablePPO", " ".join(out.split()))
+    assert "poke-env" not in out

@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,7 +34,8 @@ jimbot bench replay
 jimbot bench serve --game hackmatrix   (decisions for other programs)
 jimbot bench bus   (questions and events between programs)
 jimbot bench graph   (what a question to the knowledge graph costs)
-jimbot bench all --seconds 20"""
+jimbot bench all --seconds 20
+jimbot bench all --compare   (beside MaskablePPO, poke-env, a bare gRPC server: one table of ratios)"""
 SOAK_EXAMPLES = """jimbot soak --hours 8
 jimbot soak balatro --hours 1 --kill-minutes 5 --set learner=sb3 --set algorithm=DQN
 jimbot soak vgc --hours 0.5 --kill-minutes 60 --kill-worker-seconds 20
@@ -58,6 +60,7 @@ def bench(
     seconds: Annotated[float, "How long each measurement runs."] = 10.0,
     num_envs: Annotated[int | None, "Games at once; default 1,024 to play, 256 to learn."] = None,
     cold: Annotated[bool, "Ignore the compile cache: times a first start."] = False,
+    compare: Annotated[bool, "all: beside what else there is, three times in turns, as one table of ratios."] = False,
     as_json: Annotated[bool, "--json", "Print metrics as JSON."] = False,
 ) -> None:
     """Measure speed: steps per second, per CPU-second, against the roofline, and compile times."""
@@ -73,6 +76,11 @@ def bench(
     terminal.require_positive(seconds=seconds, num_envs=num_envs)
     if not cold:
         use_compile_cache()
+    if compare:
+        if what != ALL:
+            raise UsageError(f"--compare compares everything; give jimbot bench {ALL} --compare.")
+        _print_ratios(benchmarks.compare(seconds, terminal.note), as_json)
+        return
     results = dict(benchmarks.measure(what, game, seconds, num_envs, cold, terminal.note))
     if as_json:
         terminal.print_json(results)
@@ -82,6 +90,21 @@ def bench(
 
 
 register_bench = adds(bench, BENCH_EXAMPLES)
+
+
+def _print_ratios(rows: list[dict[str, Any]], as_json: bool) -> None:
+    """Medians, with the lowest and the highest of the rounds."""
+    if as_json:
+        terminal.print_json(rows)
+        return
+    table = Table(title="Beside what else there is", title_justify="left", title_style="bold")
+    for title in ("what", "JimBot", "ratio", "of the rounds", "to"):
+        table.add_column(title, justify="left" if title in ("what", "to") else "right", overflow="fold")
+    for row in rows:
+        rate, ratios = median(row["rates"]), sorted(row["ratios"])
+        spread = f"{ratios[0]:.3g} to {ratios[-1]:.3g}"
+        table.add_row(row["what"], f"{rate:,.0f}", f"{median(ratios):.3g} ×", spread, row["instead"])
+    terminal.console().print(table)
 
 
 def _print(name: str, metrics: dict[str, Any]) -> None:
