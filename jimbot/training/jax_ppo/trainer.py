@@ -25,6 +25,7 @@ from jimbot.training.jax_ppo.ppo import NOISE, SIGNAL
 from jimbot.training.jax_ppo.program import (
     HostUpdate,
     TrainState,
+    forget_programs,
     fused_phase_seconds,
     fused_update,
     games_for,
@@ -196,7 +197,8 @@ class JaxPPOTrainer(RLTrainer):
     def accumulate(self, pieces: int) -> bool:
         if pieces > self.settings.minibatch_size:
             return False
-        self.settings = self.settings.model_copy(update={"gradient_accumulation": pieces})
+        self.settings, self._update = self.settings.model_copy(update={"gradient_accumulation": pieces}), None
+        forget_programs()  # memory is short: the program of the size before must not stay beside the new one
         self.compile()
         return True
 
