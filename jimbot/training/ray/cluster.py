@@ -76,7 +76,8 @@ class Cluster:
                     "local_fs_capacity_threshold": spill_threshold(spill, settings.ray.spill_gb),
                 },
             )
-        except (OSError, RuntimeError, ValueError) as problem:
+        except Exception as problem:  # Ray raises this very class where a busy machine was too slow for it
+            ray.shutdown()
             raise TrainingError(f"Ray could not be started here: {' '.join(str(problem).split())}") from problem
         self.started = True
 
@@ -140,7 +141,7 @@ def join(address: str) -> None:
     try:
         _knock(address)
         ray.init(address=address, log_to_driver=shows_details(), configure_logging=False)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as problem:
+    except Exception as problem:  # of whatever class, as above
         raise SettingsError(
             f"There is no Ray cluster at address '{address}'. Start one with `ray start --head` on one machine and "
             "`ray start --address HOST:6379` on the others, or leave --address out to use this machine alone."

@@ -19,7 +19,7 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode  # noqa: E402
 from ray.rllib.evaluation.postprocessing import Postprocessing  # noqa: E402
 from ray.rllib.utils.postprocessing.value_predictions import compute_value_targets  # noqa: E402
 
-from jimbot.errors import CheckpointError, SettingsError, UsageError  # noqa: E402
+from jimbot.errors import CheckpointError, SettingsError, TrainingError, UsageError  # noqa: E402
 from jimbot.games.contract import game_entry, make  # noqa: E402
 from jimbot.policies import masking, torch_masking  # noqa: E402
 from jimbot.policies.networks import describe_network, param_shapes  # noqa: E402
@@ -478,6 +478,23 @@ def test_a_learned_row_per_joker_widens_balatronet() -> None:
     assert shapes["table_joker_graph"] == (spec.observation["joker_id"].ids, 12)
     assert shapes["shared_0.weight"][0] == 512 + 2 * 12
     assert "table_joker_graph" not in param_shapes(describe_network(spec, "BalatroNet"))
+
+
+@pytest.mark.parametrize("failure", [Exception("The current node timed out during startup."), TimeoutError("slow")])
+def test_a_cluster_that_does_not_start_is_a_sentence(
+    failure: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy machine: Ray gives up after half a minute with a plain Exception."""
+
+    def init(**_: Any) -> None:
+        raise failure
+
+    monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "1")
+    monkeypatch.setattr(cluster.ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(cluster.ray, "init", init)
+    monkeypatch.setattr(cluster.ray, "shutdown", lambda: None)
+    with pytest.raises(TrainingError, match=f"Ray could not be started here: {failure}"):
+        cluster.Cluster(settings_of(), tmp_path / "spill", lambda _: None)
 
 
 def test_without_an_address_a_cluster_of_our_own_starts_on_loopback(
