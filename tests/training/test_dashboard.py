@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from jimbot.training.presets import expected
 from jimbot.training.session.dashboard import RunProgress, TrainingView, line, picture, shares, spark
+from jimbot.training.session.session import Session
+from tests.training.small import small_settings
 
 ROW = {
     "train/mean_episode_return": 1.25,
@@ -127,3 +130,15 @@ def test_what_to_expect_is_told_for_games_that_were_measured() -> None:
     assert expected("balatro", 10) == "Expect little: learning shows from 700,000 steps on."
     assert expected("balatro", 1_100_000) == "Expect about ante 2 on average."
     assert expected("probe", 10) == ""
+
+
+def test_a_row_says_how_many_games_an_hour_of_a_core_wins(tmp_path: Path) -> None:
+    settings = small_settings(run_name="wins")
+    with Session.open(settings, tmp_path, quiet=True) as session:
+        before = session._row_cpu
+        while session._cpu_seconds() < before + 0.05:
+            pass
+        row = session.log(500, {"stats/won": 0.25, "train/num_episodes": 8.0})
+        spent = session._row_cpu - before
+        assert row["speed/wins_per_cpu_hour"] == pytest.approx(3600 * 2 / spent)
+        assert "speed/wins_per_cpu_hour" not in session.log(600, {"train/num_episodes": 8.0})

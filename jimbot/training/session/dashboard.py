@@ -72,6 +72,7 @@ LEARNING = (
 MACHINE = (
     Shown("steps/s", "speed/steps_per_second", "{:,.0f}", True),
     Shown("decisions/s", "speed/decisions_per_second", "{:,.0f}"),
+    Shown("wins/CPU-hour", "speed/wins_per_cpu_hour", "{:,.0f}"),
     Shown("memory MB", "health/memory_mb", "{:,.0f}"),
     Shown("of its limit", "health/memory_share", "{:.0%}"),
     Shown("illegal", "health/illegal_actions", "{:.0f}"),

@@ -35,7 +35,7 @@ from jimbot.training.settings.record import RunSettings, TrainSettings
 if TYPE_CHECKING:
     from jimbot.evaluation import Evaluation
 
-TRAINED_RETURN, JUDGED_RETURN = "train/mean_episode_return", "eval/mean_return"
+TRAINED_RETURN, JUDGED_RETURN, WON = "train/mean_episode_return", "eval/mean_return", "stats/won"
 LOCK_SECONDS = 600.0  # an update that compiles takes minutes
 
 
@@ -80,6 +80,7 @@ class Session:
         self._request = StopRequest()
         self._stop: str | None = None
         self._began = self._saved_at = self._row_at = time.monotonic()
+        self._row_cpu = self._cpu_seconds()
         self._row_step = self._saved_step = self._evaluated_step = 0
         self._evaluated: dict[str, float] = {}  # waits for the next log row
         self._phases: dict[str, float] = {}  # seconds since the last log row that were not spent learning, by phase
@@ -126,7 +127,7 @@ class Session:
         `first_phase` is what the first update also does (compile) and what its time is called.
         """
         self._saved_at = self._row_at = time.monotonic()
-        self._began = self._saved_at - seconds_before()
+        self._began, self._row_cpu = self._saved_at - seconds_before(), self._cpu_seconds()
         self._row_step = self._saved_step = step
         self._phases, self._first_phase = {}, first_phase
         minutes = self.settings.minutes
@@ -214,6 +215,10 @@ class Session:
             speed = {"speed/steps_per_second": self.view.standing.rate} if self.view.standing.rate else {}
             self.view.metrics(measured() | speed | (self.memory.metrics() if self.memory.used else {}))
 
+    def _cpu_seconds(self) -> float:
+        """Of this process and of children that have ended."""
+        return sum(self._process.cpu_times()[:4])
+
     def log(self, step: int, metrics: dict[str, float], seconds: dict[str, float] | None = None) -> dict[str, float]:
         """Completes a row with speed and health, and records it. `seconds`: time per phase since the last row."""
         now = time.monotonic()
@@ -223,6 +228,10 @@ class Session:
         metrics["speed/steps_per_second"] = (step - self._row_step) / elapsed
         if "train/num_decisions" in metrics:
             metrics["speed/decisions_per_second"] = metrics["train/num_decisions"] / elapsed
+        spent_before, self._row_cpu = self._row_cpu, self._cpu_seconds()
+        if {WON, "train/num_episodes"} <= metrics.keys() and self._row_cpu > spent_before:
+            won = metrics[WON] * metrics["train/num_episodes"]
+            metrics["speed/wins_per_cpu_hour"] = 3600 * won / (self._row_cpu - spent_before)
         for phase, spent in {**(seconds or {}), **(self._phases if seconds else {})}.items():
             metrics[f"speed/{phase}_share"] = min(1.0, spent / elapsed)
         metrics["health/rss_mb"] = self._process.memory_info().rss / 2**20
