@@ -23,8 +23,9 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -219,6 +220,27 @@ class Bus(ABC):
             asking = ", ".join(name for name, about in TOPICS.items() if about.answer)
             raise UsageError(f"Nobody answers on topic '{event.topic}'; questions are asked on {asking}.")
         return answer
+
+
+_handled: ContextVar[Event | None] = ContextVar("handled", default=None)
+
+
+@contextmanager
+def handling(event: Event) -> Generator[None]:
+    """Within it, this is the event whose handler runs."""
+    before = _handled.set(event)
+    try:
+        yield
+    finally:
+        _handled.reset(before)
+
+
+def handled_event() -> Event:
+    """The event whose handler asks."""
+    event = _handled.get()
+    if event is None:
+        raise UsageError("No event is being handled; call this from a handler, or answer with answer_to(event, …).")
+    return event
 
 
 def check_subscription(topics: Sequence[str], durable: str | None, queue: str | None, at_once: int) -> None:

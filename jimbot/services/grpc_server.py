@@ -30,6 +30,7 @@ from jimbot.proto import decisions_pb2 as wire
 from jimbot.proto import decisions_pb2_grpc, events_pb2
 from jimbot.services.decision.refusal import Code, RefusedError, refusal_message, stopping
 from jimbot.services.decision.service import DecisionService
+from jimbot.services.grpc_own import DecisionServicer as DecisionServicer  # users find it here
 from jimbot.services.limits import ClientLimits
 from jimbot.services.settings import ServerSettings
 
@@ -102,10 +103,8 @@ _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _SCOPES = {"GetDecision": DECIDE, "Decide": DECIDE, "GetPolicies": LOOK}
 _log = logging.getLogger("jimbot.services")
 
-DecisionServicer = decisions_pb2_grpc.DecisionServiceServicer
 
-
-class RayDecisionService(DecisionServicer):
+class RayDecisionService(decisions_pb2_grpc.DecisionServiceServicer):
     """The calls of `decisions.proto`."""
 
     def __init__(self, service: DecisionService, limits: ClientLimits | None = None, streams: int = 256) -> None:

@@ -5,7 +5,8 @@ so one that was with a worker that died is answered by another; the answer's id 
 one answer. Clients are never trusted about time: a question's limit counts from its arrival here.
 
 Without a service of its own it serves the policies that come with JimBot. What decides is its `ray_server`: another
-object with `get_decision` there (an actor, a deployment of Ray Serve) answers in its place.
+object with `get_decision` there (an actor, a deployment of Ray Serve) answers in its place. A subclass may make that
+(`_init_ray_server`), or handle questions itself: `_create_response_event` makes the answer to the question.
 
 Where the service has an adviser, questions for advice (`strategy.request`) are answered too; `request_claude_advice` is
 the other end of that: it asks over the bus where the last decision was not sure.
@@ -20,6 +21,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Self
 
+from jimbot.clients.bus_contract import handled_event, handling
 from jimbot.clients.event_bus import EventBusClient, answer_to
 from jimbot.errors import BusError
 from jimbot.games.contract import game_entry
@@ -70,7 +72,7 @@ class RayLearningOrchestrator:
     ) -> None:
         self.event_bus = event_bus or EventBusClient()
         self.service = service or shipped_service()
-        self.ray_server = PolicyServer(self.service)
+        self.ray_server = self._init_ray_server()
         self.answers: Counter[str] = Counter()
         """By status code."""
         self.decision_confidence = 1.0
@@ -80,6 +82,16 @@ class RayLearningOrchestrator:
         self._asked: set[str] = set()
         self._subscription = self._advising = self._beating = None
         self._began = time.monotonic()
+
+    def _init_ray_server(self) -> PolicyServer:
+        """What decides: the service; where a subclass begins without one, the policies that ship."""
+        return PolicyServer(self.service if "service" in vars(self) else shipped_service())
+
+    def _create_response_event(
+        self, decision: events_pb2.LearningDecisionResponse | events_pb2.StrategyResponse
+    ) -> events_pb2.Event:
+        """The answer to the event that is being handled."""
+        return answer_to(handled_event(), decision)
 
     async def start(self) -> None:
         """Takes questions from now on, and those that wait."""
@@ -112,7 +124,9 @@ class RayLearningOrchestrator:
             self.answers[refusal.code.name] += 1
         finally:
             self._asked.discard(request.request_id)
-        await self.event_bus.publish(answer_to(event, decision))
+        with handling(event):
+            response_event = self._create_response_event(decision)
+        await self.event_bus.publish(response_event)
 
     async def handle_strategy_request(self, event: events_pb2.Event) -> None:
         """One question for advice; its answer, or why there is none, is safe when this returns."""
@@ -123,7 +137,9 @@ class RayLearningOrchestrator:
             answer = await self.service.strategy(request)
         except RefusedError as refusal:
             answer = events_pb2.StrategyResponse(request_id=request.request_id, refusal=refusal_message(refusal))
-        await self.event_bus.publish(answer_to(event, answer))
+        with handling(event):
+            response_event = self._create_response_event(answer)
+        await self.event_bus.publish(response_event)
 
     async def request_claude_advice(
         self, game_state: events_pb2.GameState | dict[str, Any], confidence_threshold: float = 0.7, *, game: str = "",

@@ -13,7 +13,7 @@ import inspect
 import itertools
 import logging
 from abc import ABC, ABCMeta, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from jimbot.evaluation import Games
     from jimbot.policies.contract import Policy
     from jimbot.training.curriculum import Curriculum
+    from jimbot.training.library_callbacks import Callbacks
 
 __all__ = [
     "CheckpointManager", "HyperparameterConfig", "Learned", "RLTrainer", "TrainerConfig", "available_learners",
@@ -148,6 +149,7 @@ class RLTrainer(ABC, metaclass=_Trainer):
             if rest := measures.take():
                 session.log(self.step, rest | self.more_metrics())
             path = self.save_model()
+        self.check_callbacks()
         return session.finished(self.step, reason, path)
 
     def update(self, total: int) -> Learned | None:
@@ -272,6 +274,7 @@ class RLTrainer(ABC, metaclass=_Trainer):
             ) from problem
         self.steps_learned = checkpoint.manifest.step
         self.session.latest_metrics = dict(checkpoint.manifest.metrics)
+        self.call_back("on_checkpoint_loaded")
 
     def close(self) -> None:
         """Releases the games and whatever else is held."""
@@ -400,7 +403,7 @@ class RLTrainer(ABC, metaclass=_Trainer):
                     self.save_model()
             if session.evaluation_due(step):
                 with session.judging():
-                    session.evaluated(step, *self.validate(VALIDATION_GAMES))
+                    self._judge(step)
             if update % self.settings.log_interval == 0:
                 learning = session.learning_seconds
                 with session.timed_phase("measure"):
@@ -408,7 +411,61 @@ class RLTrainer(ABC, metaclass=_Trainer):
                 metrics = session.log(step, measures.take() | self.more_metrics() | self._level_metrics(), spent)
                 if callback and callback(step, metrics) is False:
                     session.end("the callback asked to stop")
+                if self.own_callbacks is not None:
+                    self.call_back("on_train_result", result=_as_rllib(metrics, update, step))
         session.keep_memory(self.relieve, step)
+
+    def _judge(self, step: int) -> None:
+        self.call_back("on_evaluate_start")
+        mean, spread = self.validate(VALIDATION_GAMES)
+        self.session.evaluated(step, mean, spread)
+        found = {"eval/mean_return": mean, "eval/std_return": spread, "env_runners": {"episode_return_mean": mean}}
+        self.call_back("on_evaluate_end", evaluation_metrics=found)
+
+    # --- callbacks in RLlib's form ---
+
+    @cached_property
+    def own_callbacks(self) -> Callbacks | None:
+        """Those of the settings; most runs have none."""
+        if not self.settings.callbacks:
+            return None
+        from jimbot.training.library_callbacks import Callbacks
+
+        return Callbacks(self.settings.callbacks)
+
+    def calls(self) -> Sequence[str]:
+        """The methods of callbacks that are called under this learner."""
+        from jimbot.training.library_callbacks import CALLED
+
+        return CALLED
+
+    def call_back(self, name: str, **values: Any) -> None:
+        """Calls that method of the callbacks; where one fails the run ends."""
+        if self.own_callbacks is None:
+            return
+        self.own_callbacks.tell(name, algorithm=self.as_algorithm(), metrics_logger=None, **values)
+        self.end_by_callbacks()
+
+    def as_algorithm(self) -> Any:
+        """What callbacks are given as the algorithm."""
+        return self
+
+    def end_by_callbacks(self) -> None:
+        """Asks for the end where a callback failed."""
+        if self.own_callbacks is not None and self.own_callbacks.failure is not None:
+            self.session.end("a callback failed")
+
+    def check_callbacks(self) -> None:
+        """Raises what a callback failed with."""
+        if self.own_callbacks is not None:
+            self.own_callbacks.check()
+
+    def begin_callbacks(self) -> str:
+        """Called once, with a model that is new; what there is to say about methods that nobody calls."""
+        if self.own_callbacks is None:
+            return ""
+        self.call_back("on_algorithm_init")
+        return self.own_callbacks.uncalled(self.calls(), learner_name(self.settings))
 
     def phase_seconds(self, elapsed: float) -> dict[str, float]:
         """How the `elapsed` seconds of learning since the last log row were spent."""
@@ -461,6 +518,15 @@ class RLTrainer(ABC, metaclass=_Trainer):
         return False
 
 
+def _as_rllib(metrics: Mapping[str, float], update: int, step: int) -> dict[str, Any]:
+    """A log row with what callbacks for RLlib look for in a result."""
+    games = {"episode_return_mean": "train/mean_episode_return", "episode_len_mean": "train/mean_episode_length"}
+    played = {theirs: metrics[ours] for theirs, ours in games.items() if ours in metrics}
+    return {
+        **metrics, "training_iteration": update, "num_env_steps_sampled_lifetime": step, "env_runners": played,
+    }  # fmt: skip
+
+
 def learner_class(settings: TrainSettings) -> type[RLTrainer]:
     """The trainer class for a learner and algorithm; one clear sentence if there is none."""
     name = learner_name(settings)
@@ -499,7 +565,11 @@ def open_trainer(
             undo.callback(trainer.close)
             trainer.config = config
             trainer.create_model()
+        if notice := trainer.begin_callbacks():
+            session.view.note(notice)
+            _log.warning(notice)
         trainer.take_up()
+        trainer.check_callbacks()
         undo.pop_all()
     return trainer
 

@@ -106,6 +106,8 @@ def _pair(name: str, value: Any) -> str:
 
 
 MANIFEST = "manifest.json"
+NOT_KEPT = {"resume": None, "callbacks": None}
+"""Of stored settings; a module is imported only because somebody names it now."""
 FRESH_START = {"bc_model": None, "init_kl": 0.0, "value_warmup_updates": 0, "freeze_trunk_updates": 0}
 """How the run began that a policy came from does not matter to the run that begins from the policy."""
 
@@ -156,7 +158,7 @@ def _stored(manifest: Manifest, name: Mapping[str, Any], given: Mapping[str, Any
         raise SettingsError(
             f"The checkpoint is of game '{manifest.game}', but game '{values['game']}' is asked for. Name one game."
         )
-    kept = {**DEFAULTS, **manifest.config, "resume": None, "minutes": None}
+    kept = {**DEFAULTS, **manifest.config, **NOT_KEPT, "minutes": None}
     return load_settings(kept, {"run_suffix": None, **name} if name else {}, values)
 
 
@@ -191,7 +193,7 @@ def stored_settings(run: str, given: Mapping[str, Any], root: Path = Path("runs"
         )
     if "dataset" in config:
         raise SettingsError(f"Run '{run}' is a clone; the same `jimbot clone` command continues it.")
-    return load_settings({**DEFAULTS, **config, "resume": None}, {"run_name": run, "run_suffix": None}, given)
+    return load_settings({**DEFAULTS, **config, **NOT_KEPT}, {"run_name": run, "run_suffix": None}, given)
 
 
 def run_training(

@@ -183,6 +183,7 @@ def resume(
     total_timesteps: Annotated[int | None, "New end of the run."] = None,
     checkpoint: Annotated[str | None, "Continue from this one instead of the newest."] = None,
     rewind: Annotated[bool, "Also rewind W&B's history to the checkpoint."] = False,
+    callbacks: Annotated[str | None, "module:Class to call; those the run began with are named anew."] = None,
     log_level: common.LogLevelOption = None,
     runs_dir: common.RunsDirOption = common.RUNS,
     as_json: common.JsonOption = False,
@@ -192,7 +193,7 @@ def resume(
     from jimbot.training.run import run_training, stored_settings
 
     terminal.require_positive(minutes=minutes, total_timesteps=total_timesteps)
-    given = {"minutes": minutes, "rewind": rewind, "resume": checkpoint}
+    given = {"minutes": minutes, "rewind": rewind, "resume": checkpoint, "callbacks": callbacks}
     if total_timesteps is not None:
         given["total_timesteps"] = total_timesteps
     settings = stored_settings(run, given, runs_dir)

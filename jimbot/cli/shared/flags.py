@@ -30,7 +30,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "saving": (),
     "judging": (),
     "start": (),
-    "How it is computed": ("stepping", "batch"),
+    "How it is computed": ("stepping", "batch", "callbacks"),
     "tracking": (),
     "operators": (),
     "memory": (),

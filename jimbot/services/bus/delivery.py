@@ -15,7 +15,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from jimbot.background import Backoff
-from jimbot.clients.bus_contract import LARGEST_EVENT, BusMetrics, BusSettings, Handler
+from jimbot.clients.bus_contract import LARGEST_EVENT, BusMetrics, BusSettings, Handler, handling
 from jimbot.clients.bus_tracing import HANDLE, span
 from jimbot.errors import BusError, UsageError
 from jimbot.proto.events_pb2 import DeadLetter, Event
@@ -143,7 +143,7 @@ class Runner:
             if attempt > 1:
                 self._metrics.redelivered[delivery.topic] += 1
             try:
-                with span(HANDLE, event):
+                with span(HANDLE, event), handling(event):
                     await self._call(event)
             except Exception as problem:  # whatever a handler raises is its own; the bus goes on
                 self._metrics.failed[delivery.topic] += 1

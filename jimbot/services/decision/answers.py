@@ -20,7 +20,7 @@ _FEW = 64  # so many numbers Python sorts as fast, and without letting go of the
 _known: dict[tuple[str, int], events_pb2.Action] = {}  # by fingerprint of the game's actions and number
 
 
-def _describe(spec: GameSpec, action: int) -> events_pb2.Action:
+def action_message(spec: GameSpec, action: int) -> events_pb2.Action:
     """One action in every form a caller may want; shared, so copy it."""
     number = int(spec.actions.block_of[action])
     block = spec.actions.blocks[number]
@@ -48,7 +48,7 @@ def fill(
         if other != action and len(shown) <= alternatives:
             shown.append(other)
     for number, one in enumerate(shown):
-        message = _known.get((spec.actions.fingerprint, one)) or _describe(spec, one)
+        message = _known.get((spec.actions.fingerprint, one)) or action_message(spec, one)
         if words is not None and (text := words(one)):
             message = events_pb2.Action(words=text)
             message.MergeFrom(_known[spec.actions.fingerprint, one])

@@ -39,8 +39,9 @@ from jimbot.training.curriculum import Curriculum
 from jimbot.training.environments import has_curriculum, training_options
 from jimbot.training.imitation.batches import Batch, Batches
 from jimbot.training.imitation.dataset import Dataset
+from jimbot.training.library_callbacks import imported
 from jimbot.training.memory import GIGABYTE, MemoryBudget
-from jimbot.training.ray.callbacks import BalatroCallbacks
+from jimbot.training.ray.callbacks import BalatroCallbacks, GivenCallbacks
 from jimbot.training.ray.cluster import Gpus
 from jimbot.training.ray.episode_replay import CompressedEpisodeReplay
 from jimbot.training.ray.games import ENVIRONMENT, MASK, OBSERVATION, register_games, runner_space
@@ -147,10 +148,17 @@ def _common(
             num_consecutive_env_runner_failures_tolerance=RESTARTS,
             env_runner_health_probe_timeout_s=PROBE_SECONDS,
         )
-        .callbacks(functools.partial(BalatroCallbacks, curriculum=curriculum))
+        .callbacks(_callbacks(settings, curriculum))
         .reporting(min_time_s_per_iteration=0, min_sample_timesteps_per_iteration=0)
         .debugging(seed=settings.seed % 2**31, log_level="ERROR")
     )
+
+
+def _callbacks(settings: TrainSettings, curriculum: Curriculum | None) -> list[Callable[[], Any]]:
+    """Ours, and then those of the settings."""
+    ours: list[Callable[[], Any]] = [functools.partial(BalatroCallbacks, curriculum=curriculum)]
+    given = imported(settings.callbacks)
+    return [*ours, lambda: GivenCallbacks(given)] if given else ours  # a function: RLlib copies what a partial holds
 
 
 def _learning_rate(settings: TrainSettings) -> Any:

@@ -15,7 +15,8 @@ other environment of ours (`jimbot.envs.make_env`) the ends of episodes are read
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ import numpy as np
 
 from jimbot.games.spec import GameSpec
 from jimbot.training.curriculum import Curriculum
+from jimbot.training.library_callbacks import Callbacks
 from jimbot.training.ray import ray  # asks for the extra in one sentence  # noqa: F401
 from jimbot.training.ray.games import RunnerGames, register_games
 from jimbot.training.session.log_rows import Measured
@@ -109,6 +111,31 @@ class BalatroCallbacks(RLlibCallback):
         algorithm.env_runner_group.foreach_env_runner(
             lambda env_runner: set_level(env_runner, goal), local_env_runner=False
         )
+
+
+OLD_NAMES = frozenset({
+    "on_sub_environment_created", "on_postprocess_trajectory", "on_create_policy", "on_learn_on_batch",
+    "on_workers_recreated", "on_evaluate_offline_start", "on_evaluate_offline_end", "on_offline_eval_runners_recreated",
+})  # fmt: skip
+"""Methods of RLlib's callbacks that its new API, or a run of ours, never comes to."""
+RLLIB_CALLS = tuple(name for name in dir(RLlibCallback) if name.startswith("on_") and name not in OLD_NAMES)
+
+
+class GivenCallbacks(RLlibCallback):
+    """The callbacks of the settings beside ours, made anew in each process. What fails is kept until it is asked for: a
+    runner that raises would only be started again."""
+
+    def __init__(self, given: Sequence[Any]) -> None:
+        super().__init__()
+        self.told = Callbacks(given)
+        for name in self.told.methods:
+            setattr(self, name, partial(self.told.tell, name))
+
+
+def runner_failures(env_runner: Any) -> list[str]:
+    """What failed in callbacks in a process that plays."""
+    given = [one.told for one in getattr(env_runner, "_callbacks", []) if isinstance(one, GivenCallbacks)]
+    return [str(told.failure) for told in given if told.failure is not None]
 
 
 def set_level(env_runner: Any, goal: int | None) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,9 +32,10 @@ from jimbot.runs.arrays import put_under, under
 from jimbot.training.curriculum import Curriculum, curriculum_of
 from jimbot.training.environments import has_curriculum
 from jimbot.training.framework import Callback, Learned, RLTrainer
+from jimbot.training.library_callbacks import CALLED
 from jimbot.training.memory import GIGABYTE, SMALLEST_REPLAY
 from jimbot.training.ray.algorithms import BUILDERS, algorithm_config
-from jimbot.training.ray.callbacks import JIMBOT_SUMS, measured_of
+from jimbot.training.ray.callbacks import JIMBOT_SUMS, RLLIB_CALLS, measured_of, runner_failures
 from jimbot.training.ray.cluster import Cluster
 from jimbot.training.session.session import Session, TrainResult
 from jimbot.training.settings.record import TrainSettings, network_choice
@@ -220,8 +221,27 @@ class RayTrainer(RLTrainer):
         torch.manual_seed(self.settings.seed)  # the first parameters
         self.algorithm = config.build_algo(use_copy=False)
         callbacks: Any = self.algorithm.callbacks
-        self.callbacks = callbacks[0] if isinstance(callbacks, list) else callbacks
+        self.callbacks, *given = callbacks if isinstance(callbacks, list) else [callbacks]
+        self.own_callbacks = given[0].told if given else None
         self.curriculum = self.callbacks.curriculum
+
+    def calls(self) -> Sequence[str]:
+        return RLLIB_CALLS
+
+    def call_back(self, name: str, **values: Any) -> None:
+        if name not in ("on_algorithm_init", "on_train_result"):  # RLlib has called these
+            super().call_back(name, **values)
+
+    def as_algorithm(self) -> Any:
+        return self._live()
+
+    def _look_at_callbacks(self) -> None:
+        """Ends the run where a callback failed, here or in a process that plays."""
+        told, runners = self.own_callbacks, self._live().env_runner_group
+        if told is not None and runners is not None and set(told.methods) - set(CALLED):
+            failed = [one for found in runners.foreach_env_runner(runner_failures) for one in found]
+            told.failure = told.failure or (TrainingError(failed[0]) if failed else None)
+        self.end_by_callbacks()
 
     def described_network(self) -> Mapping[str, Any]:
         return self.description
@@ -251,6 +271,7 @@ class RayTrainer(RLTrainer):
         _log.debug("iteration of RLlib up to step %d: %s", self.step, losses)
         self._check_alive(losses)
         self._count_losses()
+        self._look_at_callbacks()
         for phase, seconds in seconds_of(result).items():
             self.seconds[phase] += seconds
         measured = measured_of(self.spec, result.get("env_runners", {}).get(JIMBOT_SUMS, {}))

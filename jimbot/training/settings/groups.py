@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, field_validator
 
 from jimbot.errors import UnreadableError
 from jimbot.reading.yaml_values import yaml_value
@@ -28,6 +28,45 @@ def _typed(value: Any) -> Any:
 
 
 AS_TYPED = BeforeValidator(_typed)
+
+
+def callback_name(callback: Any) -> str:
+    """How a callback is written down: `module:Class`, of an object its class.
+
+    >>> callback_name("mine:Watch"), callback_name(dict), callback_name({})
+    ('mine:Watch', 'builtins:dict', 'builtins:dict')
+    """
+    made_by = getattr(callback, "func", callback)  # of a functools.partial
+    if isinstance(made_by, str):
+        return made_by
+    named = made_by if hasattr(made_by, "__qualname__") else type(made_by)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def _callbacks(value: Any) -> list[Any]:
+    """One callback or several, as things or by their names."""
+    if value is None or (isinstance(value, str) and value.strip("[] ").lower() in ("", "none")):
+        return []
+    several = value.strip("[] ").split(",") if isinstance(value, str) else value
+    found = [one.strip() if isinstance(one, str) else one for one in _listed(several)]
+    for one in found:
+        if not _is_callback(one):
+            raise ValueError(f"{one!r} is no callback; expected a class, an object with methods on_…, or module:Class")
+    return found
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _is_callback(value: Any) -> bool:
+    if isinstance(value, str):
+        return ":" in value and all(part.isidentifier() for part in value.replace(":", ".").split("."))
+    return callable(value) or any(name.startswith("on_") for name in dir(value))
+
+
+CALLBACKS = BeforeValidator(_callbacks)
+AS_NAMES = PlainSerializer(lambda given: [callback_name(one) for one in given], when_used="json")
 
 
 class Group(BaseModel):

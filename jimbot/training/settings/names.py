@@ -284,7 +284,7 @@ RLLIB_NAMES: dict[str, Name] = {
     "custom_model_config": Name("memgraph_embedding_dim", "model_config", "numbers in a row per joker"),
     "batch_mode": Name("", "batch_mode", "truncate_episodes is what every learner here does"),
     "framework": Name("", "framework", "the learner decides"),
-    "callbacks": Name("", "callbacks_class", "metrics, checkpoints and evaluation are always on (BalatroCallbacks)"),
+    "callbacks": Name("callbacks", "callbacks_class"),
 }
 PLAIN = tuple(
     name for name, meaning in RLLIB_NAMES.items()

@@ -35,7 +35,7 @@ CHANGEABLE = frozenset(
         *("address", "num_env_runners", "num_gpus", "num_gpus_per_env_runner", "spill_gb"),
         *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
         *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact", "share"),
-        *("full", "bus", "questdb", "metrics_port", "metrics_host", "metrics_token_file", "alert_webhook"),
+        *("callbacks", "full", "bus", "questdb", "metrics_port", "metrics_host", "metrics_token_file", "alert_webhook"),
     }
 )
 
@@ -115,6 +115,11 @@ class TrainSettings(RunSettings):
     num_envs: int = Field(256, ge=1, le=2**20, description="Games played at once.")
     num_steps: int = Field(128, ge=1, le=2**20, description="Steps of each game between two updates.")
     log_interval: int = Field(10, ge=1, description="Updates between two log rows.")
+    callbacks: Annotated[list[Any], groups.CALLBACKS, groups.AS_NAMES] = Field(
+        default_factory=list,
+        description="module:Class (several with commas), from Python also the class: methods of RLlib's names "
+        "(on_train_result, …) that are called. Files keep the name alone, so each call names them anew.",
+    )
     batch: Annotated[str, AfterValidator(check_choice)] = Field(
         FITTED,
         description=f"fixed: as given; fitted: above {LARGE_BATCH_GAMES} games derive minibatches and epochs (and the "

@@ -16,7 +16,7 @@ pytest.importorskip("ray")
 
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from jimbot.errors import CheckpointError, SettingsError, UsageError
+from jimbot.errors import CheckpointError, SettingsError, TrainingError, UsageError
 from jimbot.games.contract import make
 from jimbot.policies.portable import load_policy
 from jimbot.runs.checkpoint import load_checkpoint
@@ -211,3 +211,71 @@ def test_what_only_another_learner_does_is_refused() -> None:
         learner_class(load_settings(PPO, {"normalize_obs": True}))
     with pytest.raises(SettingsError, match="BC learns from recorded games"):
         learner_class(load_settings({"algorithm": "BC", "game": "probe", "num_steps": 64, "num_envs": 1}))
+
+
+class Told:
+    """Callbacks of somebody who knows RLlib's names and not its class; what it is told is in a file."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def note(self, name: str, value: Any) -> None:
+        with self.file.open("a") as file:
+            file.write(f"{name} {value}\n")
+
+    def on_algorithm_init(self, *, algorithm: Any, **values: Any) -> None:
+        self.note("init", algorithm.config.algo_class.__name__)
+
+    def on_train_result(self, *, algorithm: Any, metrics_logger: Any, result: dict, **values: Any) -> None:
+        self.note("result", result["training_iteration"])
+
+    def on_evaluate_end(self, *, algorithm: Any, metrics_logger: Any, evaluation_metrics: dict, **values: Any) -> None:
+        self.note("evaluation", evaluation_metrics["env_runners"]["episode_return_mean"])
+
+    def on_checkpoint_loaded(self, *, algorithm: Any, **values: Any) -> None:
+        self.note("loaded", "")
+
+    def on_episode_end(self, *, episode: Any, env_runner: Any, **values: Any) -> None:
+        self.note("episode", env_runner.worker_index)
+
+
+class OwnResult(BalatroCallbacks):
+    """As the pipeline's page has it: a subclass of ours."""
+
+    def on_train_result(self, *, algorithm: Any, result: dict[str, Any], **values: Any) -> None:
+        super().on_train_result(algorithm=algorithm, result=result, **values)
+        algorithm.seen = result["env_runners"][JIMBOT]["decisions"]
+
+
+class FailsInPlay(BalatroCallbacks):
+    def on_episode_end(self, **values: Any) -> None:
+        raise ZeroDivisionError("of a test")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_own_callbacks_are_called_beside_ours(rows: Any, tmp_path: Path) -> None:
+    batch, file = PPO["num_envs"] * PPO["num_steps"], tmp_path / "told.txt"
+    own = {"callbacks": [Told(file), OwnResult], "eval_interval": batch}
+    trainer, found = rows(**PPO, **own, total_timesteps=2 * batch)
+    assert found[-1]["train/num_decisions"] == batch, "ours measure as before"
+    assert trainer.algorithm.seen == batch
+    told = [line.split(" ", 1) for line in file.read_text().splitlines()]
+    assert [value for name, value in told if name == "init"] == ["PPO"]
+    assert [value for name, value in told if name == "result"] == ["1", "2"]
+    assert {value for name, value in told if name == "episode"} == {"1", "2"}, "both processes that play tell it"
+    assert sum(name == "evaluation" for name, _ in told) == 2
+    file.write_text("")
+    rows(fresh=False, **PPO, **own, total_timesteps=3 * batch)
+    again = [line.split(" ", 1)[0] for line in file.read_text().splitlines()]
+    assert again.count("loaded") == again.count("result") == 1
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_callback_that_fails_where_games_are_played_ends_the_run_in_order(tmp_path: Path) -> None:
+    trainer = create_trainer("probe", {**PPO, "callbacks": FailsInPlay}, root=tmp_path)
+    with pytest.raises(TrainingError, match=r"on_episode_end of the callback .*:FailsInPlay failed: ZeroDivisionError"):
+        trainer.train()
+    latest = trainer.session.store.latest()
+    trainer.close()
+    assert latest is not None
+    assert load_checkpoint(latest).manifest.step == trainer.step > 0
