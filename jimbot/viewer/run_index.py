@@ -10,12 +10,13 @@ import os
 import re
 import threading
 import time
-from array import array
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from jimbot.background import Repeating
 from jimbot.errors import CheckpointError
@@ -24,9 +25,14 @@ from jimbot.runs.checkpoint import CHECKPOINTS
 from jimbot.runs.directory import RunDirectory, is_plain_name
 from jimbot.runs.files import read_json, read_text
 from jimbot.runs.sinks.jsonl import last_row
-from jimbot.viewer.curves import GrowingFile
+from jimbot.viewer.columns import Columns
+from jimbot.viewer.curves import BLOCK, GrowingFile
 
 SPARK = 40  # points of the small curve
+MOST_RETURNS = 2**10  # buckets of the curve it is drawn from
+SPOT = 2**12  # bytes in which a row begins and ends, mostly
+FIRST_LOOK = 2**16  # bytes of a long file that are read before all runs are known
+AT_LEISURE = 2**27  # bytes that one pass reads of long files, beyond that
 _VALUE = re.compile(rb'"%s": ?(-?[0-9][0-9.eE+-]*)' % re.escape(RETURN.encode()))
 
 
@@ -35,29 +41,53 @@ class Glance(GrowingFile):
 
     @property
     def best(self) -> float | None:
-        return max(self._returns) if self._returns else None
+        many = self._sample if self.behind else []
+        return max([*many, float(self._returns[RETURN].high.max())]) if self._returns else None
 
     @property
     def spark(self) -> list[float]:
         """A few points of the curve, first and last included."""
-        many = len(self._returns)
-        if many <= SPARK:
-            return [_short(value) for value in self._returns]
-        return [_short(self._returns[round(i * (many - 1) / (SPARK - 1))]) for i in range(SPARK)]
+        if self.behind:
+            return [_short(value) for value in self._sample]
+        means = self._returns[RETURN].mean if self._returns else np.zeros(0)
+        many = len(means)
+        if many > SPARK:
+            means = means[[round(i * (many - 1) / (SPARK - 1)) for i in range(SPARK)]]
+        return [_short(value) for value in means]
 
     def _forget(self) -> None:
         super()._forget()
         self.last: dict[str, Any] = {}
-        self._returns = array("f")
+        self._returns = Columns(MOST_RETURNS)
+        self._sample: list[float] = []
 
-    def _read(self) -> None:
-        super()._read()
+    def _read(self, most: int | None) -> None:
+        super()._read(most)
         self.last = last_row(self.path) or {}
+        if self.behind and not self._sample:
+            self._sample = list(_sampled(self.path))
 
     def _take(self, lines: bytes) -> None:
-        for found in _VALUE.finditer(lines):
-            with suppress(ValueError):  # digits and dots that are no number
-                self._returns.append(float(found[1]))
+        values = np.fromiter(_numbers(_VALUE.findall(lines)), float)
+        self._returns.append(len(values), {RETURN: values})
+
+
+def _numbers(texts: Iterable[bytes]) -> Iterable[float]:
+    for text in texts:
+        try:
+            yield float(text)
+        except ValueError:  # digits and dots that are no number
+            continue
+
+
+def _sampled(path: Path) -> Iterable[float]:
+    """One value here and there of a long file."""
+    with open(path, "rb") as file:
+        length = file.seek(0, os.SEEK_END)
+        for part in range(SPARK):
+            file.seek(length * part // SPARK)
+            if found := _VALUE.search(file.read(SPOT)):
+                yield from _numbers([found[1]])
 
 
 def _short(value: float) -> float:
@@ -170,6 +200,13 @@ class RunIndex:
         except CheckpointError:  # without the names of ten thousand others
             raise CheckpointError(f"There is no run '{name}' in {self.roots[root]} (any more).") from None
 
+    def metrics(self, key: str) -> Path | None:
+        """The file of a run that is there."""
+        root, _, name = key.partition("/")
+        with suppress(CheckpointError):
+            return self.run(int(root) if root.isdigit() else -1, name).metrics_path
+        return None
+
     def news(self, since: int) -> tuple[int, list[str] | None]:
         """(version now, the runs that changed after `since`; None where that is not known any more)."""
         with self._lock:
@@ -212,6 +249,26 @@ class RunIndex:
             if news:
                 self._publish(changed)
 
+    def catch_up(self) -> None:
+        """Reads on in long files, now that every run is shown."""
+        with self._one_pass:
+            if known := set(self._read_on()):
+                self._publish(known)
+
+    def _read_on(self) -> Iterable[str]:
+        """Those that are known to their end now."""
+        left = AT_LEISURE
+        for key in [key for key, glance in self._glances.items() if glance.behind]:
+            while left > 0 and self._glances[key].behind and not self._passes.is_over:
+                self._glances[key].refresh(BLOCK)
+                left -= BLOCK
+            if left <= 0 or self._passes.is_over:
+                return
+            row = self._read(key, self.roots[key.root] / key.name)
+            with self._lock:
+                self._rows[key] = row
+            yield str(key)
+
     def _publish(self, changed: Iterable[str]) -> None:
         with self._lock:
             self.version += 1
@@ -221,6 +278,7 @@ class RunIndex:
         began = time.monotonic()
         self.refresh()
         self._passes.seconds = max(REST, SHARE * (time.monotonic() - began))
+        self.catch_up()
 
     def _refreshed(self, key: Key, path: Path) -> bool:
         """A live run ends without touching a file."""
@@ -234,7 +292,7 @@ class RunIndex:
         """What there is to know; what is damaged is left out."""
         run, row = RunDirectory(path.parent, path.name), Row(key)
         glance = self._glances.setdefault(key, Glance(run.metrics_path))
-        glance.refresh()
+        glance.refresh(FIRST_LOOK)
         about = _about(run)
         row.game, row.learner, row.algorithm = (
             str(about.get(name) or "?") for name in ("game", "learner", "algorithm")

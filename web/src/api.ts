@@ -75,6 +75,17 @@ interface News {
 }
 type Listener = (news: News) => void;
 
+const versions = new Map<string, number>();
+let unnamed = 0;
+
+/** Another number when a run may have changed. */
+export const versionOf = (key: string): number => (versions.get(key) ?? 0) + unnamed;
+
+function note(changed: string[] | null): void {
+  if (changed) for (const key of changed) versions.set(key, (versions.get(key) ?? 0) + 1);
+  else unnamed += 1;
+}
+
 const listeners = new Set<Listener>();
 const watchers = new Set<(connected: boolean) => void>();
 let connected = true;
@@ -92,6 +103,7 @@ export function listen(): void {
   source.addEventListener("news", (event) => {
     tell(true);
     const news = JSON.parse((event as MessageEvent<string>).data) as News;
+    note(news.changed);
     for (const listener of listeners) listener(news);
   });
   source.addEventListener("error", () => {

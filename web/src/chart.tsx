@@ -138,6 +138,10 @@ export function Chart(props: Props) {
     const down = low.map((value, i) => `L${sx(x[i] ?? 0).toFixed(1)} ${sy(value).toFixed(1)}`).toReversed();
     return `${up.join("")}${down.join("")}Z`;
   };
+  const paths = useMemo(  // a cursor that moves leaves them as they are
+    () => lines.map((line) => ({ line: kind === "lines" ? path(line) : "", band: band(line) })),
+    [lines, kind, width, height, xLow, xHigh, yLow, yHigh, log],
+  );
 
   const pixel = (event: PointerEvent): number => event.clientX - (event.currentTarget as Element).getBoundingClientRect().left;
   const move = (event: PointerEvent): void => {
@@ -189,8 +193,8 @@ export function Chart(props: Props) {
           ))}
           <clipPath id={`clip-${width}-${height}`}><rect x={LEFT} y={0} width={inner} height={height - BOTTOM + 1} /></clipPath>
           <g clip-path={`url(#clip-${width}-${height})`}>
-            {lines.map((line) => line.low && <path key={line.label} class={kind === "stack" ? `area f${line.colour % COLOURS}` : `band f${line.colour % COLOURS} s${line.colour % COLOURS}`} d={band(line)} />)}
-            {kind === "lines" && lines.map((line) => <path key={line.label} class={`line s${line.colour % COLOURS}`} d={path(line)} />)}
+            {lines.map((line, i) => line.low && <path key={line.label} class={kind === "stack" ? `area f${line.colour % COLOURS}` : `band f${line.colour % COLOURS} s${line.colour % COLOURS}`} d={paths[i]?.band ?? ""} />)}
+            {kind === "lines" && lines.map((line, i) => <path key={line.label} class={`line s${line.colour % COLOURS}`} d={paths[i]?.line ?? ""} />)}
             {kind === "lines" && lines.filter((line) => line.x.length < 40).map((line) =>
               line.y.map((value, i) => <circle key={`${line.label}${i}`} class={`f${line.colour % COLOURS}`} cx={sx(line.x[i] ?? 0)} cy={sy(value)} r={2.2} />))}
             {props.marks?.map((mark) => (

@@ -1,7 +1,8 @@
 /** One run: live curves, alone or over others; settings and their difference; events, checkpoints, the report. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { address, get, useGet, useNews, useNow } from "./api";
+import { address, useGet, useNews, useNow } from "./api";
 import { Chart, type Line, type Span } from "./chart";
+import { type Curve, useCurves } from "./curves";
 import { age, bytes, date, percent, plain, short, whole } from "./format";
 import { Choice, Complaint, Empty, Scroll, Tile, Typed, useSettled } from "./parts";
 import { apiRun, change, go, usePlace } from "./place";
@@ -32,16 +33,6 @@ interface RunDocument {
   rows: number;
   groups: Group[];
   latest: Record<string, number>;
-}
-
-interface Curve {
-  x: number[];
-  y: number[];
-  low: number[];
-  high: number[];
-  exact: boolean;
-  rows: number;
-  last: number | null;
 }
 
 type Axis = "step" | "time" | "clock" | "games";
@@ -180,28 +171,16 @@ interface ChartsProps {
 function Charts({ group, keys, axis, log, smooth, span, zoom, stamp }: ChartsProps) {
   const [open, setOpen] = useState(!CLOSED.has(group.id));
   const names = useMemo(() => [...group.names].sort((one, other) => rank(one) - rank(other)), [group.names.join()]);
-  const [curves, setCurves] = useState<Record<string, Record<string, Curve>>>({});
-  const wanted = JSON.stringify([keys, names, axis, smooth, span]);
-  useEffect(() => {
-    if (!open) return;
-    const stop = new AbortController();
-    for (const key of keys) {
-      const query = { names, axis, points: 400, smooth, start: span?.start, end: span?.end };
-      get<Record<string, Curve>>(apiRun(key, "/curves"), query, stop.signal).then(
-        (found) => setCurves((old) => ({ ...old, [key]: found })),
-        () => undefined,
-      );
-    }
-    return () => stop.abort();
-  }, [wanted, open, stamp]);
+  const parts = useCurves(keys, { names, axis, smooth, span }, open, stamp);
   const words = axis === "time" ? "h" : axis === "games" ? "games" : "steps";
   const linesOf = (name: string): Line[] =>
     keys.flatMap((key, i) => {
-      const curve = curves[key]?.[name];
+      const curve = parts[key]?.curves[name];
       return curve ? [{ label: key.slice(key.indexOf("/") + 1), colour: i, ...curve, ...(smooth === 0 && curve.exact ? { low: undefined, high: undefined } : {}) } as Line] : [];
     });
+  const lines = useMemo(() => new Map(names.map((name) => [name, linesOf(name)])), [names, keys.join("\n"), parts, smooth]);
   const shared = { log, zoom, span, xWords: words };
-  const together = group.together && keys.length === 1 ? joined(names, curves[keys[0] ?? ""] ?? {}, group.together) : null;
+  const together = group.together && keys.length === 1 ? joined(names, parts[keys[0] ?? ""]?.curves ?? {}, group.together) : null;
   return (
     <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{group.title} <span>{names.length}</span></summary>
@@ -210,7 +189,7 @@ function Charts({ group, keys, axis, log, smooth, span, zoom, stamp }: ChartsPro
       )}
       {open && !together && (
         <div class="many">
-          {names.map((name) => <Chart key={name} {...shared} title={plain(name)} lines={linesOf(name)} format={formatOf(name)} legend={false} />)}
+          {names.map((name) => <Chart key={name} {...shared} title={plain(name)} lines={lines.get(name) ?? []} format={formatOf(name)} legend={false} />)}
         </div>
       )}
     </details>

@@ -1,5 +1,5 @@
 /** All runs as a table that is always up to date. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { address, post, useGet, useNews, useNow } from "./api";
 import { Spark } from "./chart";
 import { age, short, whole } from "./format";
@@ -114,27 +114,7 @@ export function Runs() {
                 <th><span class="sr">More</span></th>
               </tr>
             </thead>
-            <tbody>
-              {data.rows.map((row) => (
-                <tr key={row.key} class={row.status}>
-                  <td class="pick"><input type="checkbox" aria-label={`Choose ${row.name}`} checked={picked.includes(row.key)} onChange={() => toggle(row.key)} /></td>
-                  <td class="name">
-                    <a href={runPath(row.key)}>{row.name}</a>
-                    {row.tags.map((tag) => <button type="button" key={tag} class="tag" onClick={() => setText(`#${tag}`)}>{tag}</button>)}
-                    {row.note && <small class="note" title={row.note}>{row.note.split("\n")[0]}</small>}
-                  </td>
-                  <td class="status"><i class={`lamp ${row.status}`} />{row.status}</td>
-                  <td class="game">{row.game}</td>
-                  <td class="learner">{row.learner} {row.algorithm}</td>
-                  <td class="n step" title={whole(row.step)}>{short(row.step)}</td>
-                  <td class="n speed">{row.status === "live" && row.speed !== null ? whole(row.speed) : ""}</td>
-                  <td class="best"><Best best={row.best} /></td>
-                  <td class="curve"><Spark values={row.spark} /></td>
-                  <td class="n age" title={new Date(row.changed * 1000).toLocaleString()}>{age(now - row.changed)}</td>
-                  <td class="more"><button type="button" class="plain" aria-label={`Rename, tag or delete ${row.name}`} onClick={() => setOpen(row)}>⋯</button></td>
-                </tr>
-              ))}
-            </tbody>
+            <Rows rows={data.rows} picked={picked} now={now} toggle={toggle} filter={setText} open={setOpen} />
           </table>
         </div>
       )}
@@ -148,6 +128,42 @@ export function Runs() {
       {open && <Manage row={open} close={() => { setOpen(null); setDone(done + 1); }} />}
     </>
   );
+}
+
+interface RowsProps {
+  rows: Row[];
+  picked: string[];
+  now: number;
+  toggle: (key: string) => void;
+  filter: (text: string) => void;
+  open: (row: Row) => void;
+}
+
+/** The body of the table; typing in the filter leaves it alone until there is an answer. */
+function Rows({ rows, picked, now, toggle, filter, open }: RowsProps) {
+  return useMemo(() => (
+    <tbody>
+      {rows.map((row) => (
+        <tr key={row.key} class={row.status}>
+          <td class="pick"><input type="checkbox" aria-label={`Choose ${row.name}`} checked={picked.includes(row.key)} onChange={() => toggle(row.key)} /></td>
+          <td class="name">
+            <a href={runPath(row.key)}>{row.name}</a>
+            {row.tags.map((tag) => <button type="button" key={tag} class="tag" onClick={() => filter(`#${tag}`)}>{tag}</button>)}
+            {row.note && <small class="note" title={row.note}>{row.note.split("\n")[0]}</small>}
+          </td>
+          <td class="status"><i class={`lamp ${row.status}`} />{row.status}</td>
+          <td class="game">{row.game}</td>
+          <td class="learner">{row.learner} {row.algorithm}</td>
+          <td class="n step" title={whole(row.step)}>{short(row.step)}</td>
+          <td class="n speed">{row.status === "live" && row.speed !== null ? whole(row.speed) : ""}</td>
+          <td class="best"><Best best={row.best} /></td>
+          <td class="curve"><Spark values={row.spark} /></td>
+          <td class="n age" title={new Date(row.changed * 1000).toLocaleString()}>{age(now - row.changed)}</td>
+          <td class="more"><button type="button" class="plain" aria-label={`Rename, tag or delete ${row.name}`} onClick={() => open(row)}>⋯</button></td>
+        </tr>
+      ))}
+    </tbody>
+  ), [rows, picked, now]);
 }
 
 function Starting() {

@@ -18,7 +18,7 @@ from jimbot.runs.catalogue import EVALUATION, delete_run, note_of, note_run, ren
 from jimbot.runs.checkpoint import BEST
 from jimbot.runs.directory import RunDirectory
 from jimbot.runs.files import read_json, read_text
-from jimbot.viewer.curves import MetricLog, check_curve
+from jimbot.viewer.curves import Axis, MetricLog, check_curve
 from jimbot.viewer.run_index import Key, Row
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ BEAT = 0.4  # seconds between two looks for news
 PING = 10  # seconds; a page that hears nothing for longer says so
 MOST_ROWS = 500
 MOST_CURVES = 200
+MOST_OVERLAID = 100
 REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 """For a file that a run holds: it is shown, and nothing in it runs."""
 
@@ -85,7 +86,7 @@ def routes(page: Page) -> APIRouter:
     def run(root: int, name: str) -> dict[str, Any]:
         found = index.run(root, name)
         row = next((row for row in index.rows() if row.key == Key(root, name)), None)
-        return run_document(found, row, page.logs.of(found.metrics_path))
+        return run_document(found, row, page.logs.soon(found.metrics_path))
 
     @router.get("/runs/{root}/{name}/curves")
     def curves(
@@ -101,7 +102,32 @@ def routes(page: Page) -> APIRouter:
         chosen = check_curve(axis, points, smooth)
         log = page.logs.of(index.run(root, name).metrics_path)
         known = set(log.names)
-        return {one: log.curve(one, chosen, points, smooth, start, end) for one in names if one in known}
+        return log.curves([name for name in names if name in known], chosen, points, smooth, start, end)
+
+    @router.get("/curves")
+    def overlaid(
+        run: list[str] = Query([], max_length=MOST_OVERLAID),
+        since: list[float] = Query([], max_length=MOST_OVERLAID),
+        names: list[str] = Query([], max_length=MOST_CURVES),
+        axis: str = "step",
+        points: int = 600,
+        smooth: float = 0.0,
+        start: float | None = None,
+        end: float | None = None,
+        whole: bool = False,
+    ) -> dict[str, Any]:
+        """Curves of several runs, of each only what came after its `since`; `whole` leaves out those that are not
+        known to their end yet."""
+        chosen, found = check_curve(axis, points, smooth), {}
+        if since and len(since) != len(run):
+            raise UsageError(f"{len(since)} values of since for {len(run)} runs; expected one for each, or none.")
+        for key, first in zip(run, since or [start] * len(run), strict=True):
+            path = index.metrics(key)
+            # How many games were played is known only to who has read everything.
+            log = None if path is None else page.logs.of(path) if axis == "games" else page.logs.soon(path)
+            if log is not None and not (whole and log.behind):
+                found[key] = part_of(log, names, chosen, points, smooth, first, end)
+        return found
 
     @router.get("/runs/{root}/{name}/log")
     def log_lines(root: int, name: str) -> dict[str, Any]:
@@ -141,6 +167,17 @@ def routes(page: Page) -> APIRouter:
         return {"tags": tags}
 
     return router
+
+
+def part_of(log: MetricLog, names: list[str], axis: Axis, *how: Any) -> dict[str, Any]:
+    """Curves of one run, and what to say to hear only what comes after them."""
+    known, place = set(log.names), log.axis(axis)
+    return {
+        "curves": log.curves([name for name in names if name in known], axis, *how),
+        "until": float(place[-1]) if len(place) else None,
+        "file": log.file,
+        "behind": log.behind,
+    }
 
 
 # Everything a page about one run shows beside its curves.

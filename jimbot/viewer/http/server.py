@@ -117,6 +117,7 @@ class Page:
 
     def close(self) -> None:
         self.index.close()
+        self.logs.close()
         self.tables.close()
         self.jobs.close()
         self.trainings.close()
