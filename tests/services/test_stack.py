@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from jimbot.cli.main import run
+from jimbot.cli.shared.common import ports_of
 from jimbot.errors import UnknownNameError, UsageError, install_command
 from jimbot.services.stack import Component, StackSettings, State, Status, Supervisor, components
 from jimbot.services.stack.components import EXTRAS, PORTS
@@ -147,8 +148,8 @@ def test_wrong_names_and_taken_ports_are_told_before_anything_starts(tmp_path: P
         others = {name: free_port() for name in PORTS}
         with pytest.raises(UsageError, match=rf"Port {port}, which ui needs, is taken .*--port ui=PORT"):
             components(StackSettings(ports={**others, "ui": port}))
-        with pytest.raises(UsageError, match=rf"Port {port}, which serve needs, is taken .*--port figures=PORT"):
-            components(StackSettings(ports={**others, "figures": port}))
+        with pytest.raises(UsageError, match=rf"Port {port}, which serve needs, is taken .*--port metrics=PORT"):
+            components(StackSettings(ports={**others, "metrics": port}))
 
 
 # --- the command, with real children ---
@@ -203,3 +204,7 @@ def test_sigterm_ends_everything_in_order(tmp_path: Path) -> None:
     assert process.wait(30) == 0
     assert gone(found["pid"], 0.1)
     assert "0 events taken" in (tmp_path / ".up" / "events.log").read_text()  # it said goodbye itself
+
+
+def test_a_port_by_the_name_it_had_is_understood() -> None:
+    assert ports_of(["figures=9200", "ui=8700"]) == {"metrics": 9200, "ui": 8700}

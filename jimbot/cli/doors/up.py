@@ -37,7 +37,7 @@ def up(
     watch_run: Annotated[str | None, "Serve a run's best policy, and every better one."] = None,
     bus: Annotated[str | None, "Another bus than this machine's own: nats://HOST:PORT.", "ADDRESS"] = None,
     without: Annotated[list[str] | None, "Leave a component out.", "NAME"] = None,
-    port: Annotated[list[str] | None, "Another port; also figures=PORT for /metrics.", "NAME=PORT"] = None,
+    port: Annotated[list[str] | None, "Another port; also metrics=PORT for those of serve.", "NAME=PORT"] = None,
     once: Annotated[bool, "End when all are up, with 0 if all are well, else 1."] = False,
     runs_dir: RunsDirOption = RUNS,
     as_json: Annotated[bool, "--json", "A line of JSON whenever something changed."] = False,

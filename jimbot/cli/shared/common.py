@@ -257,9 +257,13 @@ class Playing:
             }  # fmt: skip
 
 
+OLD_PORTS = {"figures": "metrics"}
+"""Ports by names they had: understood, never shown."""
+
+
 def ports_of(given: list[str] | None) -> dict[str, int]:
     """What NAME=PORT says, name by name."""
-    found = terminal.pairs(given or [], "--port")
+    found = {OLD_PORTS.get(name, name): value for name, value in terminal.pairs(given or [], "--port").items()}
     for name, value in found.items():
         if type(value) is not int or not 0 < value < 65_536:
             raise UsageError(f"--port {name} is {value!r}; expected a number from 1 to 65535.")

@@ -68,7 +68,7 @@ def check_bus_stats(address: str) -> str:
 HERE = "127.0.0.1"
 COMMAND = "jimbot.cli.doors.up"
 """The module a child runs: the command line, ended with its parent."""
-PORTS = {"serve": 50051, "figures": 9101, "ui": 8600, "graph": 8766, "events": 8765, "host": 0}
+PORTS = {"serve": 50051, "metrics": 9101, "ui": 8600, "graph": 8766, "events": 8765, "host": 0}
 """Where each listens unless told otherwise; the simulator where the bought game's mod does."""
 EXTRAS = {
     "serve": ("serve", ("grpc", "grpc_health", "grpc_reflection", "prometheus_client")),
@@ -154,7 +154,7 @@ def _all(settings: StackSettings) -> list[Component]:
         Component("bus", "events between programs", bus, partial(check_bus_stats, bus), missing=no_bus),
         one(
             "serve", "decisions over gRPC and the bus", "serve", partial(check_decisions, f"{HERE}:{ports['serve']}"),
-            "serve", *policies, "--runs-dir", runs, *on_bus, "--metrics-port", str(ports["figures"]), scheme="",
+            "serve", *policies, "--runs-dir", runs, *on_bus, "--metrics-port", str(ports["metrics"]), scheme="",
         ),
         one(
             "ui", "the page", "ui", page("ui", "/api/hello"),
@@ -199,7 +199,7 @@ def _require_free(one: Component) -> None:
             try:
                 probe.bind((HERE, port))
             except OSError as problem:
-                name = one.name if flag == "--port" else "figures"
+                name = one.name if flag == "--port" else "metrics"
                 raise UsageError(
                     f"Port {port}, which {one.name} needs, is taken ({problem.strerror}): is it running already? "
                     f"Choose another with --port {name}=PORT, or leave it out with --without {one.name}."
