@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.clients.bus_contract import Bus
 from jimbot.clients.event_bus import answer_to, open_bus
+from jimbot.clients.nats_bus import NatsBus
 from jimbot.proto.events_pb2 import Event, GameResultEvent, StrategyRequest, StrategyResponse
 from jimbot.services.bus.embedded import store_of
 from jimbot.services.bus.local_server import stop
@@ -53,14 +53,14 @@ async def _measured(name: str, address: str, seconds: float) -> dict[str, float]
         await bus.close()
 
 
-async def _answering(bus: Bus) -> None:
+async def _answering(bus: NatsBus) -> None:
     async def answer(event: Event) -> None:
         await bus.publish(answer_to(event, StrategyResponse(advice="yes")))
 
     await bus.subscribe(["strategy.request"], answer, at_once=64)
 
 
-async def _questions(bus: Bus, rate: float, seconds: float) -> list[float]:
+async def _questions(bus: NatsBus, rate: float, seconds: float) -> list[float]:
     due = np.cumsum(np.random.default_rng(3).exponential(1 / rate, max(1, int(rate * seconds))))
     taken: list[float] = []
     began = time.perf_counter() + 0.05
@@ -79,7 +79,7 @@ async def _questions(bus: Bus, rate: float, seconds: float) -> list[float]:
     return taken
 
 
-async def _published(bus: Bus, seconds: float) -> float:
+async def _published(bus: NatsBus, seconds: float) -> float:
     """Acknowledged events per second, so many under way at once."""
     began, done = time.perf_counter(), 0
 

@@ -1,4 +1,4 @@
-"""What a bus promises, whichever carries it.
+"""What the bus promises.
 
 `publish` returns when the event is safe: a durable topic's event survives kill -9 of every process here. An event id is
 taken once; publishing it again changes nothing, so a publisher in doubt may repeat itself.
@@ -15,30 +15,20 @@ its return and the acknowledgement; within one process the bus remembers what wa
 
 from __future__ import annotations
 
-import asyncio
-import itertools
-import os
-import socket
-import time
-import uuid
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
 
-from jimbot.clients.bus_tracing import PUBLISH, span
-from jimbot.errors import BusError, UsageError
+from jimbot.errors import UsageError
 from jimbot.proto.events_pb2 import Event
-from jimbot.proto.topics import TOPICS, VERSION, check_event, check_pattern, matches, topic
+from jimbot.proto.topics import TOPICS, check_pattern, matches
 
 Handler = Callable[[Event], Awaitable[None] | None]
 Start = int | float | None
 """Where a reading begins: an int is a sequence number, a float seconds since 1970; None: from now on."""
 LARGEST_EVENT = 1_000_000  # bytes; NATS takes 1 MiB with its headers
-LOOK_AGAIN = 0.5  # seconds between two looks whether the bus was away while an answer is waited for
 
 
 @dataclass(frozen=True)
@@ -90,136 +80,6 @@ class BusMetrics:
 
     def counters(self) -> dict[str, Counter[str]]:
         return {name: value for name, value in vars(self).items() if isinstance(value, Counter)}
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a subscriber asked for."""
-
-    topics: tuple[str, ...]
-    handler: Handler
-    durable: str | None
-    queue: str | None
-    start: Start
-    at_once: int
-
-
-class Subscription(ABC):
-    """An open subscription."""
-
-    @abstractmethod
-    async def close(self) -> None:
-        """Nothing more is handed out; what the handler holds is finished or handed out again later."""
-
-
-class Bus(ABC):
-    """See the module. Every method belongs to the event loop the bus was opened in."""
-
-    def __init__(self, settings: BusSettings = BusSettings()) -> None:
-        self.settings = settings
-        self.metrics = BusMetrics()
-        self._waiting: dict[str, asyncio.Future[Event]] = {}  # by the id of the question
-        self._name, self._numbers = uuid.uuid4().hex, itertools.count(1)  # ids without asking the system for each
-        self.source = f"{socket.gethostname()}/{os.getpid()}"
-
-    async def publish(self, event: Event) -> int:
-        """Its place in the log once it is safe there; 0 for topics that are not kept."""
-        with span(PUBLISH, event):
-            return (await self.store(event))[0]
-
-    @abstractmethod
-    async def store(self, event: Event) -> tuple[int, bool]:
-        """The same, and whether the log had it already."""
-
-    async def publish_and_wait(self, event: Event, seconds: float = 2.0) -> Event:
-        """The first event that answers this one: on its topic's answer topic, with its id as correlation id. Asked
-        again under the same event id it is not asked twice: the answer is waited for, or found in the log."""
-        answer = self.answer_topic(event)
-        self.prepared(event)
-        await self._hear_answers(answer)
-        future = self._waiting.setdefault(event.event_id, asyncio.get_running_loop().create_future())
-        try:
-            async with asyncio.timeout(seconds):
-                with span(PUBLISH, event):
-                    place, missed = await self.store(event)
-                while not future.done():
-                    before = self.metrics.reconnects
-                    if missed:
-                        with suppress(BusError):  # away again; there is another look
-                            async for found in self.replay([answer], place):
-                                await self._answered(found)
-                    await asyncio.wait((future,), timeout=LOOK_AGAIN)
-                    missed = self.metrics.reconnects != before  # what was said while the bus was away was not heard
-                return future.result()
-        except TimeoutError:
-            raise BusError(
-                f"Nobody answered the {event.topic} {event.event_id} within {seconds:g} s. "
-                "Is a service subscribed (jimbot serve --bus …)?"
-            ) from None
-        finally:
-            self._waiting.pop(event.event_id, None)
-
-    async def subscribe(
-        self,
-        topics: Sequence[str],
-        handler: Handler,
-        durable: str | None = None,
-        queue: str | None = None,
-        *,
-        start: Start = None,
-        at_once: int = 1,
-    ) -> Subscription:
-        """Hands events to `handler`; a durable name that was used before goes on where it was and ignores `start`."""
-        check_subscription(topics, durable, queue, at_once)
-        return await self._read(Reading(tuple(topics), handler, durable, queue, start, at_once))
-
-    @abstractmethod
-    def replay(self, topics: Sequence[str], start: Start = 0) -> AsyncIterator[Event]:
-        """What the log has from `start` on, to its end as it is now."""
-
-    @abstractmethod
-    async def stats(self) -> dict[str, Any]:
-        """The log and its readers as plain values."""
-
-    @abstractmethod
-    async def close(self) -> None: ...
-
-    @abstractmethod
-    async def _hear_answers(self, name: str) -> None:
-        """From now on every event on this topic comes to `_answered`."""
-
-    @abstractmethod
-    async def _read(self, reading: Reading) -> Subscription:
-        """Opens a subscription that was checked."""
-
-    async def _answered(self, event: Event) -> None:
-        waiting = self._waiting.get(event.correlation_id)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(event)
-
-    def prepared(self, event: Event) -> bytes:
-        """Completes and checks an event; its bytes."""
-        if not event.event_id:
-            event.event_id = f"{self._name}-{next(self._numbers):x}"
-        if not event.timestamp_ns:
-            event.timestamp_ns = time.time_ns()
-        event.source = event.source or self.source
-        event.schema_version = event.schema_version or VERSION
-        check_event(event)
-        body = event.SerializeToString()
-        if len(body) > LARGEST_EVENT:
-            raise UsageError(
-                f"The event {event.event_id} on '{event.topic}' has {len(body):,} bytes; "
-                f"at most {LARGEST_EVENT:,} are taken."
-            )
-        return body
-
-    def answer_topic(self, event: Event) -> str:
-        answer = topic(event.topic).answer
-        if not answer:
-            asking = ", ".join(name for name, about in TOPICS.items() if about.answer)
-            raise UsageError(f"Nobody answers on topic '{event.topic}'; questions are asked on {asking}.")
-        return answer
 
 
 _handled: ContextVar[Event | None] = ContextVar("handled", default=None)

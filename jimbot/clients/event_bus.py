@@ -24,8 +24,9 @@ from typing import Any, Self
 
 from google.protobuf.message import Message
 
-from jimbot.clients.bus_contract import Bus, BusMetrics, BusSettings, Handler, Start, Subscription
+from jimbot.clients.bus_contract import BusMetrics, BusSettings, Handler, Start
 from jimbot.clients.decision_client import AsyncDecisionClient
+from jimbot.clients.nats_bus import NatsBus, Subscription
 from jimbot.clients.resilience import AdaptiveTimeout, CircuitBreaker, RetryPolicy
 from jimbot.errors import BusError, UnknownNameError
 from jimbot.proto.events_pb2 import Event, LearningDecisionRequest
@@ -33,28 +34,26 @@ from jimbot.proto.topics import message_class, topic_of
 
 VARIABLE = "JIMBOT_BUS"
 DEFAULT_ADDRESS = "embedded"
-BUSES: dict[str, str] = {
-    "embedded": "jimbot.services.bus.embedded:open_bus",
-    "nats": "jimbot.services.bus.nats_bus:open_bus",
-    "tls": "jimbot.services.bus.nats_bus:open_bus",
+OPENERS = {
+    "embedded": "jimbot.services.bus.embedded",
+    "nats": "jimbot.clients.nats_bus",
+    "tls": "jimbot.clients.nats_bus",
 }
-"""Who opens an address, by its scheme; loaded when one is used."""
+"""The module whose `open_bus` opens an address, by its scheme; loaded when one is used."""
 DECISION = "learning.decision.request"
 
 
 def check_address(address: str) -> str:
     """The scheme of an address, or an error that names those there are."""
     scheme = address.partition(":")[0]
-    if scheme not in BUSES:
-        raise UnknownNameError("bus", scheme, BUSES, "An address is embedded, embedded:FILE or nats://HOST:PORT.")
+    if scheme not in OPENERS:
+        raise UnknownNameError("bus", scheme, OPENERS, "An address is embedded, embedded:FILE or nats://HOST:PORT.")
     return scheme
 
 
-async def open_bus(address: str, settings: BusSettings | None = None) -> Bus:
+async def open_bus(address: str, settings: BusSettings = BusSettings()) -> NatsBus:
     """An open bus, in the running event loop."""
-    module, _, name = BUSES[check_address(address)].partition(":")
-    opener = getattr(importlib.import_module(module), name)
-    return await (opener(address) if settings is None else opener(address, settings))
+    return await importlib.import_module(OPENERS[check_address(address)]).open_bus(address, settings)
 
 
 class EventBusClient:
@@ -64,7 +63,7 @@ class EventBusClient:
         self,
         address: str | None = None,
         *,
-        settings: BusSettings | None = None,
+        settings: BusSettings = BusSettings(),
         direct: str | AsyncDecisionClient | None = None,
         patience: RetryPolicy = RetryPolicy(),
     ) -> None:
@@ -75,13 +74,13 @@ class EventBusClient:
         self.asked: Counter[str] = Counter()
         """Decisions by the way they came: `bus` or `direct`."""
         self._settings = settings
-        self._bus: Bus | None = None
+        self._bus: NatsBus | None = None
         self._opening = asyncio.Lock()
         self._direct = AsyncDecisionClient(direct, patience=patience) if isinstance(direct, str) else direct
         self._breaker = CircuitBreaker(patience.failures, patience.rest)
         self._timeout = AdaptiveTimeout(patience.floor, patience.cap)
 
-    async def connect(self) -> Bus:
+    async def connect(self) -> NatsBus:
         """The bus itself; done by the first use."""
         async with self._opening:
             if self._bus is None:
@@ -118,7 +117,7 @@ class EventBusClient:
         start: Start = None,
         at_once: int = 1,
     ) -> Subscription:
-        """Hands events to `handler`; what the names mean is told in jimbot/clients/bus_contract.py."""
+        """Hands events to `handler`; what the names mean stands in jimbot/clients/bus_contract.py."""
         bus = await self.connect()
         return await bus.subscribe(topics, handler, durable, queue, start=start, at_once=at_once)
 

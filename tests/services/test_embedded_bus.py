@@ -53,7 +53,7 @@ asyncio.run(main())
 """
 OPEN_AND_DIE = """
 import asyncio, os, signal, sys
-from jimbot.services.bus import nats_bus
+from jimbot.clients import nats_bus
 from tests.services.buses import client
 nats_bus.DUPLICATE_WINDOW, store, stored = 0.1, nats_bus.NatsBus.store, []
 async def deadly(self, event):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from jimbot.clients import nats_bus
 from jimbot.clients.event_bus import open_bus
 from jimbot.errors import BusError
 from jimbot.proto.events_pb2 import Event
-from jimbot.services.bus import nats_bus
 from jimbot.services.orchestrator import RayLearningOrchestrator
 from tests.services.asking import Scripted, probe_request, serve, service_of
 from tests.services.buses import (
@@ -149,7 +150,7 @@ def test_a_server_that_is_slow_is_not_sent_everything_again(
     """Many events under way at once wait for each other; asking again for each would bury the server. The clock of the
     bus is ours, so that it does not matter what else the machine does."""
     clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(nats_bus, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(nats_bus, "time", SimpleNamespace(monotonic=lambda: clock.now, time_ns=time.time_ns))
     monkeypatch.setattr(nats_bus, "ATTEMPT_SECONDS", 0.01)
 
     async def publish() -> None:
@@ -179,7 +180,7 @@ def test_a_server_that_is_slow_is_not_sent_everything_again(
 
 
 def test_without_a_server_there_is_one_sentence_and_no_secret_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jimbot.services.bus.nats_bus.CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("jimbot.clients.nats_bus.CONNECT_SECONDS", 0.3)
     with pytest.raises(BusError, match="nats-server -js") as problem:
         asyncio.run(open_bus("nats://secret-token@127.0.0.1:9"))
     assert "secret" not in str(problem.value)

@@ -1,2 +1,2 @@
-"""The event bus: NATS with JetStream. Programs use it through `jimbot.clients.EventBusClient`; what it promises is in
-`jimbot/clients/bus_contract.py`. `local_server.py` runs the server of one machine."""
+"""What JimBot puts on the event bus and reads from it, and the NATS server of one machine. The bus itself is a client:
+`jimbot/clients/nats_bus.py`, with its promises in `bus_contract.py` beside it."""

@@ -16,13 +16,14 @@ from pathlib import Path
 
 from google.protobuf.message import DecodeError
 
+from jimbot.clients import nats_bus
 from jimbot.clients.bus_contract import BusSettings
+from jimbot.clients.nats_bus import NatsBus
 from jimbot.errors import NotWritableError, UsageError
 from jimbot.proto.events_pb2 import Event
 from jimbot.proto.topics import topic
 from jimbot.runs.files import open_database
-from jimbot.services.bus import local_server, nats_bus
-from jimbot.services.bus.nats_bus import NatsBus
+from jimbot.services.bus import local_server
 
 SCHEME = "embedded"
 DEFAULT_PATH = Path("runs/bus.sqlite")

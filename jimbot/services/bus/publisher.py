@@ -13,13 +13,13 @@ from concurrent.futures import wait
 from typing import TYPE_CHECKING
 
 from jimbot.background import GRACE, BackgroundSender, LoopThread
-from jimbot.clients.bus_contract import Bus, BusSettings
+from jimbot.clients.bus_contract import BusSettings
 from jimbot.clients.event_bus import check_address, open_bus
+from jimbot.clients.nats_bus import NatsBus, require_client
 from jimbot.errors import BusError
 from jimbot.proto.events_pb2 import Event
 from jimbot.services.bus import local_server
 from jimbot.services.bus.embedded import SCHEME
-from jimbot.services.bus.nats_bus import require_client
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -49,7 +49,7 @@ class BackgroundPublisher:
 
     def __init__(self, address: str, most_waiting: int = MOST_WAITING, grace: float = GRACE) -> None:
         self.address = address
-        self._bus: Bus | None = None
+        self._bus: NatsBus | None = None
         self._loop = LoopThread("jimbot-publisher")
         self._sender = BackgroundSender(
             f"The bus {address}", self._send, most_waiting, AT_ONCE, grace=grace, kind=lambda event: event.topic

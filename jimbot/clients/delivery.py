@@ -1,4 +1,4 @@
-"""Handing events to a handler: order, repeated tries, dead letters, nothing twice. The same for every bus."""
+"""From a subscription to its handler: order, retries, dead letters, nothing twice."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 
@@ -19,7 +21,13 @@ from jimbot.clients.bus_contract import LARGEST_EVENT, BusMetrics, BusSettings, 
 from jimbot.clients.bus_tracing import HANDLE, span
 from jimbot.errors import BusError, UsageError
 from jimbot.proto.events_pb2 import DeadLetter, Event
-from jimbot.proto.topics import check_event
+from jimbot.proto.topics import ANY, check_event, matches
+
+if TYPE_CHECKING:
+    from jimbot.clients.nats_bus import NatsBus
+
+PREFIX = "jimbot."
+DELIVER = "_jimbot.deliver."
 
 REMEMBERED = 20_000  # ids of handled events
 LONGEST_ERROR = 500
@@ -195,3 +203,106 @@ def _awaitable(handler: Handler) -> Callable[[Event], Awaitable[None]]:
                 await answer
 
     return call
+
+
+class Subscription:
+    """An open subscription. Once it is closed nothing more is handed out; what its handler holds is finished, or handed
+    out again later."""
+
+    def __init__(self, bus: NatsBus, runner: Runner) -> None:
+        self._bus, self._runner = bus, runner
+        self._open: Any = None
+
+    async def open(self) -> None:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        self._bus.forget(self)
+        with suppress(Exception):  # the connection may be gone, and the subscription with it; the server notices
+            await self._open.unsubscribe()
+        await self._runner.close()
+
+
+class LiveSubscription(Subscription):
+    """Whatever is published while it is open; the client's own bounded queue drops what comes too fast."""
+
+    def __init__(self, bus: NatsBus, runner: Runner, topics: tuple[str, ...], queue: str) -> None:
+        super().__init__(bus, runner)
+        self._topics, self._queue = topics, queue
+
+    async def open(self) -> None:
+        """One subject for all its topics, so that their order is kept."""
+        heard = subject(self._topics[0]) if len(self._topics) == 1 else PREFIX + ">"
+        self._open = await self._bus.connection.subscribe(
+            heard, queue=self._queue, cb=self._arrived, pending_msgs_limit=self._bus.settings.queue_size
+        )
+
+    async def _arrived(self, message: Any) -> None:
+        name = message.subject.removeprefix(PREFIX)
+        if any(matches(pattern, name) for pattern in self._topics):
+            await self._runner.take(Delivery(name, message.data))
+
+
+class DurableSubscription(Subscription):
+    """A member of a durable consumer. What it holds is bounded by the consumer; signs of life keep it its own."""
+
+    def __init__(self, bus: NatsBus, runner: Runner, durable: str) -> None:
+        super().__init__(bus, runner)
+        self._durable = durable
+        self._arrived: asyncio.Queue[Any] = asyncio.Queue()
+        self._held: dict[int, Any] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def open(self) -> None:
+        self._open = await self._bus.connection.subscribe(DELIVER + self._durable, queue=self._durable, cb=self._arrive)
+        self._tasks = [asyncio.create_task(self._work()), asyncio.create_task(self._live())]
+
+    async def close(self) -> None:
+        """What it holds is given back at once."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await super().close()
+        for message in list(self._held.values()):
+            with suppress(Exception):
+                await message.nak()
+
+    async def _arrive(self, message: Any) -> None:
+        self._held[message.metadata.sequence.stream] = message
+        self._arrived.put_nowait(message)
+
+    async def _work(self) -> None:
+        while True:
+            message = await self._arrived.get()
+            about = message.metadata
+            self._bus.metrics.lag[self._durable] = about.num_pending
+            await self._runner.take(
+                Delivery(
+                    message.subject.removeprefix(PREFIX), message.data, about.sequence.stream, about.num_delivered,
+                    partial(self._done, message),
+                )
+            )  # fmt: skip
+
+    async def _done(self, message: Any) -> None:
+        import nats.errors
+
+        self._held.pop(message.metadata.sequence.stream, None)
+        with suppress(nats.errors.Error):  # it comes again, and is known by its id
+            await message.ack()
+
+    async def _live(self) -> None:
+        import nats.errors
+
+        while True:
+            await asyncio.sleep(self._bus.settings.ack_wait / 3)
+            for message in list(self._held.values()):
+                with suppress(nats.errors.Error):
+                    await message.in_progress()
+
+
+def subject(name: str) -> str:
+    """
+    >>> subject("game.result"), subject("metrics.*"), subject("*")
+    ('jimbot.game.result', 'jimbot.metrics.>', 'jimbot.>')
+    """
+    return PREFIX + (name.removesuffix(ANY) + ">" if name.endswith(ANY) else name)

@@ -13,25 +13,34 @@ import asyncio
 import datetime
 import itertools
 import logging
+import os
+import socket
 import time
+import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from google.protobuf.message import DecodeError
 
 from jimbot.background import Backoff
-from jimbot.clients.bus_contract import Bus, BusSettings, Reading, Start, Subscription, check_subscription
-from jimbot.errors import BusError, MissingExtraError
+from jimbot.clients.bus_contract import LARGEST_EVENT, BusMetrics, BusSettings, Handler, Start, check_subscription
+from jimbot.clients.bus_tracing import PUBLISH, span
+from jimbot.clients.delivery import (
+    DELIVER,
+    PREFIX,
+    DurableSubscription,
+    LiveSubscription,
+    Runner,
+    Subscription,
+    subject,
+)
+from jimbot.errors import BusError, MissingExtraError, UsageError
 from jimbot.proto.events_pb2 import Event
-from jimbot.proto.topics import ANY, TOPICS, matches, topic
-from jimbot.services.bus.delivery import Delivery, Runner
+from jimbot.proto.topics import TOPICS, VERSION, check_event, topic
 
 STREAM = "JIMBOT"
-PREFIX = "jimbot."
-DELIVER = "_jimbot.deliver."
 ATTEMPT_SECONDS = 2.0  # without any acknowledgement, after which an event is sent again
 PAUSES = Backoff(0.05, 0.5)
 FORGETS_BY_ITSELF = (2, 11)
@@ -40,6 +49,7 @@ CONNECT_SECONDS = 5.0
 DUPLICATE_WINDOW = 120.0
 SHARED_AT_ONCE = 256  # events a group may hold unacknowledged
 BATCH = 256
+LOOK_AGAIN = 0.5  # seconds between two looks whether the bus was away while an answer is waited for
 _log = logging.getLogger("jimbot.services")
 
 
@@ -79,21 +89,24 @@ async def open_bus(
     return bus
 
 
-class NatsBus(Bus):
-    """See the module; made by `open_bus`."""
+class NatsBus:
+    """See the module; made by `open_bus`. Every method belongs to the event loop the bus was opened in."""
 
     def __init__(
         self, address: str, settings: BusSettings, shown: str = "", revive: Callable[[], object] | None = None
     ) -> None:
-        super().__init__(settings)
         host = urlsplit(address)
         self.shown = shown or f"{host.scheme}://{host.hostname}:{host.port or 4222}"  # without secrets
+        self.settings, self.metrics = settings, BusMetrics()
         self.connection: Any = None
+        self.source = f"{socket.gethostname()}/{os.getpid()}"
+        self._name, self._numbers = uuid.uuid4().hex, itertools.count(1)  # ids without asking the system for each
         self._revive, self._reviving, self._closed = revive, None, False
         self._keeps_metrics = False
         self._stream: Any = None
+        self._waiting: dict[str, asyncio.Future[Event]] = {}  # by the id of the question
         self._answers: dict[str, Any] = {}
-        self._subscriptions: list[_Durable | _Live] = []
+        self._subscriptions: list[Subscription] = []
         self._heard_at = 0.0  # when the server last acknowledged an event
 
     async def prepare(self) -> None:
@@ -105,7 +118,7 @@ class NatsBus(Bus):
         version = self.connection.connected_server_version
         self._keeps_metrics = (version.major, version.minor) >= FORGETS_BY_ITSELF
         settings = self.settings
-        subjects = [_subject(name) for name, about in TOPICS.items() if about.durable or self._keeps_metrics]
+        subjects = [subject(name) for name, about in TOPICS.items() if about.durable or self._keeps_metrics]
         config = api.StreamConfig(
             name=STREAM, subjects=subjects, storage=api.StorageType.FILE, retention=api.RetentionPolicy.LIMITS,
             discard=api.DiscardPolicy.OLD, max_age=settings.keep_seconds, max_msgs=settings.keep_events,
@@ -122,7 +135,13 @@ class NatsBus(Bus):
             found.config.allow_msg_ttl = self._keeps_metrics or None
             await self._stream.update_stream(found.config)
 
+    async def publish(self, event: Event) -> int:
+        """Its place in the log once it is safe there; 0 for topics that are not kept."""
+        with span(PUBLISH, event):
+            return (await self.store(event))[0]
+
     async def store(self, event: Event) -> tuple[int, bool]:
+        """The same, and whether the log had it already."""
         import nats.errors
 
         body = self.prepared(event)
@@ -133,7 +152,7 @@ class NatsBus(Bus):
             if self._keeps_metrics:
                 headers["Nats-TTL"] = f"{max(1, round(self.settings.keep_metrics_seconds))}s"
             with suppress(nats.errors.Error):
-                await self.connection.publish(_subject(event.topic), body, headers=headers)
+                await self.connection.publish(subject(event.topic), body, headers=headers)
                 self.metrics.published[event.topic] += 1
                 return 0, False
             self.metrics.dropped[event.topic] += 1
@@ -141,7 +160,7 @@ class NatsBus(Bus):
         ends = time.monotonic() + self.settings.publish_seconds
         for attempt in itertools.count(1):
             try:
-                sent = await self._stream.publish_async(_subject(event.topic), body, headers=headers)
+                sent = await self._stream.publish_async(subject(event.topic), body, headers=headers)
                 done = await self._acknowledged(sent, ends)
             except (TimeoutError, OSError, nats.errors.Error) as problem:
                 if time.monotonic() >= ends:
@@ -169,26 +188,76 @@ class NatsBus(Bus):
         self._heard_at = time.monotonic()
         return sent.result()
 
-    async def _hear_answers(self, name: str) -> None:
-        if name not in self._answers:
-            self._answers[name] = await self.connection.subscribe(_subject(name), cb=self._arrived)
+    def prepared(self, event: Event) -> bytes:
+        """Completes and checks an event; its bytes."""
+        event.event_id = event.event_id or f"{self._name}-{next(self._numbers):x}"
+        event.timestamp_ns = event.timestamp_ns or time.time_ns()
+        event.source = event.source or self.source
+        event.schema_version = event.schema_version or VERSION
+        check_event(event)
+        body = event.SerializeToString()
+        if len(body) > LARGEST_EVENT:
+            raise UsageError(
+                f"The event {event.event_id} on '{event.topic}' has {len(body):,} bytes; "
+                f"at most {LARGEST_EVENT:,} are taken."
+            )
+        return body
 
-    async def _read(self, reading: Reading) -> Subscription:
-        durable, at_once = reading.durable, reading.at_once
-        runner = Runner(reading.handler, self.settings, self.metrics, durable, self.publish, at_once)
+    async def publish_and_wait(self, event: Event, seconds: float = 2.0) -> Event:
+        """The first event that answers this one: on its topic's answer topic, with its id as correlation id. Asked
+        again under the same event id it is not asked twice: the answer is waited for, or found in the log."""
+        answer = _answer_topic(event)
+        self.prepared(event)
+        if answer not in self._answers:
+            self._answers[answer] = await self.connection.subscribe(subject(answer), cb=self._arrived)
+        future = self._waiting.setdefault(event.event_id, asyncio.get_running_loop().create_future())
+        try:
+            async with asyncio.timeout(seconds):
+                with span(PUBLISH, event):
+                    place, missed = await self.store(event)
+                while not future.done():
+                    before = self.metrics.reconnects
+                    if missed:
+                        with suppress(BusError):  # away again; there is another look
+                            async for found in self.replay([answer], place):
+                                self._answered(found)
+                    await asyncio.wait((future,), timeout=LOOK_AGAIN)
+                    missed = self.metrics.reconnects != before  # what was said while the bus was away was not heard
+                return future.result()
+        except TimeoutError:
+            raise BusError(
+                f"Nobody answered the {event.topic} {event.event_id} within {seconds:g} s. "
+                "Is a service subscribed (jimbot serve --bus …)?"
+            ) from None
+        finally:
+            self._waiting.pop(event.event_id, None)
+
+    async def subscribe(
+        self,
+        topics: Sequence[str],
+        handler: Handler,
+        durable: str | None = None,
+        queue: str | None = None,
+        *,
+        start: Start = None,
+        at_once: int = 1,
+    ) -> Subscription:
+        """Hands events to `handler`; a durable name that was used before goes on where it was and ignores `start`."""
+        check_subscription(topics, durable, queue, at_once)
+        runner = Runner(handler, self.settings, self.metrics, durable, self.publish, at_once)
         if durable is None:
-            subscription: _Durable | _Live = _Live(self, reading.topics, runner)
-            await subscription.open(reading.queue or "")
+            subscription: Subscription = LiveSubscription(self, runner, tuple(topics), queue or "")
         else:
-            subscription = _Durable(self, durable, runner)
-            pending = 1 if at_once == 1 and reading.queue is None else max(SHARED_AT_ONCE, at_once)
-            await self._make_consumer(reading.topics, durable, reading.start, pending)
-            await subscription.open()
+            subscription = DurableSubscription(self, runner, durable)
+            pending = 1 if at_once == 1 and queue is None else max(SHARED_AT_ONCE, at_once)
+            await self._make_consumer(topics, durable, start, pending)
+        await subscription.open()
         self._subscriptions.append(subscription)
         await self.connection.flush()
         return subscription
 
     async def replay(self, topics: Sequence[str], start: Start = 0) -> AsyncIterator[Event]:
+        """What the log has from `start` on, to its end as it is now."""
         import nats.errors
 
         check_subscription(topics, None, None, 1)
@@ -220,6 +289,7 @@ class NatsBus(Bus):
                 await reading.unsubscribe()
 
     async def stats(self) -> dict[str, Any]:
+        """The log and its readers as plain values."""
         info = await self._stream.stream_info(STREAM, subjects_filter=PREFIX + ">")
         topics = {
             name.removeprefix(PREFIX): {"events": count} for name, count in sorted((info.state.subjects or {}).items())
@@ -268,14 +338,19 @@ class NatsBus(Bus):
         self.metrics.reconnects += 1
         _log.info("The bus is back: %s", self.shown)
 
-    def forget(self, subscription: _Durable | _Live) -> None:
+    def forget(self, subscription: Subscription) -> None:
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
 
     async def _arrived(self, message: Any) -> None:
         event = _event(message.data)
         if event is not None:
-            await self._answered(event)
+            self._answered(event)
+
+    def _answered(self, event: Event) -> None:
+        waiting = self._waiting.get(event.correlation_id)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(event)
 
     async def keep_place(self, durable: str, start: Start) -> None:
         """A durable reader that has not come yet begins there; what it wants to read it says when it comes."""
@@ -297,103 +372,17 @@ class NatsBus(Bus):
             await self._stream.add_consumer(STREAM, wanted)
 
 
-class _Live(Subscription):
-    """Whatever is published while it is open; the client's own bounded queue drops what comes too fast."""
-
-    def __init__(self, bus: NatsBus, topics: tuple[str, ...], runner: Runner) -> None:
-        self._bus, self._topics, self._runner = bus, topics, runner
-        self._open: Any = None
-
-    async def open(self, queue: str) -> None:
-        """One subject for all its topics, so that their order is kept."""
-        subject = _subject(self._topics[0]) if len(self._topics) == 1 else PREFIX + ">"
-        self._open = await self._bus.connection.subscribe(
-            subject, queue=queue, cb=self._arrived, pending_msgs_limit=self._bus.settings.queue_size
-        )
-
-    async def close(self) -> None:
-        self._bus.forget(self)
-        with suppress(Exception):  # the connection may be gone, and the subscription with it
-            await self._open.unsubscribe()
-        await self._runner.close()
-
-    async def _arrived(self, message: Any) -> None:
-        name = message.subject.removeprefix(PREFIX)
-        if any(matches(pattern, name) for pattern in self._topics):
-            await self._runner.take(Delivery(name, message.data))
-
-
-class _Durable(Subscription):
-    """A member of a durable consumer. What it holds is bounded by the consumer; signs of life keep it its own."""
-
-    def __init__(self, bus: NatsBus, durable: str, runner: Runner) -> None:
-        self._bus, self._durable, self._runner = bus, durable, runner
-        self._arrived: asyncio.Queue[Any] = asyncio.Queue()
-        self._held: dict[int, Any] = {}
-        self._open: Any = None
-        self._tasks: list[asyncio.Task[None]] = []
-
-    async def open(self) -> None:
-        self._open = await self._bus.connection.subscribe(DELIVER + self._durable, queue=self._durable, cb=self._arrive)
-        self._tasks = [asyncio.create_task(self._work()), asyncio.create_task(self._live())]
-
-    async def close(self) -> None:
-        """What it holds is given back at once."""
-        self._bus.forget(self)
-        with suppress(Exception):  # the connection may be gone; the server notices by itself
-            await self._open.unsubscribe()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._runner.close()
-        for message in list(self._held.values()):
-            with suppress(Exception):
-                await message.nak()
-
-    async def _arrive(self, message: Any) -> None:
-        self._held[message.metadata.sequence.stream] = message
-        self._arrived.put_nowait(message)
-
-    async def _work(self) -> None:
-        while True:
-            message = await self._arrived.get()
-            about = message.metadata
-            self._bus.metrics.lag[self._durable] = about.num_pending
-            await self._runner.take(
-                Delivery(
-                    message.subject.removeprefix(PREFIX), message.data, about.sequence.stream, about.num_delivered,
-                    partial(self._done, message),
-                )
-            )  # fmt: skip
-
-    async def _done(self, message: Any) -> None:
-        import nats.errors
-
-        self._held.pop(message.metadata.sequence.stream, None)
-        with suppress(nats.errors.Error):  # it comes again, and is known by its id
-            await message.ack()
-
-    async def _live(self) -> None:
-        import nats.errors
-
-        while True:
-            await asyncio.sleep(self._bus.settings.ack_wait / 3)
-            for message in list(self._held.values()):
-                with suppress(nats.errors.Error):
-                    await message.in_progress()
-
-
-def _subject(name: str) -> str:
-    """
-    >>> _subject("game.result"), _subject("metrics.*"), _subject("*")
-    ('jimbot.game.result', 'jimbot.metrics.>', 'jimbot.>')
-    """
-    return PREFIX + (name.removesuffix(ANY) + ">" if name.endswith(ANY) else name)
+def _answer_topic(event: Event) -> str:
+    answer = topic(event.topic).answer
+    if not answer:
+        asking = ", ".join(name for name, about in TOPICS.items() if about.answer)
+        raise UsageError(f"Nobody answers on topic '{event.topic}'; questions are asked on {asking}.")
+    return answer
 
 
 def _filters(topics: Sequence[str]) -> list[str]:
     """Subjects of the stream that a reading asks for; NATS wants none of them inside another."""
-    wanted = sorted({_subject(name) for name in topics})
+    wanted = sorted({subject(name) for name in topics})
     return [one for one in wanted if not any(other != one and _inside(one, other) for other in wanted)]
 
 
