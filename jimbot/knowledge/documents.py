@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from xml.etree import ElementTree as ET
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from jimbot.errors import KnowledgeError, UnreadableError
 from jimbot.knowledge import records
@@ -21,69 +21,8 @@ from jimbot.reading.plain import file_bytes, gunzipped, json_value
 SECTIONS = {records.SYNERGY: "synergies", records.COUNTER: "counters", records.FAVOUR: "favours", records.WIN: "wins"}
 """Where the edges of each relation stand; USES belongs to its strategy."""
 LARGEST = 2**27  # bytes of a document as text
+LARGEST_SECTION = 1_000_000
 GZIP = b"\x1f\x8b"
-
-Text = Annotated[str, Field(max_length=4000)]
-Key = Annotated[str, Field(min_length=1, max_length=200)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0, lt=2**62)]
-Evidence = Literal["measured", "played", "advised", "predicted"]
-assert Evidence.__args__ == records.EVIDENCE
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class NodeModel(_Model):
-    label: str
-    key: Key
-    name: Text
-    words: Text = ""
-    features: Annotated[list[Number], Field(max_length=4096)] = []
-    values: dict[str, str | bool | int | Number] = {}
-    details: dict[str, Any] = {}
-
-
-class EdgeModel(_Model):
-    a: Key
-    b: Key
-    strength: Number
-    low: Number
-    high: Number
-    channel: Annotated[str, Field(max_length=100)] = ""
-    evidence: Evidence = "measured"
-    samples: Count = 0
-    order: Annotated[str, Field(max_length=100)] = ""
-    others: Annotated[list[Key], Field(max_length=20)] = []
-    command: Text = ""
-    details: dict[str, Any] = {}
-
-
-class StrategyModel(_Model):
-    key: Key
-    name: Text
-    words: Text = ""
-    uses: dict[Key, Number] = {}
-    evidence: Evidence = "played"
-    games: Count = 0
-    share: Number = 0.0
-    low: Number = 0.0
-    high: Number = 1.0
-    verdict: Text = ""
-    command: Text = ""
-    details: dict[str, Any] = {}
-
-
-class DocumentModel(_Model):
-    version: int
-    game: Key
-    nodes: Annotated[list[NodeModel], Field(max_length=1_000_000)] = []
-    synergies: list[EdgeModel] = []
-    counters: list[EdgeModel] = []
-    favours: list[EdgeModel] = []
-    wins: list[EdgeModel] = []
-    strategies: list[StrategyModel] = []
 
 
 def document_of(graph: records.Graph) -> dict[str, Any]:
@@ -100,22 +39,32 @@ def document_of(graph: records.Graph) -> dict[str, Any]:
 def graph_of(document: Any) -> records.Graph:
     """The graph of a document of any known version; a KnowledgeError says what is wrong with it."""
     document = migrated(document)
-    try:
-        read = DocumentModel.model_validate(document)
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise KnowledgeError(f"The graph's document is wrong at '{place}': {first['msg']}.") from None
-    nodes = [_node(node) for node in read.nodes]
+    if unknown := document.keys() - {"version", "game", "nodes", "strategies", *SECTIONS.values()}:
+        raise KnowledgeError(f"The graph's document has '{min(unknown)}', which no graph has.")
+    nodes = list(_checked(records.Node, "nodes", document))
     for node in nodes:
         _check_node(node)
-    edges = [_edge(relation, edge) for relation, name in SECTIONS.items() for edge in getattr(read, name)]
-    for strategy in (records.Strategy(**dict(one)) for one in read.strategies):
+    edges = [edge for relation, name in SECTIONS.items() for edge in _checked(records.Edge, name, document, relation)]
+    for strategy in _checked(records.Strategy, "strategies", document):
         nodes.append(strategy.node())
         edges.extend(strategy.edges())
-    graph = records.Graph(read.game, tuple(nodes), tuple(edges))
+    (game,) = _checked(records.Key, "game", {"game": [document.get("game")]})
+    graph = records.Graph(game, tuple(nodes), tuple(edges))
     _check_edges(graph)
     return graph
+
+
+def _checked(kind: Any, section: str, document: Mapping[str, Any], relation: str = "") -> list[Any]:
+    """The records of a section; those of edges do not say their relation themselves."""
+    found = document.get(section, [])
+    try:
+        if relation:
+            found = [{**edge, "type": relation} for edge in TypeAdapter(list[dict[str, Any]]).validate_python(found)]
+        return TypeAdapter(Annotated[list[kind], Field(max_length=LARGEST_SECTION)]).validate_python(found)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        place = ".".join(str(part) for part in (section, *first["loc"]))
+        raise KnowledgeError(f"The graph's document is wrong at '{place}': {first['msg']}.") from None
 
 
 def migrated(document: Any) -> dict[str, Any]:
@@ -155,16 +104,6 @@ def read_document(path: Path) -> records.Graph:
 def _plain_node(node: records.Node) -> dict[str, Any]:
     about = {"label": node.label, "key": node.key, "name": node.name, "words": node.words}
     return about | {"features": list(node.features), "values": dict(node.values), "details": dict(node.details)}
-
-
-def _node(read: NodeModel) -> records.Node:
-    values: dict[str, Any] = {**dict(read), "features": tuple(read.features)}
-    return records.Node(**values)
-
-
-def _edge(relation: str, read: EdgeModel) -> records.Edge:
-    values: dict[str, Any] = {**dict(read), "others": tuple(read.others)}
-    return records.Edge(relation, **values)
 
 
 def _plain_edge(edge: records.Edge) -> dict[str, Any]:

@@ -6,14 +6,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
 
 from jimbot.errors import UsageError
 
-Values = str | int | float | bool
+# What a document (documents.py) may hold in each field; records made by code are not checked.
+Text = Annotated[str, Field(max_length=4000)]
+Short = Annotated[str, Field(max_length=100)]
+Key = Annotated[str, Field(min_length=1, max_length=200)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, lt=2**62)]
+Values = str | bool | int | Number
+Evidence = Literal["measured", "played", "advised", "predicted"]
+CHECKED = ConfigDict(extra="forbid")
 
 MEASURED, PLAYED, ADVISED, PREDICTED = "measured", "played", "advised", "predicted"
-EVIDENCE = (MEASURED, PLAYED, ADVISED, PREDICTED)
+EVIDENCE: tuple[Evidence, ...] = (MEASURED, PLAYED, ADVISED, PREDICTED)
 """Where a claim comes from: the simulator, recorded games, an adviser, or a network that has seen similar ones."""
 
 ANSWERED = "answered"
@@ -26,11 +36,12 @@ SYNERGY, COUNTER, FAVOUR, USE, WIN = "SYNERGIZES_WITH", "COUNTERS", "FAVOURS", "
 class Node:
     """Something a build is made of or meets, a strategy, or a run."""
 
+    __pydantic_config__ = CHECKED
     label: str  # one of NODES
-    key: str  # the game's own key, unique in the graph
-    name: str
-    words: str = ""
-    features: tuple[float, ...] = ()
+    key: Key  # the game's own key, unique in the graph
+    name: Text
+    words: Text = ""
+    features: Annotated[tuple[Number, ...], Field(max_length=4096)] = ()
     values: Mapping[str, Values] = field(default_factory=dict)
     """Columns that only this label has, by name (NODES)."""
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -41,20 +52,21 @@ class Node:
 class Edge:
     """One claim about two things, with the interval it is known to and how to check it."""
 
+    __pydantic_config__ = CHECKED
     type: str  # one of EDGES
-    a: str
-    b: str
-    strength: float
-    low: float
-    high: float
-    channel: str = ""
-    evidence: str = MEASURED
-    samples: int = 0
-    order: str = ""
+    a: Key
+    b: Key
+    strength: Number
+    low: Number
+    high: Number
+    channel: Short = ""
+    evidence: Evidence = MEASURED
+    samples: Count = 0
+    order: Short = ""
     """`a_left` or `b_left` where it only holds with that one on the left."""
-    others: tuple[str, ...] = ()
+    others: Annotated[tuple[Key, ...], Field(max_length=20)] = ()
     """The third and further parts of a group: what all of them do beyond their pairs."""
-    command: str = ""
+    command: Text = ""
     """Measures it again."""
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -91,20 +103,21 @@ class Graph:
 class Strategy:
     """A way to win with a name: the parts it uses and how often it was seen to win."""
 
-    key: str
-    name: str
-    words: str
-    uses: Mapping[str, float]
+    __pydantic_config__ = CHECKED
+    key: Key
+    name: Text
+    words: Text = ""
+    uses: Mapping[Key, Number] = field(default_factory=dict)
     """Keys of parts (jokers, hand type, deck, …) by how much they belong to it, up to 1."""
-    evidence: str = PLAYED
-    games: int = 0
-    share: float = 0.0
+    evidence: Evidence = PLAYED
+    games: Count = 0
+    share: Number = 0.0
     """Of games won, with its interval."""
-    low: float = 0.0
-    high: float = 1.0
-    verdict: str = ""
+    low: Number = 0.0
+    high: Number = 1.0
+    verdict: Text = ""
     """Of one that was proposed and then tried: what came out."""
-    command: str = ""
+    command: Text = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     """main_hand, economy, deck_shape, examples (seeds), …"""
 
