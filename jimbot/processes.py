@@ -128,7 +128,7 @@ def wait_for(met: Callable[[], bool], seconds: float) -> bool:
 
 
 def listens(port: int) -> bool:
-    """Whether somebody accepts connections there."""
+    """Whether a server accepts connections there."""
     with suppress(OSError):
         socket.create_connection((HOST, port), 1).close()
         return True

@@ -118,11 +118,6 @@ class Adviser:
         self._cache = cache or AnswerCache(source.edition)
         self._open = threading.BoundedSemaphore(settings.at_once)
 
-    @property
-    def figures(self) -> AdviceMetrics:
-        """`metrics`, by the name that programs may know."""
-        return self.metrics
-
     def ask(self, question: Question, seconds: float | None = None) -> Advice | None:
         """Advice within so many seconds; None where there is none."""
         return self.ask_all([question], seconds)[0]

@@ -1,6 +1,6 @@
 """`--adviser` while learning: an extension of the jax learner that asks about the games of a run, never waiting for it.
 
-After an update the learner shows the positions its games stand at. A few that the policy is not sure of are told in
+After an update the learner shows the positions its games stand at. A few that the policy is not sure of are put in
 words (that is all a step waits for) and asked about in threads; whatever is answered becomes a demonstration some
 updates later, and every update is followed by a small step towards some of them. Budget and share hold as everywhere; a
 run keeps its own budget over restarts, because it is charged under its name.
@@ -119,7 +119,7 @@ class Demonstrations:
             )
 
     def load(self, path: Path) -> None:
-        """Takes over what an earlier call of the run was told, if it was told anything."""
+        """Takes over what an earlier call of the run was advised, if anything."""
         if not path.exists():
             return
         with Dataset.open(path, self.spec) as dataset:

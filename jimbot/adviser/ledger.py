@@ -78,7 +78,7 @@ class Limits:
 
 
 class Reservation(NamedTuple):
-    """Money put aside for one call."""
+    """Money reserved for one call."""
 
     number: int
     run: str
@@ -116,10 +116,10 @@ class Ledger:
         self._database: sqlite3.Connection | None = None
         self._owner = 0
         with self._transaction():
-            pass  # a file that cannot be used is told now
+            pass  # a file that cannot be used is refused now
 
     def reserve(self, run: str, model: str, cost: Cost, limits: Limits) -> Reservation | Denied:
-        """Puts the worst case of a call aside, or says which limit it would pass."""
+        """Reserves the worst case of a call, or says which limit it would pass."""
         with self._transaction() as database:
             now = self._clock()
             for span, spent, most in (

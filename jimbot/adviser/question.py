@@ -96,7 +96,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Question:
-    """What an adviser is told."""
+    """What an adviser is shown."""
 
     entry: GameEntry
     state: str

@@ -46,7 +46,7 @@ class Advice:
 
 def tool() -> dict[str, Any]:
     """The one tool. It is the same for every question, so that the service's cache can keep it; which moves are legal
-    is told with the table and checked here."""
+    is sent with the table and checked here."""
     return {
         "name": TOOL,
         "description": "Name the move to make now. Call it exactly once.",

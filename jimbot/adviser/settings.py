@@ -52,7 +52,7 @@ class AdviserSettings:
     at_once: int = 4
     """Questions open at the same time."""
     moves: int = 80
-    """Legal moves told, likeliest first; others may be named by their label too."""
+    """Legal moves shown, likeliest first; others may be named by their label too."""
     rollouts: int = 64
     """Simulations of the planner, where it stands in."""
     weight: float = 1.0
@@ -84,7 +84,7 @@ class AdviserSettings:
         return self.ledger or default_ledger()
 
     def with_values(self, values: Mapping[str, Any]) -> AdviserSettings:
-        """The same with other values by name; each is checked, unknown names are told with the nearest.
+        """The same with other values by name; each is checked, unknown names are refused with the nearest.
 
         >>> AdviserSettings().with_values({"dollars_per_hour": 2}).dollars_per_hour
         2.0

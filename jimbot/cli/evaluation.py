@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jimbot.policies.players import Player
 
 EXAMPLES = """jimbot evaluate my-run
-jimbot evaluate my-run --full   (every figure, how far games come, distributions)
+jimbot evaluate my-run --full   (every metric, how far games come, distributions)
 jimbot evaluate runs/my-run/checkpoints/000000032768 --games 2000 --json
 jimbot evaluate hackmatrix --stochastic   (the policy that comes with JimBot)
 jimbot evaluate random --game hackmatrix --seeds validation
@@ -46,7 +46,7 @@ def evaluate(
         "it every heuristic of the game.",
     ] = None,
     against: common.AgainstOption = None,
-    full: Annotated[bool, "Every figure and distribution, not only the headline."] = False,
+    full: Annotated[bool, "Every metric and distribution, not only the headline."] = False,
     bus: common.BusOption = None,
     plan: common.PlanInDetail = common.PlanInDetail(),
     advice: common.Advice = common.Advice(),
@@ -55,7 +55,7 @@ def evaluate(
     """Evaluate a policy on games it never saw.
 
     Shows the win rate, how far games came and the mean return with their 95 % intervals, and how many games a surer
-    statement would take; with --full every figure and its distribution. In games of two players: the share of games
+    statement would take; with --full every metric and its distribution. In games of two players: the share of games
     won against each opponent, every seed played from both sides. With --adviser every seed is played twice, with and
     without advice, and the difference is shown with its interval, how often was asked, what changed and what it cost.
     From 100 games on a run keeps how often it wins from where it stands, which `watch` shows.
@@ -67,13 +67,13 @@ def evaluate(
     claimed = None if against is None else common.share(against)
     reference, game = common.game_first(policy, second, game)
     choice = plan.of(find_player(reference, game, playing.options, **playing.found))
-    # Wrong seeds are told before anything is played.
+    # Wrong seeds are refused before anything is played.
     choose_seeds(playing.bank, playing.games, playing.seeds_file, game_id=choice.game)
     if choice.entry.two_sides is not None:
         if advice.wanted:
             raise UsageError(f"--adviser is for games with one player; '{choice.game}' has two. Leave it out.")
         if bus is not None:
-            raise UsageError(f"--bus tells of games with one player; '{choice.game}' has two. Leave it out.")
+            raise UsageError(f"--bus publishes games with one player; '{choice.game}' has two. Leave it out.")
         with playing.shown(f"Playing {choice.name}") as how:
             duels = evaluate_duels(
                 choice.policy, choice.game, opponent or (), options=playing.options, against=claimed,
@@ -124,7 +124,7 @@ jimbot compare my-run heuristic random
 jimbot compare runs/a/checkpoints/000000032768 runs/a/checkpoints/000000065536 --json
 jimbot compare hackmatrix my-run --metric stage   (against the policy that comes with JimBot)
 jimbot compare my-run random --games 1000 --metric blinds_cleared --stake gold
-jimbot compare my-run other-run --picture table.png   (two players: everybody meets everybody)"""
+jimbot compare my-run other-run --picture table.png   (two players: all pairs meet)"""
 
 
 def compare(
@@ -140,7 +140,7 @@ def compare(
     """Compare policies on the very same games.
 
     Shows the difference of each pair, seed by seed, with an interval that says whether it is chance. In games of two
-    players everybody meets everybody: who beats whom, and ratings with intervals.
+    players all pairs meet: who beats whom, and ratings with intervals.
     """
     from jimbot.evaluation import common_game, compare, cross_play
     from jimbot.evaluation.duel_picture import check_picture
@@ -188,7 +188,7 @@ def analyze(
     policy: common.PolicyArgument,
     game: common.GameOption = None,
     output: Annotated[Path | None, "The file to write; without it report.html of the run."] = None,
-    examples: Annotated[int, typer.Option(help="Games told in words.", min=0)] = 3,
+    examples: Annotated[int, typer.Option(help="Games described in words.", min=0)] = 3,
     against: common.AgainstOption = None,
     playing: common.Playing = common.Playing(),
 ) -> None:
@@ -201,7 +201,7 @@ def analyze(
     from jimbot.policies.players import find_player
 
     claimed = None if against is None else common.share(against)
-    # Wrong seeds are told before anything is loaded.
+    # Wrong seeds are refused before anything is loaded.
     choose_seeds(playing.seeds, playing.games, playing.seeds_file)
     choice = find_player(policy, game, playing.options, **playing.found)
     common.keep_compiled(choice.entry)

@@ -4,10 +4,10 @@
 taken once; publishing it again changes nothing, so a publisher in doubt may repeat itself.
 
 `subscribe` without a name hears what is published from now on, at most once: who is slow misses events, which are
-counted by topic, and nobody waits for him. With `durable` the place in the log is kept under that name: an event is
+counted by topic, and no publisher waits. With `durable` the place in the log is kept under that name: an event is
 handed out until its handler has returned, again after a pause where it raised, and goes to `dead.<topic>` after so many
-tries. Subscribers of one `queue` share the events. With `at_once` 1 (the usual) events arrive in the order of the log;
-with more, those of one `order_key` (a game) still do.
+attempts. Subscribers of one `queue` share the events. With `at_once` 1 (the usual) events arrive in the order of the
+log; with more, those of one `order_key` (a game) still do.
 
 A handler may be a function (run in a thread) or a coroutine function. It may see an event twice after a crash between
 its return and the acknowledgement; within one process the bus remembers what was handled.
@@ -35,7 +35,7 @@ LARGEST_EVENT = 1_000_000  # bytes; NATS takes 1 MiB with its headers
 class BusSettings:
     """How patient the bus is."""
 
-    tries: int = 5
+    attempts: int = 5
     """How often an event is handed to a durable reader before it goes to the dead letters."""
     first_pause: float = 0.05
     """Seconds before the second try; it doubles."""
@@ -66,7 +66,7 @@ class BusMetrics:
     """Published again under an id that the log has."""
     handled: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
-    """Tries whose handler raised."""
+    """Attempts whose handler raised."""
     redelivered: Counter[str] = field(default_factory=Counter)
     duplicates: Counter[str] = field(default_factory=Counter)
     """Handed out again although handled; the handler did not see them."""

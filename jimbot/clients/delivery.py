@@ -141,7 +141,7 @@ class Runner:
     async def _try(self, event: Event, delivery: Delivery) -> None:
         settings, began = self._settings, time.time_ns()
         event.sequence = delivery.sequence
-        last = settings.tries if self._consumer is not None else 1
+        last = settings.attempts if self._consumer is not None else 1
         attempt = delivery.attempt
         if attempt > max(last, 1) and self._consumer is not None:
             await self._dead(delivery, f"It was handed out {attempt - 1} times and never finished.", began)

@@ -171,7 +171,7 @@ class EventBusClient:
 def enveloped(message: Event | Message) -> Event:
     """An event; a bare message is put into one, on the topic it belongs to.
 
-    A question without a request id gets one, by which its answers are told apart."""
+    A question without a request id gets one, by which its answers are recognised."""
     if isinstance(message, Event):
         return message
     event = Event(topic=topic_of(message), event_id=uuid.uuid4().hex)

@@ -1,8 +1,8 @@
 """What a patient and polite client does, as plain arithmetic that knows neither sockets nor clocks of its own.
 
 Retries are for calls that may be repeated; they wait a random while that doubles, and a budget keeps them below a share
-of all calls, so that a service in trouble is not buried by those who wish it well. A circuit breaker asks nobody for a
-while who has failed again and again. The timeout of one attempt follows what answers have taken of late.
+of all calls, so that a service in trouble is not buried by those who wish it well. A circuit breaker asks no server
+for a while that has failed again and again. The timeout of one attempt follows what answers have taken of late.
 """
 
 from __future__ import annotations

@@ -117,6 +117,6 @@ def check_exposure(host: str, token: bool, tls: bool = False, flag: str = "--tok
         return
     ways = f"{flag} or {tls_flags}" if tls_flags else flag
     raise SettingsError(
-        f"The address {host} can be reached by other machines, and anybody there could ask; add {ways}, or listen on "
-        "127.0.0.1."
+        f"The address {host} can be reached by other machines, and any program there may ask; add {ways}, or listen "
+        "on 127.0.0.1."
     )

@@ -76,7 +76,7 @@ class Door:
     untyped: bool = False
     """Whether a POST may leave out its content type, as programs do and no form of a page can."""
     reads_json: bool = True
-    """Whether every body must be JSON; otherwise what is behind the guard judges it."""
+    """Whether every body must be JSON; otherwise what is behind the guard checks it."""
     is_open: Callable[[str], bool] = lambda path: False
     """(path) → whether it tells nothing, and needs no token."""
     changing: str = CHANGE
@@ -126,7 +126,7 @@ class Guard:
         try:
             await self.app(scope, _again(body, receive), answer.send)
             await answer.flush()
-        except Exception:  # a bug of ours: told to the log, not to the client; the server lives
+        except Exception:  # a bug of ours: written to the log, not to the client; the server lives
             _log.exception("%s %s could not be answered.", scope["method"], scope["path"])
             if answer.begun:
                 cut(scope)

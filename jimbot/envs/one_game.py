@@ -4,7 +4,8 @@ A BatchGame restarts by itself; Gymnasium's and PettingZoo's single environments
 difference: after the end it keeps showing the game that ended.
 
 Seeds: every game is drawn from the train bank by the generator the adapter was seeded with, so nothing that learns
-through an adapter can meet a seed that judges. A judge asks for the exact game: `reset(options={"game_seed": 123})`.
+through an adapter can meet a seed of evaluation. Who evaluates asks for the game:
+`reset(options={"game_seed": 123})`.
 """
 
 from __future__ import annotations

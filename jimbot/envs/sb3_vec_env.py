@@ -5,7 +5,7 @@ from SB3's Monitor (so none is needed around it), and beside it the game's own `
 Masks are there under sb3-contrib's name, per row (`env_method("action_masks")`) and at once (`action_masks()`).
 
 The first games after `seed()` and all restarts are of the train bank, whatever number is given: nothing that learns
-through this class can see a seed that judges. To play chosen seeds, reset `game` itself.
+through this class can see a seed of evaluation. To play chosen seeds, reset `game` itself.
 """
 
 from __future__ import annotations

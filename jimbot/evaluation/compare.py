@@ -67,17 +67,17 @@ class Difference:
 
     @property
     def sentence(self) -> str:
-        """Who is better by how much, or that it cannot be told and what would tell."""
+        """Who is better by how much, or that the games do not decide it and how many would."""
         what = self.metric.replace("_", " ")
         span = f"{self.written(self.interval.low)} … {self.written(self.interval.high)}"
         if self.significant:
             return f"{self.verdict}: {what} {self.written(self.interval.mean)} ({span}; {self.one} − {self.other})."
-        tied = f"By {what}, {self.one} and {self.other} cannot be told apart after {self.interval.count:,} games"
+        tied = f"By {what}, {self.one} and {self.other} do not differ significantly after {self.interval.count:,} games"
         if self.games_needed is None:
             return f"{tied}: no difference was seen."
         return (
             f"{tied} ({self.written(self.interval.mean)}, {span}); if the difference stays as it is, about "
-            f"{self.games_needed:,} games would."
+            f"{self.games_needed:,} games would decide."
         )
 
     def written(self, amount: float) -> str:

@@ -1,7 +1,7 @@
 """Evaluation in games of two players: one policy against several opponents, or all against all.
 
 Every seed is played twice with the seats exchanged. The two games of a seed are not independent: who is dealt the
-better team in one has the worse in the other. So the luck of the teams cancels, and Wilson's interval, which does not
+better team in one has the worse in the other. So the chance of the teams cancels, and Wilson's interval, which does not
 know that, is rather too wide than too narrow.
 
 Ratings are Bradley–Terry's, with intervals. A difference d means a score of 1 / (1 + 10^(−d/400)), as in chess; their
@@ -90,7 +90,7 @@ def _check(names: Sequence[str], scores: np.ndarray, games: np.ndarray) -> None:
     if np.diag(games).any() or not np.allclose(games, games.T) or not np.allclose(scores + scores.T, games):
         raise UsageError(
             "The tables of games and scores do not fit: games[i, j] must equal games[j, i] and be the sum of "
-            "scores[i, j] and scores[j, i], and nobody meets himself."
+            "scores[i, j] and scores[j, i], and no player meets itself."
         )
     if not _connected(games > 0):
         raise UsageError("Some players never met the others, not even through third ones; let them play first.")
@@ -116,7 +116,7 @@ class Duel:
     """Ended by the limit of turns; among the ties."""
     mean_turns: float
     against: float | None = None
-    """A win rate to be told from this one."""
+    """A win rate to compare this one with."""
 
     @property
     def win_rate(self) -> Interval:
@@ -290,7 +290,7 @@ def evaluate_duels(
     """`games` games (default 256) with each opponent; without opponents, with every heuristic player of the game.
 
     Half of the games are on other seeds, the other half on the same ones with the seats exchanged; an odd number is
-    rounded up. `against` is a win rate to be told from those reached; `manifest` is of a policy that was loaded before.
+    rounded up. `against` is a win rate to compare those reached with; `manifest` is of a policy that was loaded before.
     """
     entry = game_entry(game_id)
     hero = find_player(policy, game_id, None, runs_root, which)

@@ -102,7 +102,7 @@ def evaluate(
     """Plays `games` games (default 256, or the whole seeds file) and reports metrics with intervals.
 
     `policy` is a policy or anything `load_policy` understands: a game means the policy shipped for it. The game and
-    its options come from the checkpoint unless given. `against` is a win rate to be told from this policy's.
+    its options come from the checkpoint unless given. `against` is a win rate to compare this policy's with.
     """
     if against is not None and not 0 < against < 1:
         raise UsageError(f"A win rate of {against} cannot be compared with; expected one between 0 and 1.")

@@ -1,10 +1,10 @@
-"""How sure a figure is, and how many games would make it surer.
+"""How certain a metric is, and how many games would make it more certain.
 
 Means use Student's t: returns and lengths are bounded and games are independent, so means of the usual 100 games and
 more are very nearly normal; t is exact there, needs no random resampling (the same games always give the same
 interval), and unlike the percentile bootstrap it is not too narrow for few games. Rates use Wilson's interval, which
 stays inside 0..1 and is honest at 0 and 100 %. Policies are compared by the differences on equal seeds, which removes
-the luck they share; for rates only games that one won and the other lost tell anything (as in McNemar's test), and the
+the randomness they share; for rates only games that one won and the other lost count (as in McNemar's test), and the
 interval of Bonett and Price, which adds one such game to either side, stays honest when there are few or none.
 """
 
@@ -24,7 +24,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """A figure with the range that holds its true value with the stated confidence."""
+    """A value with the range that holds its true value with the stated confidence."""
 
     mean: float
     low: float
@@ -164,7 +164,7 @@ def games_to_tell_rate(rate: float, other: float, confidence: float = CONFIDENCE
     324
     """
     if not 0 < other < 1:
-        raise UsageError(f"A rate of {other} cannot be told from; expected one between 0 and 1.")
+        raise UsageError(f"A rate of {other} cannot be compared with; expected one between 0 and 1.")
     if rate == other:
         return None
     return math.floor(z_value(confidence) ** 2 * other * (1 - other) / (rate - other) ** 2) + 1
@@ -192,7 +192,7 @@ def t_quantile(confidence: float, freedom: int) -> float:
 
 
 def z_value(confidence: float = CONFIDENCE) -> float:
-    """Half-width, in standard errors, of a normal figure's interval."""
+    """Half-width, in standard errors, of a normal value's interval."""
     return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 

@@ -2,7 +2,7 @@
 for all the seats it holds.
 
 A seed decides dice and teams; every seed is played twice with the seats exchanged, so that neither side nor team
-favours anybody. A battle that ends goes on with the next match at once, so that the slowest one holds nobody up, and
+favours a player. A battle that ends goes on with the next match at once, so that no battle waits for the slowest, and
 while one half of the battles is simulated the policies think about the other.
 """
 
@@ -202,7 +202,7 @@ class _Table:
         self._seats[battle] = self.matches[match][1:] if match >= 0 else (-1, -1)
 
     def _send(self, group: np.ndarray) -> np.ndarray:
-        """Everybody decides for this group's battles; returns those that go on."""
+        """All policies decide for this group's battles; returns those that go on."""
         battles = group[self._playing[group] >= 0]
         if not len(battles):
             return battles
@@ -224,7 +224,7 @@ class _Table:
         self.illegal[number] += int((~legal[np.arange(len(rows)), decision.actions]).sum())
 
     def _reserve(self, battles: np.ndarray) -> None:
-        """Any of these battles may end with this step: each is told what would come next, as far as there is more."""
+        """Any of these battles may end with this step: each is given its next match, as far as there is more."""
         ready = [self._waiting.popleft() for _ in range(min(len(battles), len(self._waiting)))]
         self._next[battles] = -1
         self._next[battles[: len(ready)]] = ready
@@ -252,7 +252,7 @@ class _Table:
             if self.losses[match] > MOST_LOSSES:
                 raise SimulatorError(
                     f"The process of a match on seed {self.matches[match].seed} died {self.losses[match]} times; "
-                    "see what ends the simulator (memory?), and judge again."
+                    "see what ends the simulator (memory?), and evaluate again."
                 )
             self._waiting.append(match)
             return

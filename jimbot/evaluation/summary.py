@@ -50,8 +50,8 @@ class Claim:
             return f"The win rate is {other}, exactly what it is compared with; no number of games tells them apart."
         more = self.games_needed - self.rate.count
         return (
-            f"The win rate of {rate} cannot be told from {other} yet; if it stays as it is, "
-            f"{self.games_needed:,} games would ({more:,} more)."
+            f"The win rate of {rate} does not differ significantly from {other} yet; if it stays as it is, "
+            f"{self.games_needed:,} games would decide ({more:,} more)."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Evaluation(ShownInNotebooks):
     deterministic: bool
     options: Mapping[str, Any]
     against: float | None = None
-    """A win rate that another player reached, to be told from this one."""
+    """A win rate that another player reached, to compare this one with."""
 
     @property
     def policy(self) -> str:
@@ -165,7 +165,7 @@ class Evaluation(ShownInNotebooks):
 
     @cached_property
     def claim(self) -> Claim | None:
-        """Whether the win rate is told from `against`; None if nothing was asked or nobody wins."""
+        """The win rate beside `against`; None if nothing was asked or the game has no winner."""
         if self.against is None or self.win_rate is None:
             return None
         return Claim(self.win_rate, self.against)
@@ -179,14 +179,14 @@ class Evaluation(ShownInNotebooks):
         return self.count / max(self.games.seconds, 1e-9) * 3600
 
     def values(self, metric: str = RETURN) -> np.ndarray:
-        """(n,) one figure per game: "return", "length" or an episode statistic."""
+        """(n,) one value per game: "return", "length" or an episode statistic."""
         if metric == RETURN:
             return self.games.returns
         return self.games.lengths if metric == LENGTH else self.games.stat(metric)
 
     @property
     def half_interval_games(self) -> dict[str, int]:
-        """Games in all until an interval would be half as wide, by figure; left out where that is not known."""
+        """Games in all until an interval would be half as wide, by metric; left out where that is not known."""
         metrics = {RETURN: self.mean_return, WIN_RATE: self.win_rate}
         needed = {name: games_to_halve(interval, name == WIN_RATE) for name, interval in metrics.items()}
         return {name: count for name, count in needed.items() if count is not None}

@@ -23,7 +23,7 @@ from jimbot.games.seeds import bank_seeds
 from jimbot.policies.contract import Decision, Policy, looks_at_game
 from jimbot.policies.heuristics import heuristic_names
 from jimbot.policies.players import Player, find_player
-from jimbot.policies.win_chances import FILE, WinChances, fit, judge, levels_of
+from jimbot.policies.win_chances import FILE, WinChances, appraiser, fit, levels_of
 from jimbot.runs.checkpoint import shipped_policy
 from jimbot.runs.files import write_atomically
 
@@ -40,7 +40,7 @@ class Measuring:
     """A player whose decisions are noted while `play_games` plays it: give `policy` and this, as the witness."""
 
     def __init__(self, player: Player) -> None:
-        self._player, self._by = player, judge(player.game)
+        self._player, self._by = player, appraiser(player.game)
         self.policy = _Listening(player.policy)
         self._levels: list[np.ndarray] = []
         self._games: list[np.ndarray] = []

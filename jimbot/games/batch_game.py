@@ -96,7 +96,7 @@ class BatchGame(ABC):
         return f"{head}<pre>{escape(words)}</pre>"
 
     def health(self) -> dict[str, float]:
-        """Figures about whatever the game runs on (processes of its own), for the log of a training run."""
+        """Metrics of whatever the game runs on (processes of its own), for the log of a training run."""
         return {}
 
     def check_actions(self, actions: np.ndarray, hold: np.ndarray | None = None) -> None:

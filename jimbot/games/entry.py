@@ -125,3 +125,11 @@ class GameEntry:
     before it is ready, as it does with all other forms."""
     live: LiveProtocol | None = None
     """The protocol that programs drive its bought edition with."""
+
+    def metrics(self, game: BatchGame, final: Mapping[str, float] | None = None) -> dict[str, Any]:
+        """Where a game of one row stands, by name; of one that is over what its `final` statistics say of that."""
+        if final is None:
+            return {name: metric.read(game, 0) for name, metric in self.info_metrics.items()}
+        values = {name: final.get(metric.stat or "") for name, metric in self.info_metrics.items()}
+        found = {name: value for name, value in values.items() if value is not None}
+        return {name: value if value % 1 else int(value) for name, value in found.items()}

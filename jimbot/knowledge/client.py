@@ -109,8 +109,6 @@ class KnowledgeGraphClient:
         """Hints by outcome: answered, late, failed, resting."""
         return self._guard.counts()
 
-    figures = counts  # by the name that programs may know
-
     def close(self) -> None:
         self._guard.close()
         self.store.close()

@@ -149,7 +149,7 @@ def _written(
     client: KnowledgeGraphClient, found: Sequence[Strategy], trials: Sequence[Strategy],
     lifts: Sequence[played.Lift] = (), command: str = "",
 ) -> dict[str, Any]:  # fmt: skip
-    """Puts everything into the graph, and tells it."""
+    """Puts everything into the graph, and publishes it."""
     everything = [*found, *trials]
     client.store.add(
         [one.node() for one in everything],

@@ -6,12 +6,12 @@ writes it with the mask inside, for everything after training. Neither needs the
 
 Kinds
 - `mlp`: the whole observation through plain dense layers.
-- `items`: for games whose moves are about things on the table; told in `items`.
-- `doubles`: for battles of two slots a side; told in `doubles`.
-- `board`: for games with a board seen from a figure on it; what it makes of the board is told in `board`.
+- `items`: for games whose moves are about things on the table; see `items`.
+- `doubles`: for battles of two slots a side; see `doubles`.
+- `board`: for games with a board seen from a figure on it; what it makes of the board is in `board`.
 - `towers`: separate layers for policy and value over the plain observation.
 - `fields`: the same over an encoded observation: ids embedded, one shared encoder per group of cards.
-- `BalatroNet`: encoders of fixed sizes for Balatro's cards and jokers; told in `balatro_net`.
+- `BalatroNet`: encoders of fixed sizes for Balatro's cards and jokers; see `balatro_net`.
 
 The last three are programs of named steps (`network_program`). Any other name is a plug-in's (`own_networks`).
 """

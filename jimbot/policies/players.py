@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from jimbot.errors import CheckpointError, UnknownNameError, UsageError
-from jimbot.games.contract import GameEntry, available_games, game_entry, named_game
-from jimbot.policies.contract import Policy
+from jimbot.games.contract import BatchGame, GameEntry, available_games, game_entry, named_game
+from jimbot.policies.contract import Decision, Policy, decide
 from jimbot.policies.heuristics import heuristic_names, with_needed_options
 from jimbot.policies.portable import load_policy
 from jimbot.runs.checkpoint import run_of, shipped_games, shipped_policy
@@ -57,6 +59,17 @@ class Player:
         return self if options is None else replace(self, options=with_needed_options(self.policy, options))
 
 
+def decide_sides(
+    players: Sequence[Player], game: BatchGame, deterministic: bool, rng: np.random.Generator
+) -> list[Decision | None]:
+    """What the players of one game with a row for each do; None for who waits."""
+    policies = [player.shown(players[0].options) for player in players]
+    return [
+        decide(policy, game, None, deterministic, rng, rows=np.array([row])) if game.acting[row] else None
+        for row, policy in enumerate(policies)
+    ]
+
+
 def find_player(
     policy: Named,
     game: str | None = None,
@@ -97,7 +110,7 @@ def _tell_environment(manifest: Manifest, name: str) -> None:
     if manifest.environment:
         _log.warning(
             "%s learned in %s, an environment that was given from Python and that no file can rebuild: what follows is "
-            "the bare game '%s'. trainer.evaluate() judges it in its own.",
+            "the bare game '%s'. trainer.evaluate() plays it in its own.",
             *(name, manifest.environment, manifest.game),
         )
 

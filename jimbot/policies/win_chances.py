@@ -62,7 +62,7 @@ class WinChances:
         """What is added to "wins from here"."""
         return f" against {self.against}" if self.against else ""
 
-    def told(self, observation: np.ndarray, value: float) -> str:
+    def words(self, observation: np.ndarray, value: float) -> str:
         return f"wins from here{self.facing}: {self.of(observation, value):.0%}"
 
     def of(self, observation: np.ndarray, value: float) -> float:
@@ -74,7 +74,7 @@ class WinChances:
         return asdict(self)
 
 
-def judge(game: str) -> str:
+def appraiser(game: str) -> str:
     """The heuristic player that judges positions of a game; empty where none does."""
     return next((name for name in heuristic_names(game) if _appraise(game, name) is not None), "")
 
@@ -148,7 +148,7 @@ def _read_once(path: Path, _changed: int) -> WinChances | None:
 
 
 def read(path: Path) -> WinChances:
-    """A table from its file, which anybody may have written."""
+    """A table from its file, which any program may have written."""
     document = json_value(file_text(path, LARGEST_TABLE))
     try:
         lists: dict[str, Any] = {name: tuple(map(float, document[name])) for name in ("levels", "chances")}

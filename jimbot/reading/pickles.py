@@ -3,7 +3,7 @@
 A pickle is a program: unpickling imports and calls whatever it names. Its instructions can be read as text, though
 (`pickletools`, which also says what each takes from a stack and puts there), so they are followed here for plain values
 only. A class or function of the file is a name that is never looked up. What would be made with one is `OTHER`,
-whatever it is: a configuration of somebody's own class, a path, an array, an attack.
+whatever it is: a configuration of a user's own class, a path, an array, an attack.
 """
 
 from __future__ import annotations

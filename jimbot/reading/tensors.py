@@ -54,13 +54,13 @@ def read_tensors(path: str | Path) -> dict[str, np.ndarray]:
     checkpoint (`STATE_DICTS`), whose other entries are left alone."""
     with open_archive(path) as archive:
         numbers = _Numbers(archive)
-        told = pickled_values(numbers.entry("data.pkl"), MAKERS, _storage)
-        return {_plain(name): numbers.of(name, tensor) for name, tensor in _model(told).items()}
+        found = pickled_values(numbers.entry("data.pkl"), MAKERS, _storage)
+        return {_plain(name): numbers.of(name, tensor) for name, tensor in _model(found).items()}
 
 
-def _model(told: Any) -> dict[str, Tensor]:
+def _model(found: Any) -> dict[str, Tensor]:
     """The tensors of the first part that has any."""
-    whole = told if isinstance(told, dict) else {}
+    whole = found if isinstance(found, dict) else {}
     for part in (*(whole.get(name) for name in STATE_DICTS), whole):
         if isinstance(part, dict) and (found := {name: one for name, one in part.items() if isinstance(one, Tensor)}):
             if unclear := next((name for name in found if not name.isprintable()), ""):
@@ -130,7 +130,7 @@ def _parameter(tensor: Any, *_: Any) -> Any:
 
 
 def _with_attributes(maker: Any, kind: Any, arguments: Any, *_: Any) -> Any:
-    """A tensor on which somebody's program left attributes."""
+    """A tensor on which another program left attributes."""
     known = MAKERS.get(maker.name) if isinstance(maker, Named) else None
     return OTHER if known is None else known(*arguments)
 

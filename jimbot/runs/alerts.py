@@ -45,7 +45,7 @@ def prometheus_name(metric: str) -> str:
 
 
 class Kind(StrEnum):
-    """When a figure is bad."""
+    """When a metric is bad."""
 
     REACHES = "is at least the limit"
     RISES = "rose by at least the limit within the window"
@@ -64,7 +64,7 @@ class Rule:
     seconds: float
     """For how long it must be so."""
     says: str
-    """A sentence; {value} is the figure as `shown` writes it."""
+    """A sentence; {value} is the metric as `shown` writes it."""
     window: float = 0.0
     """Seconds looked back, for what rises or falls."""
     critical: bool = False
@@ -194,7 +194,7 @@ _log = logging.getLogger("jimbot.runs")
 
 
 class _RuleState:
-    """What is known of one rule: the figure's values within the window, since when it is bad, whether it fires."""
+    """What is known of one rule: the metric's values within the window, since when it is bad, whether it fires."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -208,7 +208,7 @@ class _RuleState:
             self.values.popleft()
 
     def measure(self, now: float) -> tuple[float, bool]:
-        """(the figure the rule is about, whether it is bad)."""
+        """(the metric the rule is about, whether it is bad)."""
         rule, value = self.rule, self.values[-1][1]
         match rule.kind:
             case Kind.REACHES:
@@ -230,7 +230,7 @@ class AlertWatch:
         self._standings = [_RuleState(rule) for rule in rules]
 
     def look(self, now: float, metrics: Mapping[str, float]) -> list[Alert]:
-        """`now` in seconds since 1970; a figure that is not given keeps its last value."""
+        """`now` in seconds since 1970; a metric that is not given keeps its last value."""
         found = []
         for standing in self._standings:
             value = metrics.get(standing.rule.metric)

@@ -33,7 +33,7 @@ _TAG = re.compile(r"[\w.:+-]{1,40}")
 
 
 class Headline(NamedTuple):
-    """One figure of a run; without an interval where nobody judged it."""
+    """One metric of a run; without an interval where it was not evaluated."""
 
     name: str
     mean: float
@@ -108,7 +108,7 @@ def summary(root: str | Path, name: str) -> RunSummary:
         changed=_changed(run),
         size=_size(run.path),
         live=holder(run),
-        tags=_tags(run),
+        tags=tags_of(run),
     )
 
 
@@ -158,16 +158,21 @@ def holder(run: RunDirectory) -> int | None:
 
 
 def best_headline(run: RunDirectory) -> Headline | None:
-    judged = files.read_json(run.path / EVALUATION)
-    if isinstance(judged, dict):
-        with suppress(AttributeError, KeyError, TypeError):  # a file of another program
-            return headline(judged)
+    if (best := evaluated_headline(run)) is not None:
+        return best
     returns = [row[RETURN] for row in read_rows(run.metrics_path) if isinstance(row.get(RETURN), float)]
     return Headline("return", max(returns)) if returns else None
 
 
+def evaluated_headline(run: RunDirectory) -> Headline | None:
+    """Of the run's evaluation; None before there is one."""
+    with suppress(AttributeError, KeyError, TypeError):  # a file of another program
+        return headline(files.read_json(run.path / EVALUATION))
+    return None
+
+
 def headline(judged: Mapping[str, Any]) -> Headline | None:
-    """The figure an evaluation (as `to_dict` has it) is about: wins if there are any, how far it came, its return."""
+    """The metric an evaluation (as `to_dict` has it) is about: wins if there are any, how far it came, its return."""
     ladder = (judged.get("ladder") or {}).get("stat")
     candidates = [("won", judged.get("win_rate")), (ladder, (judged.get("stats") or {}).get(ladder))]
     for name, interval in [*candidates, ("return", judged.get("mean_return"))]:
@@ -226,12 +231,12 @@ def tag_run(root: str | Path, name: str, add: tuple[str, ...] = (), remove: tupl
         if not _TAG.fullmatch(tag):
             raise UsageError(f"Tag '{tag}' cannot be used; expected letters, digits or . : + - _, at most 40.")
     run = find_run(root, name)
-    tags = [tag for tag in dict.fromkeys([*_tags(run), *add]) if tag not in remove]
+    tags = [tag for tag in dict.fromkeys([*tags_of(run), *add]) if tag not in remove]
     files.write_atomically(run.path / TAGS, json.dumps(tags).encode())
     return tuple(tags)
 
 
-def _tags(run: RunDirectory) -> tuple[str, ...]:
+def tags_of(run: RunDirectory) -> tuple[str, ...]:
     stored = files.read_json(run.path / TAGS)
     return tuple(tag for tag in stored if isinstance(tag, str)) if isinstance(stored, list) else ()
 
@@ -310,9 +315,3 @@ def _size(path: Path) -> int:
             except OSError:  # it was being replaced
                 continue
     return total
-
-
-__all__ = [
-    "Headline", "RunDetails", "RunSummary", "best_headline", "delete_run", "details", "find_run", "headline",
-    "holder", "list_runs", "note_of", "note_run", "prune_run", "rename_run", "store_evaluation", "summary", "tag_run",
-]  # fmt: skip

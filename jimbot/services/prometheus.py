@@ -52,10 +52,10 @@ BUS_COUNTERS = {
     "published": "Events that are safe in the log",
     "repeated": "Events published again under an id that the log has",
     "handled": "Events a handler has finished",
-    "failed": "Tries whose handler raised",
+    "failed": "Attempts whose handler raised",
     "redelivered": "Events handed out again",
     "duplicates": "Events that came again although handled; no handler saw them",
-    "dead": "Events given up after so many tries, or unreadable",
+    "dead": "Events given up after so many attempts, or unreadable",
     "dropped": "Events missed by a slow subscriber or not taken from a publisher",
     "unreadable": "Bytes on a topic that are no event of it",
 }

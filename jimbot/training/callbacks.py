@@ -1,4 +1,4 @@
-"""RLlib callbacks under the name users know; what they do is told in `ray/callbacks.py`."""
+"""RLlib callbacks under the name users know; see `ray/callbacks.py`."""
 
 from __future__ import annotations
 

@@ -71,24 +71,16 @@ class MetricsWrapper(EnvironmentWrapper):
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
         self._game = _own_game(env).game
-        self._metrics = game_entry(self._game.spec.id).info_metrics
+        self._entry = game_entry(self._game.spec.id)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         observation, info = super().reset(seed=seed, options=options)
-        return observation, {**info, **self._now()}
+        return observation, {**info, **self._entry.metrics(self._game)}
 
     def step(self, action: Any) -> Step:
         observation, reward, terminated, truncated, info = super().step(action)
-        stats = info.get("stats")
-        metrics = self._now() if stats is None else self._final(stats)
+        metrics = self._entry.metrics(self._game, info.get("stats"))
         return observation, reward, terminated, truncated, {**info, **metrics}
-
-    def _now(self) -> dict[str, Any]:
-        return {name: figure.read(self._game, 0) for name, figure in self._metrics.items()}
-
-    def _final(self, stats: Mapping[str, float]) -> dict[str, Any]:
-        final = {name: stats[figure.stat] for name, figure in self._metrics.items() if figure.stat is not None}
-        return {name: int(value) if float(value).is_integer() else float(value) for name, value in final.items()}
 
 
 class BalatroGymWrapper(MetricsWrapper):
@@ -105,8 +97,8 @@ class BalatroGymWrapper(MetricsWrapper):
 
 class CurriculumWrapper(EnvironmentWrapper):
     """Ends an episode when the curriculum's goal is beaten (see `Curriculum`): an ante, a stage, whatever milestones
-    the game has. `info` must say how far the game is, under the milestone's name (`MetricsWrapper` does); in anybody
-    else's environment it is called `ante`.
+    the game has. `info` must say how far the game is, under the milestone's name (`MetricsWrapper` does); in any
+    other environment it is called `ante`.
 
     Such an end is `truncated`: the rules would let the game go on, so learners still count on what would follow.
     `info` has `max_ante` (or `max_stage`, …) always, and `success` at the end of every episode.

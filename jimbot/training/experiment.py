@@ -1,7 +1,7 @@
 """Several algorithms or settings side by side on one game: trained one after another, summarised, drawn.
 
 Each experiment is an ordinary run under `root`, so a benchmark that was stopped goes on where it was, and every
-single run can be watched, judged and exported.
+single run can be watched, evaluated and exported.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class MultiAlgorithmBenchmark:
         return next(name for name in names if name not in self.experiments)
 
     def run_all(self) -> dict[str, ExperimentResult]:
-        """Trains and judges every experiment; what an earlier call finished is taken from its result file."""
+        """Trains and evaluates every experiment; what an earlier call finished is taken from its result file."""
         if not self.experiments:
             raise UsageError("There is no experiment to run. Call add_experiment first.")
         for name, experiment in self.experiments.items():
@@ -146,7 +146,7 @@ class MultiAlgorithmBenchmark:
         return max(self.results.values(), key=lambda result: result.mean_return)
 
     def print_summary(self) -> None:
-        """A table of all results, returns with 95 % intervals, and whether the best is told from the others."""
+        """All results with 95 % intervals of their returns, and whether the best is better beyond chance."""
         print_comparison_table({name: result.metrics() for name, result in self.results.items()})
         best = self.get_best_result()
         print(f"Best: {best.name}")
@@ -224,7 +224,7 @@ class MultiAlgorithmBenchmark:
 
 
 def _judged(trainer: RLTrainer, episodes: int) -> tuple[float, float, dict[str, float]]:
-    """Mean and spread of the return, and what else the games of a policy tell; a learner may judge in its own way."""
+    """Mean and spread of the return, and what else the games of a policy tell; a learner may have its own way."""
     if type(trainer).evaluate is not RLTrainer.evaluate:
         return *trainer.evaluate(episodes), {}
     games, spec = trainer.judged_games(episodes), trainer.spec

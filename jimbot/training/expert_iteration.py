@@ -5,7 +5,7 @@ towards what the plan found and the value towards what came of it. Games, networ
 iteration are all there is to know: everything random derives from (seed, iteration), so a run that was killed goes on
 from its checkpoint exactly as it would have.
 
-Steps count moves of the real games, as PPO's do; the tries are what makes each of them dearer. So both show in one plot
+Steps count moves of the real games, as PPO's do; the simulations make each of them dearer. So both show in one plot
 by steps, and by hours.
 
 The policy learns the whole improved distribution of every position that was planned (cross-entropy), the value of

@@ -315,7 +315,7 @@ class RLTrainer(ABC, metaclass=_Trainer):
         return OnnxPolicy.from_bytes(self.policy_onnx(), name=self.session.run.name)
 
     def validate(self, n_episodes: int) -> tuple[float, float]:
-        """As `evaluate`, on the games that judge while training goes on, if it knows of them."""
+        """As `evaluate`, on the validation games of the run, if it knows of them."""
         if "bank" in inspect.signature(self.evaluate).parameters:
             return self.evaluate(n_episodes, bank="validation")
         return self.evaluate(n_episodes)
@@ -402,7 +402,7 @@ class RLTrainer(ABC, metaclass=_Trainer):
                 with session.timed_phase("save"):
                     self.save_model()
             if session.evaluation_due(step):
-                with session.judging():
+                with session.evaluating():
                     self._judge(step)
             if update % self.settings.log_interval == 0:
                 learning = session.learning_seconds
@@ -584,7 +584,7 @@ def create_trainer(
 ) -> RLTrainer:
     """A trainer with its own run directory, for use from Python: a new run, numbered where its name is taken.
 
-    `resume` continues the run of that name; `fresh` takes its name over, and the old one is kept aside.
+    `resume` continues the run of that name; `fresh` takes its name over, and the old one is kept beside it.
 
     `env` is a game id, a BatchGame (trained on as it is), or a Gymnasium environment: one of our own is rebuilt
     natively with as many games as the config says; anything wrapped around it, or foreign, is stepped as it is.

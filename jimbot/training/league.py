@@ -5,7 +5,7 @@ A league is a list of members of four kinds, and a share of games for each kind:
 - `self`: the learner as it is now, in every seat; all of them learn;
 - `past`: the learner as it was, taken in every so many updates;
 - `clone`: a policy learned from a teacher, which keeps the learner from forgetting how others play;
-- `exploiter`: anybody else: heuristic players, other checkpoints.
+- `exploiter`: any other player: heuristics, other checkpoints.
 
 Inside a kind the members that beat the learner are met more often: their weight is (1 - score)², where the score is
 the learner's own in its recent games against them, plus a little so that nobody is forgotten. Kinds without a member

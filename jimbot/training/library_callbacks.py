@@ -26,7 +26,7 @@ def imported(given: Iterable[Any]) -> list[Any]:
 
 
 def own_methods(callback: Any) -> list[str]:
-    """The methods somebody wrote for it, by RLlib's way of naming them.
+    """The methods a user wrote for it, by RLlib's way of naming them.
 
     >>> Mine = type("Mine", (), {"on_train_result": print, "close": print, "__module__": "mine"})
     >>> own_methods(Mine())
@@ -45,7 +45,7 @@ class Callbacks:
 
     @property
     def methods(self) -> list[str]:
-        """What any of them wants to be told."""
+        """What any of them wants to be called with."""
         return sorted({name for one in self.made for name in own_methods(one)})
 
     def tell(self, name: str, **values: Any) -> None:

@@ -100,7 +100,7 @@ MOST_RESTARTS = 3  # without progress in between
 
 def tree_bytes(process: psutil.Process | None = None) -> int:
     """Resident memory of a process and all its children. What children share (libraries, Ray's object store) is counted
-    once, as the largest of their shared parts: exact figures would cost many milliseconds per process."""
+    once, as the largest of their shared parts: exact sums would cost many milliseconds per process."""
     parent = process or psutil.Process()
     total, shared = parent.memory_info().rss, 0
     for child in parent.children(recursive=True):

@@ -1,4 +1,4 @@
-"""Figures of episodes for scripts and notebooks: gather, summarise, smooth, draw, compare."""
+"""Metrics of episodes for scripts and notebooks: gather, summarise, smooth, draw, compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One training run from settings to verdict: open or continue the run, learn, judge on held-out seeds.
+"""One training run from settings to verdict: open or continue the run, learn, evaluate on held-out seeds.
 
 `jimbot train`, `jimbot resume` and `python -m jimbot.training.run` are all this function. `continuing` finds the run a
 checkpoint belongs to, `learners` the class that trains, `session` is what that class asks while it learns, `outcome` is
@@ -107,7 +107,7 @@ def _pair(name: str, value: Any) -> str:
 
 MANIFEST = "manifest.json"
 NOT_KEPT = {"resume": None, "callbacks": None}
-"""Of stored settings; a module is imported only because somebody names it now."""
+"""Of stored settings; a module is imported only because the caller names it now."""
 FRESH_START = {"bc_model": None, "init_kl": 0.0, "value_warmup_updates": 0, "freeze_trunk_updates": 0}
 """How the run began that a policy came from does not matter to the run that begins from the policy."""
 
@@ -270,7 +270,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--experiment", help="name of the run")
     parser.add_argument("--track", action="store_true", help="record the run with W&B, under the experiment's name")
     parser.add_argument("--cluster", action="store_true", help="join the Ray cluster that runs on this machine")
-    parser.add_argument("--log-level", help="debug, info, warning or error: what is told beside the run's own lines")
+    parser.add_argument("--log-level", help="debug, info, warning or error: what is logged beside the run's own lines")
     parser.add_argument("--set", dest="assignments", action="append", default=[], help="name=value; any setting")
     parser.add_argument(
         "--explain-config", action="store_true", help="show what each line of the file became, and stop"

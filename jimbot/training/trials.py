@@ -1,6 +1,6 @@
 """Runs that take turns: what members of a population and trials of a search share.
 
-A turn is one run trained up to a step, judged on validation games, and put away again. It opens an ordinary run
+A turn is one run trained up to a step, evaluated on validation games, and put away again. It opens an ordinary run
 directory, continues exactly where the newest checkpoint is, and leaves nothing in memory, so any number of runs share
 the memory of one. What a turn achieved is a line in the run's `turns.jsonl`; asked for the same turn again (after a
 kill, or when a whole search is replayed), that line is the answer. So a trial of Ray Tune is a pure function of its
@@ -171,8 +171,8 @@ class Order:
     name: str  # of the run directory
     settings: Mapping[str, Any]  # of the run, complete
     until: int  # environment steps
-    games: int  # validation games that judge it
-    stop_file: Path  # appears when everybody is to stop; holds the reason
+    games: int  # validation games it is evaluated on
+    stop_file: Path  # appears when all are to stop; holds the reason
 
 
 def run_config(
@@ -188,7 +188,7 @@ def run_config(
     stop_file: Path,
     distances: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What a trial is told under `run`, in plain values. `turns_before`: turns taken before Ray was started; `name`: of
+    """What a trial gets under `run`, in plain values. `turns_before`: turns taken before Ray was started; `name`: of
     the run directory, None: named by what was proposed; `distances`: what is proposed as its distance from 1."""
     fixed: dict[str, Any] = {"root": str(root.resolve()), "stop_file": str(stop_file.resolve())}
     fixed |= {"settings": dict(settings), "interval": interval, "total": total, "distances": list(distances)}
@@ -246,7 +246,7 @@ class Turn:
 
 
 class TrialSession(Session):
-    """A session that also ends at the end of its turn, and when everybody is asked to stop."""
+    """A session that also ends at the end of its turn, and when all are asked to stop."""
 
     until: int
     stop_file: Path
@@ -255,7 +255,7 @@ class TrialSession(Session):
         if step >= self.until:
             return f"the turn to step {self.until:,} is over"
         if (asked := read_text(self.stop_file)) is not None:
-            return asked or "everybody was asked to stop"
+            return asked or "all trials were asked to stop"
         return super().stop_reason(step, total_timesteps)
 
 
@@ -266,7 +266,7 @@ def check_settings(settings: TrainSettings) -> None:
 
 
 def take_turn(order: Order) -> Turn:
-    """Trains the run up to `order.until` and judges it."""
+    """Trains the run up to `order.until` and evaluates it."""
     if done := finished_turn(order.root / order.name, order.until):
         return done
     began = time.monotonic()
@@ -306,7 +306,7 @@ def turns_of(folder: Path) -> list[Turn]:
 
 
 def _train(settings: TrainSettings, order: Order) -> tuple[int, float | None]:
-    """(step reached, score); no score when everybody was asked to stop before the turn was over."""
+    """(step reached, score); no score when all were asked to stop before the turn was over."""
     run = RunDirectory(order.root, order.name)
     make_directory(run.path)
     # A mutation changes what a run is learning with; from here on these are its settings.

@@ -2,7 +2,7 @@
 
 A metrics file is read once into columns of bounded size, and then only what was appended. A curve of more rows than a
 screen has points is divided into as many parts; each becomes its mean with its lowest and highest value, so that no
-spike is lost. Who zooms in asks again for a part of the axis; where that has few rows they are told as they are, read
+spike is lost. Who zooms in asks again for a part of the axis; where that has few rows they are given as they are, read
 once more from their place in the file if it is a long one.
 """
 
@@ -30,7 +30,7 @@ STEP, TIME, GAMES, PLACE = "step", "time", "\0games", "\0place"
 """Columns of every file beside its metrics: the last two are the games until a row, and the byte it begins at."""
 MOST_POINTS = 5_000
 BLOCK = 2**22  # bytes read at once
-AT_ONCE = 2**22  # bytes that are read while somebody waits
+AT_ONCE = 2**22  # bytes that are read while a page waits
 SPOTS, SPOT = 256, 2**12  # places of a longer file that are looked at instead, and bytes of each
 MOST_KEPT = 2**29  # bytes of columns that stay in memory
 PAUSE_SECONDS, PAUSE_ROWS = 120.0, 10  # longer without a row, and than so many usual ones: the run stood still

@@ -20,7 +20,18 @@ import numpy as np
 
 from jimbot.background import Repeating
 from jimbot.errors import CheckpointError
-from jimbot.runs.catalogue import EVALUATION, NOTES, RETURN, TAGS, Headline, find_run, headline, holder, note_of
+from jimbot.runs.catalogue import (
+    EVALUATION,
+    NOTES,
+    RETURN,
+    TAGS,
+    Headline,
+    evaluated_headline,
+    find_run,
+    holder,
+    note_of,
+    tags_of,
+)  # fmt: skip
 from jimbot.runs.checkpoint import CHECKPOINTS
 from jimbot.runs.directory import RunDirectory, is_plain_name
 from jimbot.runs.files import read_json, read_text
@@ -102,7 +113,7 @@ WATCHED = ("config.yaml", "metrics.jsonl", EVALUATION, TAGS, NOTES, CHECKPOINTS,
 _SETTING = re.compile(r"""^(game|learner|algorithm): *['"]?([^'"\n]+)""", re.MULTILINE)
 LIVE, FINISHED, STOPPED = "live", "finished", "stopped"
 MOST_NAMED = 100
-"""Changed runs that are told by name; if there are more, a page that shows one looks itself."""
+"""Changed runs that are listed by name; if there are more, a page that shows one looks itself."""
 
 
 class Key(NamedTuple):
@@ -300,15 +311,12 @@ class RunIndex:
         row.step = max(_whole(about.get("step")), _whole(glance.last.get("step")))
         speed = glance.last.get(SPEED)
         row.speed = float(speed) if isinstance(speed, int | float) else None
-        judged = read_json(path / EVALUATION)
-        row.best = _judged(judged) or (None if glance.best is None else Headline("return", glance.best))
+        row.best = evaluated_headline(run) or (None if glance.best is None else Headline("return", glance.best))
         row.spark = glance.spark
         row.changed = _changed(path)
         live = holder(run) is not None
-        row.status = LIVE if live else FINISHED if isinstance(judged, dict) else STOPPED
-        tags = read_json(path / TAGS)
-        row.tags = tuple(str(tag) for tag in tags) if isinstance(tags, list) else ()
-        row.note = note_of(run)
+        row.status = LIVE if live else FINISHED if (path / EVALUATION).exists() else STOPPED
+        row.tags, row.note = tags_of(run), note_of(run)
         return row
 
 
@@ -345,13 +353,6 @@ def _about(run: RunDirectory) -> dict[str, Any]:
         return manifest
     # Three lines of a long file that we wrote ourselves: parsing all of it takes a hundred times as long.
     return dict(_SETTING.findall(read_text(run.config_path) or ""))
-
-
-def _judged(judged: Any) -> Headline | None:
-    try:
-        return headline(judged) if isinstance(judged, dict) else None
-    except (KeyError, TypeError, AttributeError):  # written by something else
-        return None
 
 
 def _changed(path: Path) -> float:

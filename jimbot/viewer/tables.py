@@ -29,7 +29,7 @@ from jimbot.games.scenes import scene_of
 from jimbot.games.seeds import HELD_OUT, bank_seeds, seed_name, seed_number
 from jimbot.planning import OwnSearch, Planner
 from jimbot.policies.contract import Decision, decide
-from jimbot.policies.players import Player
+from jimbot.policies.players import Player, decide_sides
 from jimbot.policies.win_chances import WinChances, chances_against, win_chances
 from jimbot.reading.plain import is_count
 from jimbot.training.session.compile_cache import use_compile_cache
@@ -168,7 +168,7 @@ def _policy_frames(player: Player, opponent: Player | None, seed: int, stochasti
     try:
         while True:
             decision = decide(player.policy, game, game.acting, not stochastic, rng) if opponent is None else None
-            decisions = [decision] if decision is not None else _both(player, opponent, game, stochastic, rng)
+            decisions = [decision] if opponent is None else decide_sides((player, opponent), game, not stochastic, rng)
             mine = decisions[0]
             frame: Frame = {"scene": scene_of(player.entry, game), "total": short(total)}
             if mine is not None:
@@ -194,16 +194,6 @@ def _give_back(player: Player) -> None:
     """The copies of the game in which a player that plans tried its moves."""
     if isinstance(player.policy, Planner | OwnSearch):
         player.policy.close()
-
-
-def _both(
-    player: Player, opponent: Player | None, game: BatchGame, stochastic: bool, rng: np.random.Generator
-) -> list[Decision | None]:
-    policies = [one.shown(player.options) for one in (player, opponent) if one is not None]
-    return [
-        decide(policy, game, None, not stochastic, rng, rows=np.array([row])) if game.acting[row] else None
-        for row, policy in enumerate(policies)
-    ]
 
 
 def _after(game: BatchGame) -> Frame:
@@ -241,7 +231,7 @@ def recorded_game(recorded: RecordedGame, adviser: Player | None) -> Played:
 def _recorded_frames(recorded: RecordedGame, adviser: Player | None) -> Iterator[Frame]:
     entry, scene = game_entry(recorded.game), None
     for moment in recorded.moments():
-        frame: Frame = {"moves": [], "value": None, "legal": 0, "told": list(moment.effects), "over": False}
+        frame: Frame = {"moves": [], "value": None, "legal": 0, "messages": list(moment.effects), "over": False}
         if not moment.over:
             scene = scene_of(entry, moment.game)
         if adviser is not None and moment.move is not None:
@@ -303,7 +293,7 @@ class PersonGame(PageGame):
             messages = self._interface.messages(self.done) if self._interface is not None else []
             if self.done:
                 ending = {"scene": self.frames[-1]["scene"], **_ending(self.entry, game, self._total)}
-                ending |= {"told": messages, "offers": []}
+                ending |= {"messages": messages, "offers": []}
                 self.frames.append({"n": len(self.frames), **ending})
             else:
                 self._look(game, messages)
@@ -340,7 +330,7 @@ class PersonGame(PageGame):
 
     def _look(self, game: BatchGame, messages: list[str]) -> None:
         found: Frame = {"moves": [], "value": None, "legal": int(game.legal_mask[0].sum()), "move": None, "over": False}
-        found |= {"told": messages, "total": short(self._total), "offers": self._offers(game)}
+        found |= {"messages": messages, "total": short(self._total), "offers": self._offers(game)}
         self.frames.append({"n": len(self.frames), "scene": scene_of(self.entry, game), **found})
 
     def _offers(self, game: BatchGame) -> list[dict[str, str]]:

@@ -66,13 +66,13 @@ def test_advice_replaces_the_move_where_the_policy_is_unsure() -> None:
     policy = advised(oracle)
     without = play_games(Unsure(), GAME, SEEDS, num_envs=ROWS)
     with_advice = play_games(policy, GAME, SEEDS, num_envs=ROWS)
-    figures = policy.adviser.metrics
-    assert figures.decisions == int(with_advice.lengths.sum())
-    assert figures.asked == len(oracle.questions) == figures.followed > 0
-    assert figures.asked <= 0.05 * figures.decisions
-    assert with_advice.returns.sum() == without.returns.sum() + figures.changed  # every change pays, and nothing else
+    metrics = policy.adviser.metrics
+    assert metrics.decisions == int(with_advice.lengths.sum())
+    assert metrics.asked == len(oracle.questions) == metrics.followed > 0
+    assert metrics.asked <= 0.05 * metrics.decisions
+    assert with_advice.returns.sum() == without.returns.sum() + metrics.changed  # every change pays, and nothing else
     assert with_advice.illegal_actions == 0
-    assert f"asked about {figures.asked}" in str(figures)
+    assert f"asked about {metrics.asked}" in str(metrics)
 
 
 def test_a_sure_policy_is_never_doubted() -> None:
@@ -128,10 +128,10 @@ def test_claude_advises_games_over_http(tmp_path: Path, monkeypatch: pytest.Monk
         policy = AdvisedPolicy(Unsure(), open_adviser(settings, run="http"))
         played = play_games(policy, GAME, SEEDS, num_envs=ROWS)
         policy.close()
-    figures = policy.adviser.metrics
-    assert figures.followed == figures.changed == figures.asked > 0
-    assert len(api.requests) == figures.outcomes["answered"]
-    assert figures.outcomes["answered"] + figures.outcomes["cached"] == figures.asked
+    metrics = policy.adviser.metrics
+    assert metrics.followed == metrics.changed == metrics.asked > 0
+    assert len(api.requests) == metrics.outcomes["answered"]
+    assert metrics.outcomes["answered"] + metrics.outcomes["cached"] == metrics.asked
     assert played.illegal_actions == 0
 
 
@@ -139,22 +139,22 @@ def test_claude_advises_games_over_http(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_share_holds_for_any_number_of_threads() -> None:
-    figures = AdviceMetrics()
-    when = When(AdviserSettings(), figures)
+    metrics = AdviceMetrics()
+    when = When(AdviserSettings(), metrics)
     claims: list[bool] = []
 
     def decide_often() -> None:
         for _ in range(250):
             when.note(1)
             claims.append(when.claim())
-            assert figures.asked <= 0.05 * figures.decisions
+            assert metrics.asked <= 0.05 * metrics.decisions
 
     threads = [threading.Thread(target=decide_often) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert (figures.decisions, figures.asked, sum(claims)) == (2000, 100, 100)
+    assert (metrics.decisions, metrics.asked, sum(claims)) == (2000, 100, 100)
 
 
 def test_a_decision_with_little_at_stake_is_not_asked_about() -> None:

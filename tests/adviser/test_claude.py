@@ -41,14 +41,14 @@ class Asking:
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.path, self._patch = tmp_path / "books.sqlite", monkeypatch
-        self.figures = AdviceMetrics()
+        self.metrics = AdviceMetrics()
         self.pauses: list[float] = []
 
     def claude(self, address: str, **settings: Any) -> Claude:
         self._patch.setenv("ANTHROPIC_API_KEY", "sk-test")
         self._patch.setenv("ANTHROPIC_BASE_URL", address)
         chosen_settings = AdviserSettings(source="claude", ledger=self.path).with_values(settings)
-        return Claude(chosen_settings, Ledger(self.path), "a run", self.figures, self.pauses.append)
+        return Claude(chosen_settings, Ledger(self.path), "a run", self.metrics, self.pauses.append)
 
     @property
     def books(self):
@@ -80,7 +80,7 @@ def test_advice_is_one_legal_move_with_a_reason_and_the_usage_is_charged(asking:
     books = asking.books
     assert (books.all.calls, books.all.tokens, books.all.nano) == (1, 1050, cost.nano)
     assert books.balanced
-    assert asking.figures.nano == cost.nano
+    assert asking.metrics.nano == cost.nano
 
 
 def test_a_request_tells_the_table_forces_the_tool_and_marks_what_stays_the_same(asking: Asking) -> None:
@@ -207,7 +207,7 @@ def test_busy_and_failing_services_are_asked_again_inside_the_budget(asking: Ask
     with playing_the_api(error(529, "overloaded_error"), error(500, "api_error"), chosen(LABELS[0])) as api:
         assert asking.claude(api.address, attempts=3).ask(question(), 60).action == 0
     assert len(api.requests) == 3
-    assert asking.figures.retries == 2
+    assert asking.metrics.retries == 2
     assert 0.25 <= asking.pauses[0] <= 0.5 <= asking.pauses[1] <= 1.0  # with jitter, and longer each time
     books = asking.books
     assert books.outcomes == {"server_error": 2, "answered": 1}

@@ -151,12 +151,12 @@ def test_64_callers_in_several_processes_one_of_them_killed_never_pass_a_limit(t
     victim = callers[0]
     lines = [victim.stdout.readline() for _ in range(5)]
     os.kill(victim.pid, signal.SIGKILL)
-    told = [*lines, *victim.communicate()[0].splitlines(True)]
+    printed = [*lines, *victim.communicate()[0].splitlines(True)]
     for caller in callers[1:]:
         output = caller.communicate(timeout=120)[0].splitlines(True)
         assert output[-1] == "done\n"
-        told += output[:-1]
-    whole = [line for line in told if line.endswith("\n") and line != "done\n"]  # it may have been faster than the kill
+        printed += output[:-1]
+    whole = [line for line in printed if line.endswith("\n") and line != "done\n"]
     used = [tuple(map(int, line.split())) for line in whole]
     books = Ledger(path).books()
     assert books.balanced

@@ -105,7 +105,7 @@ def test_evaluate_asks_claude_where_there_is_a_key(jimbot, books: Path, monkeypa
     assert "The adviser is claude-haiku-5-5, within $0.25 an hour" in " ".join(said.split())
     assert len(api.requests) == 3
     assert "moves as advised" in shown
-    assert "cannot be told apart" in shown
+    assert "do not differ significantly" in shown
     assert Ledger(books).books().all.calls == 3
 
 

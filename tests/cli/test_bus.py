@@ -53,32 +53,32 @@ def test_this_machines_server_is_ended(jimbot: Jimbot) -> None:
 
 def test_games_that_were_watched_become_a_dataset(jimbot: Jimbot, home: Path) -> None:
     quiet = jimbot("watch", "perfect", "--seed", 7, "--games", 3)
-    told = jimbot("watch", "perfect", "--seed", 7, "--games", 3, "--bus", BUS)
-    assert quiet == told, "publishing changes nothing that is seen"
+    printed = jimbot("watch", "perfect", "--seed", 7, "--games", 3, "--bus", BUS)
+    assert quiet == printed, "publishing changes nothing that is seen"
     events = published(home)
     assert Counter(event.topic for event in events) == {"game.state": 24, "game.event": 24, "game.result": 3}
-    code, _, err = jimbot("record", "probe", "--from-bus", BUS, "--output", "told.npz")
+    code, _, err = jimbot("record", "probe", "--from-bus", BUS, "--output", "published.npz")
     assert (code, err) == (0, "")
-    with Dataset.open(home / "told.npz") as dataset:
+    with Dataset.open(home / "published.npz") as dataset:
         assert (dataset.info.games, dataset.info.rows, dataset.info.mean_return) == (3, 24, 8.0)
         assert dataset.reward.tolist() == [1.0] * 24
         assert dataset.seeds.tolist() == [7, 8, 9]
         chunk = dataset.chunk(0)
         assert chunk.legal_mask[np.arange(24), chunk.action].all()
-    assert jimbot("record", "probe", "--from-bus", BUS, "--output", "told.npz")[0] == 2, "the file is there"
+    assert jimbot("record", "probe", "--from-bus", BUS, "--output", "published.npz")[0] == 2, "the file is there"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("learner", ["clone", "BC", "MARWIL"])
 def test_a_network_learns_from_games_the_bus_told_of(jimbot: Jimbot, learner: str) -> None:
-    """Played and told elsewhere, recorded here, imitated: it then plays far better than chance."""
+    """Played and printed elsewhere, recorded here, imitated: it then plays far better than chance."""
     assert jimbot("watch", "perfect", "--seed", 7, "--games", 60, "--bus", BUS)[0] == 0
-    assert jimbot("record", "probe", "--from-bus", BUS, "--output", "told.npz")[0] == 0
-    how = ("clone", "told.npz", "--run", "learned", "--epochs", 30, "--batch-size", 64, "--lr", 0.01)
+    assert jimbot("record", "probe", "--from-bus", BUS, "--output", "published.npz")[0] == 0
+    how = ("clone", "published.npz", "--run", "learned", "--epochs", 30, "--batch-size", 64, "--lr", 0.01)
     if learner != "clone":
         pytest.importorskip("ray")
         how = ("train", "probe", "--learner", "ray", "--algorithm", learner, "--run", "learned", "--set",
-               "offline.data=told.npz", "--total-timesteps", 40_000, "--lr", 0.01)  # fmt: skip
+               "offline.data=published.npz", "--total-timesteps", 40_000, "--lr", 0.01)  # fmt: skip
     code, _, err = jimbot(*how)
     assert code == 0, err
     code, out, _ = jimbot("evaluate", "learned", "--games", 50, "--json")
@@ -123,17 +123,17 @@ def test_games_with_gaps_and_illegal_actions_are_left_out(jimbot: Jimbot, home: 
         kind = {"game.state": GameStateEvent, "game.event": GameActionEvent, "game.result": GameResultEvent}[
             event.topic
         ]
-        told = kind()
-        event.payload.Unpack(told)
-        games.setdefault(told.game_id, []).append((event, told))
+        printed = kind()
+        event.payload.Unpack(printed)
+        games.setdefault(printed.game_id, []).append((event, printed))
     gap, illegal, whole = games.values()
 
     async def tell() -> None:
         async with EventBusClient(f"embedded:{home / 'second.sqlite'}") as bus:
-            for event, told in (*gap[:4], *gap[5:], *illegal, *whole, *whole):
-                if told.game_id == illegal[0][1].game_id and isinstance(told, GameActionEvent):
-                    told.action.number = 10_000
-                    event.payload.Pack(told)
+            for event, printed in (*gap[:4], *gap[5:], *illegal, *whole, *whole):
+                if printed.game_id == illegal[0][1].game_id and isinstance(printed, GameActionEvent):
+                    printed.action.number = 10_000
+                    event.payload.Pack(printed)
                 event.event_id = ""
                 await bus.publish(event)
 

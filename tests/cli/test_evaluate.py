@@ -1,4 +1,4 @@
-"""`jimbot evaluate` and `jimbot compare`: known results, and figures as JSON."""
+"""`jimbot evaluate` and `jimbot compare`: known results, and metrics as JSON."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def test_a_policy_is_judged_with_the_options_it_was_trained_with(jimbot, home: P
 
 
 def test_few_games_at_a_time_give_the_same_figures(jimbot) -> None:
-    def figures(*arguments: object) -> dict:
+    def metrics(*arguments: object) -> dict:
         report = json.loads(jimbot("evaluate", "perfect", "--games", 30, "--json", *arguments)[1])
         return {name: report[name] for name in ("mean_return", "mean_length", "distributions", "reward_terms")}
 
-    assert figures("--num-envs", 7) == figures()
+    assert metrics("--num-envs", 7) == metrics()
 
 
 def test_compare_tells_the_better_one(jimbot) -> None:

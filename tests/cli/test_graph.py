@@ -75,10 +75,10 @@ def test_pictures_are_drawn_of_a_joker_and_of_the_core(where: list[str], tmp_pat
 
 def test_a_strategy_is_shown_with_its_parts_and_seeds(where: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["graph", "show", "Baron and Mime: High Card", *where]) == 0
-    told = capsys.readouterr().out
-    assert "Uses Baron (100%), Mime (90%), High Card (50%), Red Deck (20%)" in told
-    assert "Seeds to look at: ABC, DEF" in told
-    assert "60% [44%, 74%] of 40 games won" in told
+    printed = capsys.readouterr().out
+    assert "Uses Baron (100%), Mime (90%), High Card (50%), Red Deck (20%)" in printed
+    assert "Seeds to look at: ABC, DEF" in printed
+    assert "60% [44%, 74%] of 40 games won" in printed
 
 
 def test_a_bus_without_games_cannot_be_learned_from(tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ def test_every_command_has_help_with_examples(jimbot, command: str) -> None:
 
 def test_help_is_broken_where_the_terminal_ends(jimbot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    told = jimbot("evaluate", "--help")[1].split("╭")[0].splitlines()
-    paragraph = [line.strip() for line in told if line.strip()][2:]
+    printed = jimbot("evaluate", "--help")[1].split("╭")[0].splitlines()
+    paragraph = [line.strip() for line in printed if line.strip()][2:]
     assert len(paragraph) >= 3
     assert all(len(line) + len(after.split()[0]) >= 78 for line, after in pairwise(paragraph))
 

@@ -55,10 +55,10 @@ def test_a_small_terminal_shows_whole_words_and_the_whole_board(game: str, colum
         for _ in range(3 if game == "vgc" else 0):  # the Pokémon are out then
             batch.step(batch.legal_mask.argmax(axis=1))
         console.print(screen.fitting(console, entry, batch, rows))
-    told = console.export_text()
-    assert "…" not in told
-    assert len(told.splitlines()) <= rows
-    assert all(word in told for word in VITAL[game]), told
+    printed = console.export_text()
+    assert "…" not in printed
+    assert len(printed.splitlines()) <= rows
+    assert all(word in printed for word in VITAL[game]), printed
 
 
 PIPED = {
@@ -72,7 +72,7 @@ PIPED = {
 def test_in_a_pipe_commands_write_plain_whole_lines(tmp_path: Path) -> None:
     """No colours, no cursor, no line written over; a path is never broken, so that it can be copied."""
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    for command, told in PIPED.items():
+    for command, printed in PIPED.items():
         done = subprocess.run(
             [sys.executable, "-m", "jimbot", *command.split()], capture_output=True, text=True, timeout=300,
             cwd=tmp_path, env={**environment, "PYTHONPATH": str(REPOSITORY)}, input="q\n",
@@ -80,4 +80,4 @@ def test_in_a_pipe_commands_write_plain_whole_lines(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr[-2000:]
         said = done.stdout + done.stderr
         assert not {"\x1b", "\r", "\b"} & set(said)
-        assert told in said
+        assert printed in said

@@ -167,6 +167,6 @@ def test_nothing_of_a_seed_vanishes_on_a_narrow_terminal(jimbot, monkeypatch: py
     assert code == 0
     assert "…" not in out
     assert max(map(len, out.splitlines())) <= columns
-    told = " ".join(re.sub(r"[│╭╮╰╯─]", " ", out).split())
+    printed = " ".join(re.sub(r"[│╭╮╰╯─]", " ", out).split())
     for name in ("Juggler", "Midas Mask", "Gold 10♥", "Jupiter", "The Magician", "Blue Joker", "Mail-In Rebate"):
-        assert name in told
+        assert name in printed

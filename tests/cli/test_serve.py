@@ -71,19 +71,19 @@ def test_a_served_policy_is_watched_and_compared_like_any_other(address: str, ca
 
 def test_serve_with_a_bus_answers_there_tells_decisions_and_shows_the_figures_of_both(tmp_path: Path) -> None:
     """Everything `jimbot serve --bus` puts together, in this process, ended by SIGTERM as people end it."""
-    told: list[str] = []
+    printed: list[str] = []
     bus = f"embedded:{tmp_path / 'bus.sqlite'}"
     save_perfect(tmp_path / "runs" / "perfect")
     offer = Offer(("perfect",), "probe", runs_dir=tmp_path / "runs", metrics_port=0, bus=bus)
 
     async def play() -> tuple[Any, Any, str, list[Any]]:
         opened: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        serving = asyncio.create_task(serve_all(offer, ServerSettings(port=0), told.append, opened.set_result))
+        serving = asyncio.create_task(serve_all(offer, ServerSettings(port=0), printed.append, opened.set_result))
         server = await opened
         async with EventBusClient(bus) as client, AsyncDecisionClient(server.address) as direct:
             over_bus = await client.publish_and_wait(probe_request(1, request_id="over the bus"), 10)
             over_wire = await direct.decide(probe_request(2, request_id="over the wire"))
-            url = next(line.split()[1] for line in told if line.startswith("Metrics"))
+            url = next(line.split()[1] for line in printed if line.startswith("Metrics"))
             text = await asyncio.to_thread(lambda: urllib.request.urlopen(url).read().decode())
             os.kill(os.getpid(), signal.SIGTERM)
             await serving
@@ -94,17 +94,17 @@ def test_serve_with_a_bus_answers_there_tells_decisions_and_shows_the_figures_of
     assert over_bus.selected_action.number in range(4, 8)
     assert over_wire.policy.name == over_bus.policy.name == "perfect/1000"
     answers: list[Any] = [unpacked(event) for event in events]
-    assert sorted(answer.request_id for answer in answers) == ["over the bus", "over the wire"], "each told once"
+    assert sorted(answer.request_id for answer in answers) == ["over the bus", "over the wire"], "each printed once"
     for line in (
         'jimbot_bus_handled_total{topic="learning.decision.request"} 1.0', "jimbot_bus_lag", 'code="OK"',
         'jimbot_bus_published_total{topic="learning.decision.response"}', "jimbot_bus_dead", "redelivered",
     ):  # fmt: skip
         assert line in text, line
-    assert f"Answering on the bus {bus}." in told
+    assert f"Answering on the bus {bus}." in printed
 
 
 def test_figures_of_a_service_with_tokens_ask_for_one_too(tmp_path: Path) -> None:
-    told: list[str] = []
+    printed: list[str] = []
     (tmp_path / "tokens").write_text("a-token-of-many-letters look\n")
     save_perfect(tmp_path / "runs" / "perfect")
     offer = Offer(("perfect",), "probe", runs_dir=tmp_path / "runs", metrics_port=0)
@@ -118,9 +118,9 @@ def test_figures_of_a_service_with_tokens_ask_for_one_too(tmp_path: Path) -> Non
     async def look() -> list[int]:
         opened: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         door = ServerSettings(port=0, token_file=tmp_path / "tokens")
-        serving = asyncio.create_task(serve_all(offer, door, told.append, opened.set_result))
+        serving = asyncio.create_task(serve_all(offer, door, printed.append, opened.set_result))
         await opened
-        url = next(line.split()[1] for line in told if line.startswith("Metrics"))
+        url = next(line.split()[1] for line in printed if line.startswith("Metrics"))
         known = {"Authorization": "Bearer a-token-of-many-letters"}
         found = [await asyncio.to_thread(status, url, **headers) for headers in ({}, known)]
         os.kill(os.getpid(), signal.SIGTERM)
@@ -131,22 +131,22 @@ def test_figures_of_a_service_with_tokens_ask_for_one_too(tmp_path: Path) -> Non
 
 
 def test_serve_answers_and_ends_in_order_on_sigterm(tmp_path: Path) -> None:
-    """A real process: ready, asked, told to stop, exit code 0, the log complete."""
+    """A real process: ready, asked, printed to stop, exit code 0, the log complete."""
     log = tmp_path / "decisions.jsonl"
     command = [sys.executable, "-m", "jimbot", "serve", GAME, "--port", "0", "--log", str(log), "--metrics-port", "0"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     assert server.stderr is not None
     try:
-        told: list[str] = []
+        printed: list[str] = []
         for line in server.stderr:
-            told.append(line)
+            printed.append(line)
             if found := re.search(r"Listening on (\S+)\.", line):
                 break
         else:
-            pytest.fail("".join(told))
+            pytest.fail("".join(printed))
         assert ask(tmp_path, {**QUESTION, "request_id": "over the wire"}, found[1], "--json") == 0
         server.send_signal(signal.SIGTERM)
-        assert server.wait(20) == 0, "".join(told) + server.stderr.read()
+        assert server.wait(20) == 0, "".join(printed) + server.stderr.read()
     finally:
         server.kill()
         server.stderr.close()

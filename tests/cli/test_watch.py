@@ -103,11 +103,11 @@ def test_latest_takes_the_run_saved_last(home: Path, jimbot) -> None:
 
 
 def test_latest_takes_up_a_newer_checkpoint_between_games(home: Path, jimbot, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = screen.outcome
+    printed = screen.outcome
 
     def save_meanwhile(*arguments):
         save_perfect(home / "runs" / "perfect", step=4000)
-        return told(*arguments)
+        return printed(*arguments)
 
     monkeypatch.setattr(screen, "outcome", save_meanwhile)
     out = jimbot("watch", "--latest", "--episodes", 2, "--seed", 1)[1]

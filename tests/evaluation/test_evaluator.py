@@ -89,7 +89,10 @@ def test_the_headline_has_wins_progress_and_return_on_a_narrow_screen() -> None:
 def test_a_claimed_win_rate_is_judged(countdown, always) -> None:
     result = evaluate(always(1, "passer"), "countdown", games=50, against=0.0235)
     assert result.to_dict()["claim"]["verdict"] == "open"
-    assert "cannot be told from 2.35% yet; if it stays as it is, 160 games would (110 more)" in shown(result)
+    assert (
+        "does not differ significantly from 2.35% yet; if it stays as it is, 160 games would decide (110 more)"
+        in shown(result)
+    )
     assert (
         evaluate(always(1, "passer"), "countdown", games=160, against=0.0235).to_dict()["claim"]["verdict"] == "below"
     )
@@ -103,7 +106,7 @@ def test_win_rates_are_compared_beside_every_metric(countdown, always) -> None:
     wins = {(pair.one, pair.other): pair for pair in result.win_differences}
     assert wins["taker", "passer"].sentence.startswith("taker is better than passer: win rate +100.00 points (+")
     assert wins["taker", "twin"].interval.low < 0 < wins["taker", "twin"].interval.high, "60 games are not certainty"
-    assert "cannot be told apart after 60 games: no difference was seen" in wins["taker", "twin"].sentence
+    assert "do not differ significantly after 60 games: no difference was seen" in wins["taker", "twin"].sentence
     assert "win rate" in shown(result)
     alone = compare(players[:2], "countdown", games=60, metric="won")
     assert (alone.metric, alone.win_differences) == ("win_rate", ())

@@ -56,7 +56,7 @@ def test_claims_are_decided_or_say_what_would_decide_them() -> None:
     assert below.verdict == "below"
     still_open = Claim(intervals.wilson_interval(4, 100), 0.0235)
     assert (still_open.verdict, still_open.games_needed) == ("open", 324)
-    assert "324 games would (224 more)" in str(still_open)
+    assert "324 games would decide (224 more)" in str(still_open)
     assert Claim(intervals.wilson_interval(1, 4), 0.25).games_needed is None
 
 

@@ -1,4 +1,4 @@
-"""`jimbot bench graph` measures what it says; the figures themselves are nobody's promise here."""
+"""`jimbot bench graph` measures what it says; the metrics themselves are nobody's promise here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_the_figures_stand_beside_their_baseline(
 ) -> None:
     monkeypatch.setattr("benchmarks.graph.JOKERS", 6)
     assert main.run(["bench", "graph", "--seconds", "0.1", "--json"]) == 0
-    figures = json.loads(capsys.readouterr().out)["graph"]
-    assert figures["edges"] == 45
-    assert figures["synergies_p50_ms"] > 0
-    assert figures["synergies_to_nothing_p50"] > 0
+    metrics = json.loads(capsys.readouterr().out)["graph"]
+    assert metrics["edges"] == 45
+    assert metrics["synergies_p50_ms"] > 0
+    assert metrics["synergies_to_nothing_p50"] > 0

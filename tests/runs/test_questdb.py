@@ -60,8 +60,8 @@ def test_rows_events_and_checkpoints_become_rows_of_two_tables() -> None:
         recorder.trim(200)
         recorder.close()
         assert server.errors == []
-        figures = {row["metric"]: (row["value"], row["step"], row["run"]) for row in server.rows["jimbot_metrics"]}
-        assert figures == {
+        metrics = {row["metric"]: (row["value"], row["step"], row["run"]) for row in server.rows["jimbot_metrics"]}
+        assert metrics == {
             "train/entropy": (1.5, 256, "my run, b"),
             "health/sink_failures": (0.0, 256, "my run, b"),
         }

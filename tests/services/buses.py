@@ -14,7 +14,7 @@ from jimbot.clients.event_bus import EventBusClient
 from jimbot.processes import Child, free_port, listens
 from jimbot.proto.events_pb2 import Event, GameResultEvent, MetricEvent
 
-QUICK = BusSettings(tries=3, first_pause=0.01, longest_pause=0.02, ack_wait=2.0)
+QUICK = BusSettings(attempts=3, first_pause=0.01, longest_pause=0.02, ack_wait=2.0)
 
 
 def nats_program() -> str | None:

@@ -14,7 +14,7 @@ from jimbot.errors import MissingExtraError
 pytest.importorskip("grpc")
 
 
-def figures(capsys: pytest.CaptureFixture[str], name: str, *words: str) -> dict[str, float]:
+def metrics(capsys: pytest.CaptureFixture[str], name: str, *words: str) -> dict[str, float]:
     assert main.run(["bench", *words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)[name]
     numbers = {name: value for name, value in found.items() if isinstance(value, int | float)}
@@ -24,7 +24,7 @@ def figures(capsys: pytest.CaptureFixture[str], name: str, *words: str) -> dict[
 
 
 def test_the_bus_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    found = figures(capsys, "bus", "bus", "--seconds", "0.1")
+    found = metrics(capsys, "bus", "bus", "--seconds", "0.1")
     assert found["nats_durable_events_per_second"] > 0
     assert found["nats_request_reply_p99_9_ms"] >= found["nats_request_reply_p50_ms"] > 0
 
@@ -32,7 +32,7 @@ def test_the_bus_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.long
 def test_the_service_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     """Open-loop arrivals to p99.9, saturation, streams, batches against one by one, and overload."""
-    found = figures(capsys, "serve_hackmatrix", "serve", "--game", "hackmatrix", "--seconds", "1")
+    found = metrics(capsys, "serve_hackmatrix", "serve", "--game", "hackmatrix", "--seconds", "1")
     assert found["unary_offered_per_second"] == 500
     assert found["unary_p99_9_ms"] >= found["unary_p99_ms"] >= found["unary_p50_ms"] > 0
     wanted = {

@@ -135,7 +135,7 @@ def test_after_so_many_tries_an_event_is_a_dead_letter_and_the_others_go_on(addr
             letter = events_pb2.DeadLetter()
             dead.events[0].payload.Unpack(letter)
             assert dead.events[0].topic == "dead.game.result"
-            assert (letter.consumer, letter.attempts, letter.topic) == (name, QUICK.tries, "game.result")
+            assert (letter.consumer, letter.attempts, letter.topic) == (name, QUICK.attempts, "game.result")
             assert "not today" in letter.error
             assert steps(events_pb2.Event.FromString(letter.event)) == 1
             assert heard.numbers == [0, 2]
@@ -150,7 +150,7 @@ def test_a_dead_letter_nobody_can_read_makes_no_further_ones(address: str, name:
             await bus.subscribe(["dead.*"], reader, durable=name)
             await bus.subscribe(["game.result"], heard, durable=f"{name}-2")
             await bus.publish(result(1))
-            await until(lambda: len(reader.tries) == QUICK.tries)
+            await until(lambda: len(reader.tries) == QUICK.attempts)
             await asyncio.sleep(0.1)
             assert bus.metrics.dead == {"game.result": 1}
 

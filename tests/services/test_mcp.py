@@ -57,7 +57,7 @@ def test_a_whole_game_is_played_through_tools_alone() -> None:
     async def work(client: Client) -> None:
         table = TableSeen(**await call(client, "start_game", game="balatro", seed="7LB2WVPK"))
         assert "choose a blind" in table.words
-        assert table.figures["ante"] == 1
+        assert table.metrics["ante"] == 1
         for _ in range(3000):
             if table.over:
                 break

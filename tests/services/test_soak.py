@@ -41,7 +41,7 @@ SECONDS = float(os.environ.get("JIMBOT_SOAK_SECONDS", "600"))
 KILL_SERVER, KILL_NATS = 30.0, 45.0
 POISON = 100
 PATIENT = RetryPolicy(deadline=600.0, cap=5.0, attempts=1000, longest_pause=0.5, budget=1000.0, failures=10**6)
-BUS = BusSettings(tries=3, first_pause=0.01, longest_pause=0.1, ack_wait=3.0, publish_seconds=60.0)
+BUS = BusSettings(attempts=3, first_pause=0.01, longest_pause=0.1, ack_wait=3.0, publish_seconds=60.0)
 GROWTH = 24 * 2**20  # bytes this process may grow after the first third: caches that fill, no slope
 
 pytestmark = [

@@ -1,4 +1,4 @@
-/** Policies beside each other: figures with intervals, how far games come, differences on equal seeds, who beats whom. */
+/** Policies beside each other: metrics with intervals, how far games come, differences on equal seeds, who beats whom. */
 import { useRef, useState } from "preact/hooks";
 import { address, post, useGet } from "./api";
 import { Chart, COLOURS } from "./chart";
@@ -62,7 +62,7 @@ export function Compare() {
   const missing = (stored.data?.evaluations ?? []).filter((one) => !one.evaluation);
   return (
     <>
-      <header class="head"><h1>Compare</h1><p class="lead">policies beside each other, with how sure the figures are</p></header>
+      <header class="head"><h1>Compare</h1><p class="lead">policies beside each other, with how certain the metrics are</p></header>
       <Wish runs={runs} />
       {id && job && <Progress id={id} job={job} words="games played" />}
       <Complaint text={job?.complaint ?? ""} />
@@ -202,7 +202,7 @@ function Crossed({ result }: { result: Cross }) {
   const left = 150;
   return (
     <>
-      <h2>Everybody against everybody</h2>
+      <h2>All against all</h2>
       <div class="many">
         <Intervals title="Rating (Bradley–Terry)" format={(value) => Math.round(value).toString()} rows={result.ratings.map((one, i) => ({ label: one.player, colour: i, mean: one.rating, low: one.low, high: one.high }))} />
       </div>

@@ -1,4 +1,4 @@
-/** Work that takes a while: followed until it is over, ended when somebody wants. */
+/** Work that takes a while: followed until it is over, ended when a person wants. */
 import { useEffect, useState } from "preact/hooks";
 import { get, post } from "./api";
 import { whole } from "./format";

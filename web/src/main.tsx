@@ -69,7 +69,7 @@ function Frame({ version }: { version: string }) {
         <span class="version">{version}</span>
         <Theme />
       </nav>
-      {!connected && <p class="lost" role="status">The server does not answer. What you see is the last it told; trying again…</p>}
+      {!connected && <p class="lost" role="status">The server does not answer. What you see is its last answer; trying again…</p>}
       <main id="main"><Shown path={path} /></main>
     </>
   );

@@ -84,7 +84,7 @@ export function Tile({ value, children }: { value: string; children: ComponentCh
   );
 }
 
-/** A value that follows what somebody types, a moment later. */
+/** A value that follows what a person types, a moment later. */
 export function useSettled<T>(value: T, wait = 250): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

@@ -33,7 +33,7 @@ export function Seeds() {
   if (!game) return <Empty title="No seeds"><p>No game here can tell what its seeds hold.</p></Empty>;
   return (
     <>
-      <header class="head"><h1>Seeds</h1><p class="lead">what {game.title} deals, before anybody plays</p></header>
+      <header class="head"><h1>Seeds</h1><p class="lead">what {game.title} deals, before it is played</p></header>
       <Asking key={game.id} game={game} />
     </>
   );

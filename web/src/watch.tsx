@@ -32,7 +32,7 @@ interface Frame extends Thought {
   total: number | null;
   reward?: number;
   terms?: Record<string, number>;
-  told?: string[];
+  messages?: string[];
   over: boolean;
   outcome?: string;
   stats?: Record<string, number>;
@@ -70,8 +70,8 @@ export interface Shown {
 
 const NOTHING: Shown = { id: "", about: null, frames: [], done: false, error: "" };
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
-const TRIES = [["", "off"], ["16", "16 tries"], ["64", "64 tries"]] as const;
-type Tries = (typeof TRIES)[number][0];
+const SIMULATIONS = [["", "off"], ["16", "16 simulations"], ["64", "64 simulations"]] as const;
+type Simulations = (typeof SIMULATIONS)[number][0];
 const wait = (time: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, time); });
 
 /** Opens a game and follows it until it is over. */
@@ -139,10 +139,10 @@ function usePosition(count: number, done: boolean, live = false): { at: number; 
 }
 
 /** Whether a policy tries its moves out before it takes one, as `--plan` does; for games of one player. */
-function Plan({ value, set }: { value: Tries; set: (value: Tries) => void }) {
+function Plan({ value, set }: { value: Simulations; set: (value: Simulations) => void }) {
   return (
     <>
-      <Choice label="Plan" value={value} options={TRIES} set={set} />
+      <Choice label="Plan" value={value} options={SIMULATIONS} set={set} />
       {value && <p class="quiet">Likely moves are tried out in copies of the game first; every decision takes longer.</p>}
     </>
   );
@@ -167,7 +167,7 @@ function Setup({ open }: { open: (text: string) => void }) {
   const [policy, setPolicy] = useState("");
   const [second, setSecond] = useState("");
   const [seed, setSeed] = useState("");
-  const [plan, setPlan] = useState<Tries>("");
+  const [plan, setPlan] = useState<Simulations>("");
   const [error, setError] = useState("");
   const [live, setLive] = useState("");
   const recordings = useGet<{ recordings: { key: string; time: number }[] }>("/api/recordings");
@@ -217,13 +217,13 @@ function Setup({ open }: { open: (text: string) => void }) {
             <button type="button" class="main" disabled={!chosen} onClick={() => go(address("/watch", { ...query, ...(about.data?.two_sides ? { opponent: second } : { second, plan }) }))}>Watch</button>
             <button type="button" disabled={!chosen} onClick={() => go(address("/watch", { ...query, mode: "play" }))}>Play {title} yourself</button>
           </p>
-          <p class="quiet">Whoever plays can ask the policy at any move.</p>
+          <p class="quiet">A player can ask the policy at any move.</p>
         </section>
         <div>
           {about.data?.live && (
             <section class="box">
               <h2 class="h3">A game of another program</h2>
-              <p class="quiet">The bought game's mod, or <code>jimbot host {chosen}</code>. Look on while somebody plays it, or let the policy play it.</p>
+              <p class="quiet">The bought game's mod, or <code>jimbot host {chosen}</code>. Look on while a person plays it, or let the policy play it.</p>
               <form class="row" onSubmit={(event) => { event.preventDefault(); go(address("/watch", { ...query, follow: there })); }}>
                 <input class="grow" value={live} placeholder={about.data.live} aria-label="Address of a live game" onInput={(event) => setLive(event.currentTarget.value)} />
                 <button type="submit">Look on</button>
@@ -391,14 +391,14 @@ function Thinking({ frame, name }: { frame: Thought & { move?: string | null; po
 function Changed({ frame, before }: { frame: Frame; before: Frame | undefined }) {
   const lines = before?.scene && frame.scene && !frame.over ? changes(before.scene, frame.scene) : [];
   const terms = Object.entries(before?.terms ?? {});
-  const told = frame.told ?? [];
+  const messages = frame.messages ?? [];
   if (!before) return null;
   return (
     <section class="box changed" aria-label="What changed">
       <h2 class="h4">{before.move ? `after “${before.move}”` : "what changed"}</h2>
-      {[...told, ...lines].length === 0 && terms.length === 0 && <p class="quiet">nothing that shows</p>}
+      {[...messages, ...lines].length === 0 && terms.length === 0 && <p class="quiet">nothing that shows</p>}
       <ul>
-        {told.map((line, i) => <li key={`t${i}`}>{line}</li>)}
+        {messages.map((line, i) => <li key={`t${i}`}>{line}</li>)}
         {lines.map((line) => <li key={line}>{line}</li>)}
         {terms.map(([name, value]) => <li key={name}>reward {name.replace(/_/g, " ")} <b class={value > 0 ? "good" : "bad"}>{signed(value)}</b></li>)}
       </ul>
@@ -418,7 +418,7 @@ function Values({ frames, at }: { frames: Frame[]; at: number }) {
   return <Chart title="Return: expected and so far" lines={lines} height={150} xWords="moves" marks={[{ x: at, words: "now" }]} xFormat={(value) => String(Math.round(value))} />;
 }
 
-/** What is told of a position whose move nobody told. */
+/** What is known of a position whose move is not. */
 const seen = (frames: Frame[], frame: Frame): string => {
   if (frame.offers) return "your move";
   const before = frames[frame.n - 1]?.scene;
@@ -453,7 +453,7 @@ function Play() {
   const [error, setError] = useState("");
   const [parts, setParts] = useState<Record<string, string>>({});
   const [adviser, setAdviser] = useState(query.get("policy") || game);
-  const [plan, setPlan] = useState<Tries>("");
+  const [plan, setPlan] = useState<Simulations>("");
   const about = useGet<{ two_sides: boolean }>(`/api/games/${encodeURIComponent(game)}`);
   const frame = shown.frames.at(-1);
   const refresh = async (): Promise<void> => {

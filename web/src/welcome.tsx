@@ -16,7 +16,7 @@ const SENTENCES = 2;
 
 const listed = (words: string[]): string => (words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : (words[0] ?? "games"));
 
-/** The first sentences; the rest is for whoever chooses the game. */
+/** The first sentences; the rest is for those who choose the game. */
 const opening = (text: string): string => (text.match(/[^.]+\.(\s|$)/g) ?? [text]).slice(0, SENTENCES).join("").trim();
 
 interface Training {

@@ -240,8 +240,8 @@ def record_bus(game: str, address: str, target: Target, options: Mapping[str, An
     suggest_clone(path)
 
 
-def told_games(game: str, address: str) -> Iterator[Any]:
-    """Whole games that the log of a bus tells of, from its beginning."""
+def published_games(game: str, address: str) -> Iterator[Any]:
+    """Whole games in the log of a bus, from its beginning."""
     from jimbot.games.contract import game_entry
     from jimbot.services.bus.games import PublishedGames
 

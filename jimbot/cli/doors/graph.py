@@ -321,7 +321,7 @@ def discover(
     ] = None,
     data: Annotated[list[Path] | None, "Learn from recorded games (jimbot record) instead of playing."] = None,
     from_run: Annotated[list[str] | None, "Learn from the games of a training run instead of playing."] = None,
-    from_bus: Annotated[str | None, "Learn from games told on a bus: embedded[:FILE] or nats://HOST:PORT."] = None,
+    from_bus: Annotated[str | None, "Learn from games published on a bus: embedded[:FILE] or nats://HOST:PORT."] = None,
     runs: Annotated[int, "Play exactly so many; 0: as many as half of the time allows."] = 0,
     attempt: Annotated[
         list[str] | None, "--try", "Only try these jokers against matched ones; several times.", "A,B"
@@ -362,15 +362,15 @@ def _recorded(
     found = [run for path in data for run in runs_of_dataset(path)]
     found += [run for name in from_run for run in runs_of_training(name, runs_dir)]
     if from_bus is not None:
-        from jimbot.cli.doors.bus import told_games
+        from jimbot.cli.doors.bus import published_games
 
-        found += runs_of_played(game, told_games(game, from_bus))
+        found += runs_of_played(game, published_games(game, from_bus))
     options = [("--data", str(path)) for path in data] + [("--from-run", name) for name in from_run]
     options += [("--from-bus", from_bus)] if from_bus is not None else []
     if options and not found:
         raise UsageError(
             f"No game of {game} to learn from in {', '.join(value for _, value in options)}; expected games that were "
-            "recorded (jimbot record), trained on, or told move by move on a bus (jimbot watch --bus)."
+            "recorded (jimbot record), trained on, or published move by move on a bus (jimbot watch --bus)."
         )
     return found, " ".join(f"{option} {shlex.quote(value)}" for option, value in options)
 

@@ -136,7 +136,7 @@ def mcp(
 ) -> None:
     """Offer games and policies to assistants that speak the Model Context Protocol.
 
-    Start games, see tables, list and make moves, ask policies, look into seeds and things, judge policies.
+    Start games, see tables, list and make moves, ask policies, look into seeds and things, evaluate policies.
     """
     from jimbot.doors.listening import listener
     from jimbot.services.mcp.server import http_server, serve_stdio

@@ -66,7 +66,7 @@ def record(
         Path | None, "Instead of playing: public replays of VGC, a .json or .log file or a folder of them."
     ] = None,
     from_bus: Annotated[
-        str | None, "Instead of playing: games told on this bus (embedded, nats://HOST:PORT).", "ADDRESS"
+        str | None, "Instead of playing: games published on this bus (embedded, nats://HOST:PORT).", "ADDRESS"
     ] = None,
     bus_start: Annotated[int, "--from", "With --from-bus: the first sequence number."] = 0,
     option: common.OptionOption = None,
@@ -139,7 +139,7 @@ def _report(info: DatasetInfo, path: Path) -> None:
 
 
 def record_replays(game: str, replays: Path, target: Target, options: Mapping[str, Any], masks: bool) -> None:
-    """Reads the replays and tells what they hold."""
+    """Reads the replays and says what they hold."""
     from jimbot.games.contract import game_entry, games_with
     from jimbot.training.imitation.played import write_replays
 

@@ -29,7 +29,7 @@ jimbot train hackmatrix --config mine.yaml --set ent_coef=0.05 --profile referen
 jimbot train hackmatrix --init-from hackmatrix-jax-bc --init-kl 0.1 --value-warmup-updates 10   (after jimbot clone)
 jimbot train balatro --population 4 --minutes 60   (four agents in turns, see docs/learners/population.md)
 jimbot train vgc --num-workers 4 --buffer-size 2048 --bc-model vgc-jax-bc --lr 3e-4   (a league, see docs/games/vgc.md)
-The same command continues a run that was stopped; --fresh starts over. Flags that are on or off have a twin for off: \
+The same command continues a run that was stopped; --fresh starts over. Flags that are on or off have a --no-… form: \
 --no-anneal-lr. Defaults of a game: jimbot train GAME --help-all."""
 
 

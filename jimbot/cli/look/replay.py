@@ -38,7 +38,7 @@ def replay(
     if step is not None and not 0 <= step <= recorded.count:
         raise UsageError(f"--step is {step}; expected 0 to {recorded.count}, the number of moves.")
     keep_compiled(game_entry(recorded.game))
-    # Played to its end first: whatever is wrong is told before anything is printed.
+    # Played to its end first: whatever is wrong is reported before anything is printed.
     with Terminal(stderr=True, quiet=as_json).status("Playing (the first start on a machine compiles the game)…"):
         if as_json:
             document = recorded.document(step)

@@ -109,7 +109,7 @@ def watch(
     watcher.adviser = adviser
     if bus is not None:
         if type(watcher) is not Watcher:
-            raise UsageError("--bus tells of games with one player; name the opponent as an option of the game.")
+            raise UsageError("--bus publishes games with one player; name the opponent as an option of the game.")
         watcher.publisher = provided("jimbot.flags", "watch_bus")(bus)
     watcher.watch(_seeds(terminal.seed_of(watcher.choice.entry, seed)), games or (None if endless else 1))
     if adviser is not None:
@@ -200,6 +200,8 @@ class DuelWatcher(Watcher):
         self._lines: list[str] = []
 
     def _game(self, seed: int, keys: Keyboard) -> None:
+        from jimbot.policies.players import decide_sides
+
         self.episode += 1
         self.turns, self._lines = 0, []
         read = 0
@@ -207,7 +209,7 @@ class DuelWatcher(Watcher):
             while True:
                 happened, read = _story(game, read)
                 self._narrate(happened)
-                decisions = self._decide(game)
+                decisions = decide_sides((self.choice, self.opponent), game, not self.stochastic, self.rng)
                 show = partial(self._show_both, game, decisions, seed)
                 show()
                 self.pace.wait(keys, show)
@@ -217,19 +219,6 @@ class DuelWatcher(Watcher):
                 self.turns += int(not game.refused.any())
             self._narrate(_story(game, read, ended=True)[0])
             self._end(game, seed)
-
-    def _decide(self, game: BatchGame) -> list[Decision | None]:
-        import numpy as np
-
-        from jimbot.policies.contract import decide
-
-        policies = [player.shown(self.choice.options) for player in (self.choice, self.opponent)]
-        return [
-            decide(policy, game, None, not self.stochastic, self.rng, rows=np.array([row]))
-            if game.acting[row]
-            else None
-            for row, policy in enumerate(policies)
-        ]
 
     def _actions(self, decisions: list[Decision | None]) -> Any:
         import numpy as np
@@ -298,7 +287,7 @@ class DuelWatcher(Watcher):
         from jimbot.policies.win_chances import chances_against
 
         table = None if self.stochastic else chances_against(self.choice, self.opponent)
-        return "" if table is None else table.told(game.observation[0], float(decision.values[0]))
+        return "" if table is None else table.words(game.observation[0], float(decision.values[0]))
 
     def _framed(self, body: RenderableType, title: str) -> RenderableType:
         """Under its title; in a box where there is room for boxes."""

@@ -87,7 +87,7 @@ class Watcher:
         self.last: RenderableType = ""
         self.returns: list[float] = []
         self.publisher: Any = None
-        """Where games are told of as they are played; `game(game, seed, policy)` begins one."""
+        """Where games are published as they are played; `game(game, seed, policy)` begins one."""
         self.adviser: Any = None
         """Who gives a second opinion beside the policy's chances."""
 
@@ -193,7 +193,7 @@ class Watcher:
 
     def _body(self, game: BatchGame, decision: Decision, rows: int) -> RenderableType:
         """The board and what the policy would do. On a terminal it has so many rows and no more: where the drawing does
-        not fit, the game's small one is taken, or the game is told in words."""
+        not fit, the game's small one is taken, or the game is described in words."""
         board = screen.board(self.choice.entry, game)
         whole = screen.beside(self.console, board, self._chances_of(game, decision))
         if not self.pace.on_terminal or screen.fits(self.console, whole, rows):
@@ -211,7 +211,7 @@ class Watcher:
         from jimbot.policies.win_chances import win_chances
 
         table = None if self.stochastic else win_chances(self.choice)
-        return "" if table is None else table.told(game.observation[0], float(decision.values[0]))
+        return "" if table is None else table.words(game.observation[0], float(decision.values[0]))
 
     def _chances_of(self, game: BatchGame, decision: Decision, top: int = MOST_CHANCES) -> RenderableType:
         has_value = self.choice.manifest is not None  # heuristic policies have no opinion

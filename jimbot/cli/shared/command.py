@@ -5,7 +5,7 @@ A command says what it takes in plain words:
     horizon: Annotated[int, "Moves of a game.", "N"] = 8
 
 is the flag `--horizon` with this help and metavar. Words that begin with a dash are how the flag is spelled instead;
-one that is on or off has no twin for off; without default or spelling it is an argument. A parameter whose type is a
+one that is on or off has no --no-… form; without default or spelling it is an argument. A parameter whose type is a
 dataclass stands for every field with such words, and the command receives the object: what several commands share is
 written once, and the settings of a service describe themselves without knowing Typer.
 
@@ -171,8 +171,8 @@ class Command(TyperCommand):
 def in_paragraphs(text: str) -> str:
     """A docstring without the line breaks of its source, so that every terminal breaks it where it ends.
 
-    >>> in_paragraphs("Judge a policy.\\n\\nShows the win rate\\nand more.")
-    'Judge a policy.\\n\\nShows the win rate and more.'
+    >>> in_paragraphs("Evaluate a policy.\\n\\nShows the win rate\\nand more.")
+    'Evaluate a policy.\\n\\nShows the win rate and more.'
     """
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(text).split("\n\n"))
 

@@ -50,7 +50,7 @@ SeedOption = Annotated[str | None, "The seed to play, a number or as the game wr
 StochasticOption = Annotated[bool, "Draw actions instead of taking the best."]
 OPTION_HELP = "name=value; an option of the game. --name value does the same."
 OptionOption = Annotated[list[str] | None, OPTION_HELP]
-AgainstOption = Annotated[str | None, "A win rate to be told from this one: 2.35% or 0.0235.", "RATE"]
+AgainstOption = Annotated[str | None, "A win rate to compare this one with: 2.35% or 0.0235.", "RATE"]
 NumEnvsOption = Annotated[int, "Games played at the same time."]
 BestOption = Annotated[bool, "Of a run, the best checkpoint instead of the newest."]
 BusOption = Annotated[str | None, "Publish what happens: embedded, embedded:FILE or nats://HOST:PORT.", "ADDRESS"]
@@ -244,12 +244,12 @@ class Playing:
 
     @property
     def found(self) -> dict[str, Any]:
-        """Where policies are found, as every function that takes one by name is told."""
+        """Where policies are found, as every function that takes one by name takes it."""
         return {"runs_root": self.runs_dir, "which": "best" if self.best else "latest"}
 
     @contextmanager
     def shown(self, what: str) -> Generator[dict[str, Any]]:
-        """A bar while games are played; gives what every function of `jimbot.evaluation` is told about playing."""
+        """A bar while games are played; gives what every function of `jimbot.evaluation` takes about playing."""
         with showing_progress(what, quiet=self.as_json) as progress:
             yield {
                 "games": self.games, "bank": self.bank, "seeds_file": self.seeds_file,

@@ -15,7 +15,7 @@ from typer.models import OptionInfo
 from jimbot.cli.shared import terminal
 from jimbot.cli.shared.command import Command, as_command, given, parameters_of
 from jimbot.training.settings.names import group_of, paths
-from jimbot.training.settings.record import RunSettings
+from jimbot.training.settings.record import DEFAULTS, RunSettings
 
 SET_HELP = "name=value; any setting (lr=1e-3, or ppo.lr=1e-3)."
 DEFAULT = " Default"
@@ -200,26 +200,14 @@ def show_all(ctx: typer.Context, wanted: bool) -> None:
 def _one_screen(game: str, values: Mapping[str, Any]) -> str:
     """The settings people change, one line each, with the defaults of the game if one is named."""
     lines = [f"Usage: jimbot train {game or 'GAME'} [FLAGS]   Train an agent, then evaluate it."]
-    defaults = _defaults()
     for name, words in COMMON.items():
-        default = values.get(name, defaults.get(name))
+        default = values.get(name, DEFAULTS.get(name))
         shown = "" if default in (None, [], {}) else f" ({default})"
         lines.append(f"  --{name.replace('_', '-'):<17}{words}{shown}")
     lines += [f"In brackets: defaults{f' of {game}' if game else ''}. Ctrl+C saves; the same command continues."]
     lines += [f"Examples: jimbot train {game or 'GAME'} --minutes 10 --run mine"]
     lines += [f"All flags: {ALL}    Search them: jimbot settings WORD", ""]
     return "\n".join(lines)
-
-
-def _defaults() -> dict[str, Any]:
-    from jimbot.training.settings.names import group_of, paths
-    from jimbot.training.settings.record import TrainSettings
-
-    found = {}
-    for name, path in paths(TrainSettings).items():
-        record = group_of(TrainSettings, path[0]) or TrainSettings
-        found[name] = record.model_fields[path[-1]].get_default(call_default_factory=True)
-    return found
 
 
 def _preset_of(given: Sequence[str]) -> tuple[str, Mapping[str, Any]]:
@@ -241,7 +229,7 @@ def _preset_of(given: Sequence[str]) -> tuple[str, Mapping[str, Any]]:
 
 
 def _shown(parameter: Any, game: str, values: Mapping[str, Any]) -> Any:
-    """A flag as the help has it: its --no-… twin takes room and says nothing new."""
+    """A flag as the help has it: its --no-… form takes room and says nothing new."""
     shown = copy(parameter)
     shown.secondary_opts = []
     value = values.get(parameter.name)

@@ -66,7 +66,7 @@ def analyze(
     """Writes the report of a policy; arguments as in `evaluate`.
 
     It goes to `output`, else to `report.html` of the run the policy belongs to, else to `report-<name>.html` here.
-    `examples` games are told in words.
+    `examples` games are described in words.
     """
     if examples < 0:
         raise UsageError(f"examples is {examples}; expected 0 or more games to tell in words.")
@@ -231,7 +231,7 @@ def topics_section(evaluation: Evaluation, chronicle: Chronicle) -> str:
     note = (
         f"“Afterwards” compares games with others that had come just as far: how many more {unit} they went on to "
         "reach after the first time this happened. Green and red are sure with 95 % each; among many rows one in "
-        "twenty is luck, and what goes together need not be its cause."
+        "twenty is chance, and what goes together need not be its cause."
     )
     return section("What happens in its games", note, *parts)
 

@@ -25,7 +25,7 @@ from jimbot.games.variety import VarietyCount
 from jimbot.policies.contract import Policy
 
 FEWEST_GAMES = 5
-"""Of fewer games than this no effect is told."""
+"""Of fewer games than this no effect is reported."""
 
 
 class Entry(NamedTuple):
@@ -178,7 +178,7 @@ _RED_SUITS = re.compile(r"[^\s,(:→]*[♥♦]")
 
 
 class Story(NamedTuple):
-    """One game told."""
+    """One game in words."""
 
     title: str
     words: str

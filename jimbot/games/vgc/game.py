@@ -122,7 +122,7 @@ class VgcGame(BatchGame):
         self._receive(np.asarray(battles))
 
     def follow(self, battles: np.ndarray, seeds: np.ndarray) -> None:
-        """Chooses the seeds these battles go on with if they end with the step that is sent next; for judges, who play
+        """Chooses the seeds these battles go on with if they end with the next step; for evaluations, which play
         one chosen seed after another without waiting for the slowest battle."""
         self._chosen.update(zip(np.asarray(battles).tolist(), np.asarray(seeds).tolist(), strict=True))
 
@@ -395,20 +395,20 @@ def _team_table(options: Options, settings: dict[str, Any]) -> team_files.TeamTa
     pools = {name: team_files.split_teams(name) for name in names} if split else {}
     own = ""
     if not split or options.own_team:
-        judge = Pool(settings, 1, options.deadline)
+        pool = Pool(settings, 1, options.deadline)
         try:
-            _check_format(options, judge.greeting())
+            _check_format(options, pool.greeting())
 
             def approved(path: str) -> list[str]:
                 texts = team_files.read_texts(Path(path))
-                return team_files.check_teams(judge.ask, texts, path, options.format_id)
+                return team_files.check_teams(pool.ask, texts, path, options.format_id)
 
             if not split:
                 pools = {options.teams: tuple(approved(options.teams))}
             if options.own_team:
                 own = approved(options.own_team)[0]
         finally:
-            judge.close()
+            pool.close()
     return team_files.TeamTable(pools, own)
 
 

@@ -1,8 +1,8 @@
 """The heuristic players for rows in NumPy: the same rules as node/players.js, for all rows at once.
 
 They exist twice because they are needed twice: inside the simulator's processes as opponents that cost no round trip,
-and here as policies to judge, to record, to imitate and to train against. Both see nothing but a row and its mask, and
-reckon in whole numbers, so a test can ask for equality, decision by decision.
+and here as policies to evaluate, to record, to imitate and to train against. Both see nothing but a row and its mask,
+and reckon in whole numbers, so a test can ask for equality, decision by decision.
 
 Everything is reckoned at once, in arrays (N, slots, moves, aims); the aims are those of `_AIMS`, and only at the end
 are they put in the order of the target columns, which differs between the slots.

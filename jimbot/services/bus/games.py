@@ -88,7 +88,7 @@ class PublishedGames:
         legal = np.stack([sight.legal_mask for sight in sights])
         if (actions >= self.spec.actions.size).any() or not legal[np.arange(len(steps)), actions].all():
             return self._leave("they hold an action that was not legal")
-        self.policies[game.actions[steps[0]].policy.name or "somebody"] += 1
+        self.policies[game.actions[steps[0]].policy.name or "unnamed"] += 1
         return PlayedGame(
             observation=np.stack([sight.observation for sight in sights]).astype(np.float32),
             legal_mask=legal,

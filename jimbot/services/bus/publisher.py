@@ -31,7 +31,7 @@ _log = logging.getLogger("jimbot.services")
 
 
 def check_bus(address: str) -> None:
-    """Refuses an address that is none, and one whose client or server is not installed: told now, not in a log."""
+    """Refuses an address that is none, and one whose client or server is not installed, at once and not in a log."""
     scheme = check_address(address)
     require_client()
     if scheme == SCHEME:

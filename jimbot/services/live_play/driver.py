@@ -19,7 +19,7 @@ from jimbot.games.hooks.programs import LiveCall, LivePlay, Standing
 from jimbot.processes import Child
 from jimbot.services.live_play.client import AwayError, Exchange, LiveClient, LiveError, RefusedError, UnansweredError
 
-STARTS = 5  # tries to leave a run and to start one
+STARTS = 5  # attempts to leave a run and to start one
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,10 @@ class LiveDriver:
             state = self.settled((Standing.IDLE, Standing.ASKING, Standing.OVER))
             if self.play.standing(state) is Standing.ASKING:
                 return state
-        raise LiveError(f"No run could be started at {self.client.address} in {STARTS} tries; look at the game.")
+        raise LiveError(f"No run could be started at {self.client.address} in {STARTS} attempts; look at the game.")
 
     def _try(self, call: LiveCall) -> None:
-        """Makes a call whose effect the next state will show; a refusal is told at once."""
+        """Makes a call whose effect the next state will show; a refusal is raised at once."""
         try:
             self.client.call(call.method, call.params)
         except UnansweredError:

@@ -38,7 +38,7 @@ class TableSeen(Record):
     live: bool = Field(description="Whether this is a game running elsewhere, or a simulated one.")
     turn: int
     words: str = Field(description="The situation in words.")
-    figures: dict[str, float] = Field(description="Where the game stands, by name.")
+    metrics: dict[str, float] = Field(description="Where the game stands, by name.")
     legal_moves: int = Field(description="How many moves are legal now; 0 when the game is over.")
     total_return: float
     over: bool

@@ -42,10 +42,8 @@ class OpenGame:
 
     def metrics(self) -> dict[str, float]:
         """Where the game stands; once it is over, what its statistics say of that."""
-        if not self.over:
-            return {name: float(figure.read(self.game, 0)) for name, figure in self.entry.info_metrics.items()}
-        known = {name: figure.stat for name, figure in self.entry.info_metrics.items() if figure.stat is not None}
-        return {name: self.stats[stat] for name, stat in known.items() if stat in self.stats}
+        found = self.entry.metrics(self.game, self.stats if self.over else None)
+        return {name: float(value) for name, value in found.items()}
 
     def words(self) -> str:
         return self.outcome if self.over else self.game.describe(0)
@@ -128,7 +126,7 @@ class OpenGames:
 
 
 class LiveGame(OpenGame):
-    """One run of the bought game; states that cannot be read are told, never guessed."""
+    """One run of the bought game; states that cannot be read are listed, never guessed."""
 
     live = True
 

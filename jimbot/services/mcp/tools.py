@@ -158,7 +158,7 @@ class Tools:
         """How good a policy is: it plays some games of a seed bank. Many games take long; begin with twenty."""
         entry = game_entry(game)
         if entry.two_sides is not None:
-            raise UsageError(f"Game '{game}' has two players; judge its policies with jimbot evaluate.")
+            raise UsageError(f"Game '{game}' has two players; evaluate its policies with jimbot evaluate.")
         player = find_player(self._named(policy, game), game, options or {}, self.runs_dir)
         judged = evaluate(player.policy, game, games, bank=seeds, options=player.options, num_envs=min(games, 64))
         return models.Judged(
@@ -277,7 +277,7 @@ class Tools:
         return games_with(hook)[0]
 
     def _named(self, policy: str, game: str) -> str:
-        """The policy meant: as said, as the server was told, the game's own, or its heuristic player."""
+        """The policy meant: as said, as the server was started with, the game's own, or its heuristic player."""
         if policy or self.policy:
             return policy or self.policy
         if game in shipped_games():
@@ -303,7 +303,7 @@ def _seen(handle: str, game: OpenGame) -> models.TableSeen:
         live=game.live,
         turn=game.turn,
         words=game.words(),
-        figures=game.metrics(),
+        metrics=game.metrics(),
         legal_moves=len(game.legal()),
         total_return=game.total,
         over=game.over,

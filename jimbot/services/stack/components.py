@@ -86,7 +86,7 @@ class Component:
     where: str
     check: Check
     words: tuple[str, ...] = ()
-    """What `jimbot` is told to start it; none: nothing has to run for it."""
+    """What `jimbot` is given to start it; none: nothing has to run for it."""
     missing: str = ""
     """The extra it needs and does not have."""
     nice: int = 0

@@ -3,7 +3,7 @@
 The loss is the masked cross-entropy of the teacher's choice (or of all it may have been, where replays do not tell)
 plus the squared error of the value against the return the teacher went on to get, measured in units of the returns'
 variance (so that one weight suits every game). Games, not rows, are held out: rows of one game are too much alike to
-judge by each other.
+compare by each other.
 
 A checkpoint of a clone holds the parameters with the lowest validation loss so far (what everybody wants to play or
 start from), and in its state where learning stands, so that the same command continues exactly.
@@ -116,7 +116,7 @@ class Cloner:
         self.batches = Batches(dataset, reward, settings.gamma, settings.validation, settings.seed, soft)
         self.batch_size = min(settings.batch_size, self.batches.train_rows)
         self.epoch_batches = self.batches.train_rows // self.batch_size
-        self.descend, self.judge = compiled(self.network, settings, self.batches.target_variance)
+        self.descend, self.validate = compiled(self.network, settings, self.batches.target_variance)
         self.state = self._initial_state()
 
     @property
@@ -183,7 +183,7 @@ class Cloner:
             self._save()
         judged: dict[str, float] = {}
         if not self.session.asked_to_stop:
-            with self.session.judging():
+            with self.session.evaluating():
                 judged = self._validate()
         if not judged:  # given up: it is saved as it is, and the epoch ends when the run goes on
             return
@@ -205,7 +205,7 @@ class Cloner:
         sums = NOTHING
         with closing(prefetched(self.batches.validate(self.batch_size))) as batches:
             for batch in batches:
-                sums = _added(sums, self.judge(self.state.params, batch))
+                sums = _added(sums, self.validate(self.state.params, batch))
         return _means(sums, self.settings.vf_coef, "clone/validation_")
 
     def _log(self, sums: Sums, more: Mapping[str, float] | None = None) -> None:
@@ -262,7 +262,7 @@ class Cloner:
 
 
 def compiled(network: JaxNetwork, settings: CloneSettings, target_variance: float) -> tuple[Callable, Callable]:
-    """(one gradient step, judging without learning), both compiled."""
+    """(one gradient step, validation without learning), both compiled."""
     optimiser = make_optimiser(settings.max_grad_norm)
 
     def measure(params: Params, batch: Batch) -> Sums:

@@ -1,4 +1,4 @@
-"""Datasets from games that others played and told of (`jimbot record --from-bus`)."""
+"""Datasets from games that others played and published (`jimbot record --from-bus`)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write_played(
                 _flush(writer, pending)
         _flush(writer, pending)
         if not known:
-            raise DatasetError(f"No whole game was told of; nothing was written to {output}.")
+            raise DatasetError(f"No whole game was published; nothing was written to {output}.")
         trajectories = {
             "seed": np.array([game.seed for game in known], np.uint64),
             "return": np.array([game.total_return for game in known], np.float64),

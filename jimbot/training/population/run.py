@@ -1,7 +1,7 @@
-"""One call of population-based training: open or continue it, let everybody take turns, judge the best.
+"""One call of population-based training: open or continue it, let all members take turns, evaluate the best.
 
 The run directory is an ordinary one. Its checkpoints are those of the best member of each generation, so watching,
-judging, exporting and comparing need not know that it was a population.
+evaluating, exporting and comparing need not know that it was a population.
 
 The picture of its history: each member keeps its colour; where one was replaced, an arrow leads from its parent; the
 line that leads to the best member of the end is drawn thick, because it is the history of the policy that one gets.
@@ -152,7 +152,7 @@ def run_population(
 
 
 class Generations:
-    """What happens when a generation ends: the best is kept, everything is told and drawn."""
+    """What happens when a generation ends: the best is kept, everything is logged and drawn."""
 
     def __init__(self, population: Population, session: Session) -> None:
         self.population, self.session = population, session

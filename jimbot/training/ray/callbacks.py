@@ -1,4 +1,4 @@
-"""What RLlib should report about our games, and the curriculum: for learner ray, and for anybody's own RLlib config.
+"""What RLlib should report about our games, and the curriculum: for learner ray, and for any RLlib config.
 
     from jimbot.training.ray.callbacks import BalatroCallbacks
     config.environment("jimbot", env_config={"game": "balatro"}).callbacks(BalatroCallbacks)
@@ -127,15 +127,15 @@ class GivenCallbacks(RLlibCallback):
 
     def __init__(self, given: Sequence[Any]) -> None:
         super().__init__()
-        self.told = Callbacks(given)
-        for name in self.told.methods:
-            setattr(self, name, partial(self.told.tell, name))
+        self.own = Callbacks(given)
+        for name in self.own.methods:
+            setattr(self, name, partial(self.own.tell, name))
 
 
 def runner_failures(env_runner: Any) -> list[str]:
     """What failed in callbacks in a process that plays."""
-    given = [one.told for one in getattr(env_runner, "_callbacks", []) if isinstance(one, GivenCallbacks)]
-    return [str(told.failure) for told in given if told.failure is not None]
+    given = [one.own for one in getattr(env_runner, "_callbacks", []) if isinstance(one, GivenCallbacks)]
+    return [str(own.failure) for own in given if own.failure is not None]
 
 
 def set_level(env_runner: Any, goal: int | None) -> None:

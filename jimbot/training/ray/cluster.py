@@ -42,7 +42,7 @@ class Cluster:
     """The Ray this process is connected to. `close` ends only what was started here."""
 
     def __init__(self, settings: TrainSettings, spill: Path, note: Callable[[str], None]) -> None:
-        """`spill`: where shared memory overflows to; `note` is told what differs from what was asked."""
+        """`spill`: where shared memory overflows to; `note` is called with what differs from what was asked."""
         self.started, self._spill = False, spill
         logging.getLogger("ray").setLevel(logging.ERROR)  # notices about RLlib's own insides, many per run
         if not ray.is_initialized():
@@ -86,7 +86,7 @@ class Cluster:
             ray.shutdown()
             # Ray makes the folder anew to delete what it spilled: a run that was moved away must not come back by it.
             for folder in (self._spill, self._spill.parent):
-                with suppress(OSError):  # whatever is not empty is somebody's
+                with suppress(OSError):  # whatever is not empty is another program's
                     folder.rmdir()
         self.started = False
 
@@ -172,7 +172,7 @@ def check_runners(settings: TrainSettings, cpus: int) -> None:
 
 
 def usable_gpus(settings: TrainSettings, there: float, note: Callable[[str], None]) -> Gpus:
-    """What RLlib is told about GPUs: what was asked for where it exists, else CPUs, and that is said."""
+    """What RLlib is given of GPUs: what was asked for where it exists, else CPUs, and that is said."""
     per_runner = settings.ray.num_gpus_per_env_runner
     wanted = settings.ray.num_gpus + per_runner * settings.ray.num_env_runners
     if wanted > there:

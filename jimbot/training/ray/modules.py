@@ -2,7 +2,7 @@
 
     config.rl_module(rl_module_spec=module_spec("balatro", network="items"))
 
-makes one of them part of anybody's own RLlib configuration.
+makes one of them part of any RLlib configuration.
 
 What RLlib calls the distribution's inputs are our masked log-probabilities. They carry the mask in themselves (`NEVER`
 where an action is illegal), so nothing is normalised twice and an illegal action has probability 0 exactly.

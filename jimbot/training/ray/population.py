@@ -1,8 +1,8 @@
 """Ray Tune's population-based training over our own record, checkpoints and mutations.
 
 Tune's scheduler compares the members when all of them have taken their turn, chooses who is replaced by whom, and gives
-everybody the next turn. What is replaced here is how: mutations come from our table and stay in their ranges, and a
-generation ends in our record before anybody goes on, so that nothing depends on Ray's own files.
+every member the next turn. What is replaced here is how: mutations come from our table and stay in their ranges, and a
+generation ends in our record before any member goes on, so that nothing depends on Ray's own files.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class HousePBT(Here, PopulationBasedTraining):
             self._finish.finish()
             return TrialScheduler.PAUSE
         self._results[member_of(trial)] = result
-        everybody = len(self._results) == self._population.size
-        if everybody and self._population.until >= self._population.settings.total_timesteps:
+        complete = len(self._results) == self._population.size
+        if complete and self._population.until >= self._population.settings.total_timesteps:
             self._close()  # the last generation: nobody goes on, so nobody is replaced
             self._finish.finish()
             return TrialScheduler.PAUSE
         decision = super().on_trial_result(tune_controller, trial, result)
-        if everybody:
+        if complete:
             self._close()
         return decision
 
@@ -105,7 +105,7 @@ class Members(BasicVariantGenerator):
 def run_members(
     population: Population, ranges: Mapping[str, Range], session: Session, closed: Callable[[list[Line]], None]
 ) -> None:
-    """Everybody's turns until the run is complete or asked to stop."""
+    """All members' turns until the run is complete or asked to stop."""
     settings, state = population.settings, population.state
     stop_file = population.folder / STOP
     stop_file.unlink(missing_ok=True)

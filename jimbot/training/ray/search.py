@@ -27,7 +27,7 @@ KEPT_SHARE = 3  # of so many trials one goes on past a comparison of ASHA (after
 
 
 def run_trials(tuning: Tuning, session: Session, trials: int, total: int) -> None:
-    """Tries settings until there were `trials` of them, or everybody is asked to stop."""
+    """Tries settings until there were `trials` of them, or all trials are asked to stop."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     stop_file = tuning.folder / STOP
     stop_file.unlink(missing_ok=True)
@@ -72,7 +72,7 @@ def run_trials(tuning: Tuning, session: Session, trials: int, total: int) -> Non
 
 
 class TrialWatch(Watch):
-    """Remembers what was proposed, and tells what came of it."""
+    """Remembers what was proposed, and logs what came of it."""
 
     def __init__(self, tuning: Tuning, session: Session, stop_file: Path, total: int, finish: Finish) -> None:
         super().__init__(session, tuning.trials_folder, stop_file, finish, total)

@@ -222,7 +222,7 @@ class RayTrainer(RLTrainer):
         self.algorithm = config.build_algo(use_copy=False)
         callbacks: Any = self.algorithm.callbacks
         self.callbacks, *given = callbacks if isinstance(callbacks, list) else [callbacks]
-        self.own_callbacks = given[0].told if given else None
+        self.own_callbacks = given[0].own if given else None
         self.curriculum = self.callbacks.curriculum
 
     def calls(self) -> Sequence[str]:
@@ -237,10 +237,10 @@ class RayTrainer(RLTrainer):
 
     def _look_at_callbacks(self) -> None:
         """Ends the run where a callback failed, here or in a process that plays."""
-        told, runners = self.own_callbacks, self._live().env_runner_group
-        if told is not None and runners is not None and set(told.methods) - set(CALLED):
+        own, runners = self.own_callbacks, self._live().env_runner_group
+        if own is not None and runners is not None and set(own.methods) - set(CALLED):
             failed = [one for found in runners.foreach_env_runner(runner_failures) for one in found]
-            told.failure = told.failure or (TrainingError(failed[0]) if failed else None)
+            own.failure = own.failure or (TrainingError(failed[0]) if failed else None)
         self.end_by_callbacks()
 
     def described_network(self) -> Mapping[str, Any]:

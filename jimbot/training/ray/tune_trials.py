@@ -160,7 +160,7 @@ class Finish(Here, tune.Stopper):
 
 class Watch(Here, tune.Callback):
     """Shows how the runs in `folder` get on, and turns Ctrl+C and the end of `--minutes` into the file that asks
-    everybody to stop. `members`: how many runs share a step that is shown; 0: steps add up."""
+    all trials to stop. `members`: how many runs share a step that is shown; 0: steps add up."""
 
     def __init__(
         self, session: Session, folder: Path, stop_file: Path, finish: Finish, total: int, members: int = 0

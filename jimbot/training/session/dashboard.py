@@ -33,12 +33,12 @@ MAIN = ("train/mean_episode_return", "population/best_score", "clone/validation_
 """The curve a run is about: the first of these that it has."""
 NARROW = 76  # columns below which panels stand below each other
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_BORDER, _LEAST_FIGURES = 2, 3  # rows of a panel: its border, and what makes it worth one
+_BORDER, _LEAST_METRICS = 2, 3  # rows of a panel: its border, and what makes it worth one
 _LEAST_SHARE = 0.005  # of the time; less is not worth a line
 
 
 class Shown(NamedTuple):
-    """One figure of a panel."""
+    """One metric of a panel."""
 
     label: str
     metric: str
@@ -242,7 +242,7 @@ def _waiting(now: RunProgress) -> str:
 def _side_by_side(now: RunProgress, width: int, rows: int) -> list[RenderableType]:
     half = width // 2
     lower_rows = max(1, len(shares(now.metrics)), _present(MACHINE, now)) + _BORDER
-    both = rows - lower_rows >= _BORDER + _LEAST_FIGURES
+    both = rows - lower_rows >= _BORDER + _LEAST_METRICS
     upper_rows = max(1, rows - _BORDER - (lower_rows if both else 0))
     playing = [*PLAYING[:-1], *_stats(now.metrics), *PLAYING[-1:]]
     upper_rows = min(upper_rows, max(_present(playing, now), _present(LEARNING, now)))
@@ -262,7 +262,7 @@ def _stacked(now: RunProgress, console: Console, rows: int) -> list[RenderableTy
     time = Text(f"Time: {split}", style="dim")
     rows -= len(console.render_lines(time, pad=False))
     playing = [*PLAYING[:1], *_stats(now.metrics)[:3], *PLAYING[1:]]
-    both = rows >= 2 * (_BORDER + _LEAST_FIGURES)
+    both = rows >= 2 * (_BORDER + _LEAST_METRICS)
     upper_rows = max(1, (rows + 1) // 2 - _BORDER) if both else max(1, rows - _BORDER)
     parts: list[RenderableType] = [_panel("Playing", playing, now, console.width, upper_rows)]
     if both:
@@ -285,7 +285,7 @@ def _pair(left: Panel, right: Panel, rows: int) -> Table:
 
 
 def _panel(title: str, metrics: Iterable[Shown], now: RunProgress, width: int, rows: int) -> Panel:
-    """Figures one below the other, with curves where they have one and there is room."""
+    """Metrics one below the other, with curves where they have one and there is room."""
     present = [one for one in metrics if one.metric in now.metrics][:rows]
     values = [one.form.format(now.metrics[one.metric]) for one in present]
     label = max((len(one.label) for one in present), default=0)
@@ -418,7 +418,7 @@ class TrainingView:
         return not self.quiet and (not self._metrics_seen or time.monotonic() - self._shown >= beat)
 
     def metrics(self, metrics: Mapping[str, float]) -> None:
-        """Figures between two log rows."""
+        """Metrics between two log rows."""
         self.standing.metrics = {**self.standing.metrics, **metrics}
         self._show()
 
@@ -440,7 +440,7 @@ class TrainingView:
 
     @contextmanager
     def counting(self, what: str) -> Generator[Callable[[int, int], None]]:
-        """A bar of its own, "judging 120/200"; gives the function to call with (done, of)."""
+        """A bar of its own, "evaluating 120/200"; gives the function to call with (done, of)."""
         if self.quiet:
             yield lambda done, of: None
         elif self.console.is_terminal:

@@ -179,14 +179,14 @@ class Session:
 
     @contextmanager
     def timed_phase(self, phase: str) -> Generator[None]:
-        """Counts and shows what the body takes as a phase of its own: saving, judging."""
+        """Counts and shows what the body takes as a phase of its own: saving, evaluating."""
         began = time.monotonic()
         with self.view.during(phase):
             yield
         self._phases[phase] = self._phases.get(phase, 0.0) + time.monotonic() - began
 
     @contextmanager
-    def judging(self) -> Generator[None]:
+    def evaluating(self) -> Generator[None]:
         """Games that only evaluate: given up when the user asks to stop, so that saving never waits for them."""
         try:
             with self.timed_phase("judge"):
@@ -198,7 +198,7 @@ class Session:
         except KeyboardInterrupt:
             if self._request.reason is None:  # not asked of us: outside of `running`
                 raise
-            self.view.note("The games that judge were given up.")
+            self.view.note("The evaluation was given up.")
 
     @property
     def asked_to_stop(self) -> bool:
@@ -284,7 +284,7 @@ class Session:
         from jimbot.evaluation import evaluate
 
         games, options = self.settings.judging.eval_games, self.settings.game_options
-        with self.view.counting("judging") as progress:
+        with self.view.counting("evaluating") as progress:
             return evaluate(str(checkpoint), games=games, options=options, progress=progress)
 
     def judge_by(self, metric: str) -> None:
@@ -309,7 +309,7 @@ class Session:
 
     @contextmanager
     def rating_later(self) -> Generator[None]:
-        """Checkpoints that the body writes are compared with the best when it is over: it may judge them meanwhile."""
+        """Checkpoints that the body writes are compared with the best when it is over: it may try them meanwhile."""
         self._rated_later += 1
         try:
             yield

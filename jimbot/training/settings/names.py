@@ -386,7 +386,7 @@ def from_rllib(layer: Mapping[str, Any], default: Callable[[str], Any]) -> dict[
 
 
 def _renamed(layer: Mapping[str, Any], default: Callable[[str], Any]) -> dict[str, Any]:
-    """The layer with the names of other libraries than RLlib in ours; two names for one setting are told."""
+    """The layer with the names of other libraries than RLlib in ours; two names for one setting are refused."""
     algorithm = str(layer.get("algorithm", default("algorithm"))).upper()
     values: dict[str, Any] = {}
     meant: dict[str, str] = {}  # setting → the name it was given by

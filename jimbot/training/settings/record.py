@@ -164,7 +164,7 @@ class TrainSettings(RunSettings):
 
 
 def network_choice(settings: RunSettings) -> dict[str, Any]:
-    """What `policies.networks.describe_network` is told about the network."""
+    """What `policies.networks.describe_network` takes about the network."""
     return settings.network.model_dump()
 
 

@@ -253,7 +253,7 @@ def to_settings(config: TrainerConfig) -> dict[str, Any]:
 
 
 IMPROVE = {"num_envs": 64, "num_steps": 32, "num_minibatches": 4, "update_epochs": 2, "log_interval": 1}
-"""Expert iteration: every step costs many tries, so batches are small, and every one of them is a row of the log."""
+"""Expert iteration: every step costs many simulations, so batches are small, and each is a row of the log."""
 
 
 def algorithm_defaults(algorithm: str, learner: str) -> dict[str, Any]:

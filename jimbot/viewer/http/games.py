@@ -247,7 +247,7 @@ def _live_frames(player: Player, address: str, seed_text: str) -> Iterator[table
             "move": game.describe_action(0, action),
             "over": False,
         }
-        frame |= {**tables.think(game, decision), "told": list(live.not_read)}
+        frame |= {**tables.think(game, decision), "messages": list(live.not_read)}
         yield {**frame, "reward": tables.short(live.act(action))}
     ending = {**NOTHING, "outcome": live.outcome, "stats": live.stats}
     yield {**ending, "scene": scene, "over": True, "total": tables.short(live.total)}
@@ -288,10 +288,10 @@ def _followed_frames(
         try:
             run.see(state)
         except UsageError as problem:  # a state between two others, or of a card nobody here knows
-            yield {**NOTHING, "scene": scene, "over": False, "told": [str(problem)]}
+            yield {**NOTHING, "scene": scene, "over": False, "messages": [str(problem)]}
             continue
         scene = tables.scene_of(entry, run.game)
-        yield {**NOTHING, "scene": scene, "over": False, "told": _assumed(run), **_advice(run, adviser)}
+        yield {**NOTHING, "scene": scene, "over": False, "messages": _assumed(run), **_advice(run, adviser)}
 
 
 def _assumed(run: LiveRun) -> list[str]:

@@ -274,7 +274,7 @@ def check_wish(policies: Sequence[str], games: int) -> None:
 def compared(
     job: Job, policies: Sequence[str], game: str, games: int, options: dict[str, Any], roots: tuple[Path, ...]
 ) -> dict[str, Any]:
-    """Plays and compares: pairs on equal seeds, or everybody against everybody in games of two sides."""
+    """Plays and compares: pairs on equal seeds, or all pairs in games of two sides."""
     named = [_named(one, roots) for one in policies]
     game = game or common_game(named, roots[0], "latest")
     settings: dict[str, Any] = {"options": options or None, "progress": job.report, "runs_root": roots[0]}

@@ -281,7 +281,7 @@ def _date(path: Path) -> float:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """Values that JSON has; anything else as text, and nothing deeper than anybody reads."""
+    """Values that JSON has; anything else as text, and nothing deeper than a page shows."""
     if isinstance(value, dict) and depth < 8:
         return {str(name): _plain(inside, depth + 1) for name, inside in value.items()}
     if isinstance(value, list | tuple) and depth < 8:

@@ -63,7 +63,7 @@ def states() -> State:
 
 
 def test_random_play_has_the_known_statistics() -> None:
-    # The sheet's figures: length 43, stages 260/34/6 of 300, score 1.0, return −3.6, 2.5 legal actions; ±15 %, wider
+    # The sheet's metrics: length 43, stages 260/34/6 of 300, score 1.0, return −3.6, 2.5 legal actions; ±15 %, wider
     # where a few hundred games say less.
     seen = rollout()
     ended = seen["ended"]
@@ -220,7 +220,7 @@ def test_the_reference_profile_keeps_the_contract() -> None:
 
 @pytest.mark.long
 def test_long_random_play_has_the_known_statistics() -> None:
-    """The same figures from about 24,000 games of the reference profile, so with much less noise."""
+    """The same metrics from about 24,000 games of the reference profile, so with much less noise."""
     game = HackMatrix(Options("reference"))
 
     def one(carry: Any, _: None) -> Any:
@@ -240,7 +240,7 @@ def test_long_random_play_has_the_known_statistics() -> None:
 
     totals = jax.tree.map(partial(np.sum, axis=0), play(functional.row_streams(9, 1024)))
     games, stages, score, lengths, reward, legal = (np.asarray(total) for total in totals)
-    figures = {
+    metrics = {
         "length": lengths / games,
         "stage 1": stages[0] / games,
         "stage 2": stages[1] / games,
@@ -252,7 +252,7 @@ def test_long_random_play_has_the_known_statistics() -> None:
     assert games > 20_000
     # The sheet's 300 games leave a standard error of 2 points on the shares (three of them are allowed here) and, by
     # its own words, about 15 % on the rest.
-    assert figures == {
+    assert metrics == {
         "length": pytest.approx(43, rel=0.15),
         "stage 1": pytest.approx(260 / 300, abs=0.06),
         "stage 2": pytest.approx(34 / 300, abs=0.06),
@@ -260,4 +260,4 @@ def test_long_random_play_has_the_known_statistics() -> None:
         "score": pytest.approx(1.0, rel=0.15),
         "return": pytest.approx(-3.6, rel=0.15),
         "legal": pytest.approx(2.5, rel=0.03),
-    }, figures
+    }, metrics

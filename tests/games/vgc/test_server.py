@@ -26,14 +26,14 @@ def test_the_server_listens_on_loopback_and_leaves_nothing_behind() -> None:
 @pytest.mark.long
 def test_the_benchmark_compares_on_the_same_teams() -> None:
     pytest.importorskip("poke_env")
-    figures = bench_vgc(8, seconds=2.0)
-    assert figures["illegal_actions"] == 0
-    assert figures["decisions_per_second"] > 0
-    assert figures["poke_env_decisions_per_second"] > 0
+    metrics = bench_vgc(8, seconds=2.0)
+    assert metrics["illegal_actions"] == 0
+    assert metrics["decisions_per_second"] > 0
+    assert metrics["poke_env_decisions_per_second"] > 0
 
 
 def test_the_benchmark_counts_decisions_without_a_baseline() -> None:
-    figures = bench_vgc(8, seconds=1.0, baseline=False)
-    assert figures["illegal_actions"] == 0
-    assert figures["decisions_per_cpu_second"] > 0
-    assert 50 < figures["worker_megabytes"] < 500
+    metrics = bench_vgc(8, seconds=1.0, baseline=False)
+    assert metrics["illegal_actions"] == 0
+    assert metrics["decisions_per_cpu_second"] > 0
+    assert 50 < metrics["worker_megabytes"] < 500

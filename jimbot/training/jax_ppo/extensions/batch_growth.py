@@ -44,7 +44,7 @@ class BatchGrowth(Extension):
 
     @property
     def noise_scale(self) -> float | None:
-        """Samples at which noise and gradient are as large; None where no gradient can be told from the noise."""
+        """Samples at which noise and gradient are as large; None where the gradient is below the noise."""
         return max(0.0, self.noise / self.signal) if self.signal > 0 else None
 
     def resize(self, settings: TrainSettings) -> TrainSettings:
@@ -63,7 +63,7 @@ class BatchGrowth(Extension):
             scale = self.noise_scale
             self.factor, self.grown_at = 2 * self.factor, update
             trainer.compile()
-            known = "cannot be told from their mean" if scale is None else f"has a scale of {scale:,.0f} samples"
+            known = "is too large to measure" if scale is None else f"has a scale of {scale:,.0f} samples"
             sentence = f"the noise of gradients {known}: updates of {2 * batch:,} steps instead of {batch:,}"
             trainer.session.view.note(f"step {trainer.step:,}: {sentence}")
             trainer.session.recorder.event(trainer.step, sentence)

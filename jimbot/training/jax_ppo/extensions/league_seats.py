@@ -77,5 +77,5 @@ class LeagueSeats(Extension):
         """What is saved is judged by games against the game's own opponents, unless it just was."""
         session = trainer.session
         if self.seats is not None and not session.judged(trainer.step):
-            with session.judging():
+            with session.evaluating():
                 session.evaluated(trainer.step, *trainer.evaluate(JUDGED_GAMES, bank="validation"))
