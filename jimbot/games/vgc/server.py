@@ -6,17 +6,12 @@ tree of processes, which is ended as a whole.
 
 from __future__ import annotations
 
-import contextlib
-import json
-from typing import Any
-
 from jimbot.errors import SimulatorError
 from jimbot.games.vgc import simulator
-from jimbot.processes import Child, free_port, listens, tail, temporary_log, wait_for
+from jimbot.processes import Child, free_port, listens, tail, temporary_log
 
 START_SECONDS = 120.0
 LEAVE_SECONDS = 5.0
-LOG_SECONDS = 30.0
 _FOLDERS = ("config/chat-plugins", "logs/repl", "logs/modlog", "databases")
 _CONFIG = {
     "bindaddress": "'127.0.0.1'",  # the default listens on every interface
@@ -64,24 +59,6 @@ class ShowdownServer:
             self.__exit__()
             raise
         return self
-
-    def take_logs(self, count: int = 0) -> list[dict[str, Any]]:
-        """The battles kept by servers of this installation, each with `inputLog` and `log`; their files are deleted.
-
-        A server writes a file a moment after the battle: `count` of them are waited for.
-        """
-        found: list[dict[str, Any]] = []
-
-        def all_there() -> bool:
-            for path in sorted((simulator.package_folder() / "logs").glob("*/*/*/*.log.json")):
-                with contextlib.suppress(json.JSONDecodeError):  # still being written
-                    found.append(json.loads(path.read_text(encoding="utf-8")))
-                    path.unlink()
-            return len(found) >= count
-
-        if not wait_for(all_there, LOG_SECONDS):
-            raise SimulatorError(f"The server kept {len(found)} of {count} battles within {LOG_SECONDS:.0f} s.")
-        return found
 
     def __exit__(self, *_: object) -> None:
         if self._process is not None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from typing import Any
 
 import numpy as np
 import pytest
 
 from jimbot.errors import JimbotError, UsageError
-from jimbot.games.vgc import teams
+from jimbot.games.vgc import simulator, teams
 from jimbot.games.vgc.heuristic import VgcHeuristic
 from jimbot.games.vgc.options import DEFAULT_FORMAT
 from jimbot.games.vgc.reader import Reader
 from jimbot.games.vgc.server import ShowdownServer
-from jimbot.processes import free_port
+from jimbot.processes import free_port, wait_for
 
 pytest.importorskip("poke_env")
 
@@ -28,10 +30,25 @@ from jimbot.games.vgc.poke_env_player import CyclingTeams, check_server, play_on
 CHATTER = re.compile(r"^\|(j|l|n|c|c:|raw|html|inactive|inactiveoff|t:|uhtml|uhtmlchange)\||^\|?$|^[^|]")
 
 
+def take_logs(count: int = 0) -> list[dict[str, Any]]:
+    """The battles that the server kept, `count` of which are waited for; their files are deleted."""
+    found: list[dict[str, Any]] = []
+
+    def all_there() -> bool:
+        for path in sorted((simulator.package_folder() / "logs").glob("*/*/*/*.log.json")):
+            with suppress(json.JSONDecodeError):  # still being written
+                found.append(json.loads(path.read_text(encoding="utf-8")))
+                path.unlink()
+        return len(found) >= count
+
+    assert wait_for(all_there, 30), f"the server kept {len(found)} of {count} battles"
+    return found
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[ShowdownServer]:
     with ShowdownServer(keep_logs=True) as running:
-        running.take_logs()
+        take_logs()
         yield running
 
 
@@ -46,7 +63,7 @@ def heuristic(observation: np.ndarray, legal_mask: np.ndarray) -> int:
     return int(VgcHeuristic("heuristic").act(observation[None], legal_mask[None])[0][0])
 
 
-def rival(server: ShowdownServer, name: str, sheets: bool) -> RandomPlayer:
+def opponent(server: ShowdownServer, name: str, sheets: bool) -> RandomPlayer:
     return RandomPlayer(
         account_configuration=AccountConfiguration(name, None),
         battle_format=DEFAULT_FORMAT,
@@ -62,7 +79,7 @@ def rival(server: ShowdownServer, name: str, sheets: bool) -> RandomPlayer:
 def test_a_policy_beats_random_players_on_a_server_and_the_battles_can_be_replayed(
     server: ShowdownServer, reader: Reader, sheets: bool
 ) -> None:
-    other = rival(server, f"rival{sheets}", sheets)
+    other = opponent(server, f"rival{sheets}", sheets)
     accepting = asyncio.run_coroutine_threadsafe(other._accept_challenges(None, 3, None), other.ps_client.loop)
     packed = teams.split_teams("held-out")[:10]
     player = play_on_server(
@@ -74,7 +91,7 @@ def test_a_policy_beats_random_players_on_a_server_and_the_battles_can_be_replay
     assert sum(played.won for played in player.played) >= 2
     assert player.invalid == []
     assert player.events["decisions"] > 9
-    logs = server.take_logs(3)
+    logs = take_logs(3)
     for kept in logs:
         again = until_the_end(reader.replay(kept["inputLog"], sheets))
         assert again[-1].startswith("|win|")
@@ -89,13 +106,13 @@ def until_the_end(lines: list[str]) -> list[str]:
 
 @pytest.mark.long
 def test_challenges_are_accepted(server: ShowdownServer, reader: Reader) -> None:
-    other = rival(server, "challenger", True)
+    other = opponent(server, "challenger", True)
     asyncio.run_coroutine_threadsafe(challenge_later(other), other.ps_client.loop)
     player = play_on_server(
         heuristic, reader, server.websocket, teams.split_teams("held-out")[:4], name="host", patience=60
     )
     assert len(player.played) == 1
-    server.take_logs(1)
+    take_logs(1)
 
 
 async def challenge_later(player: RandomPlayer) -> None:
@@ -112,7 +129,7 @@ def test_an_opponent_nobody_knows_is_one_sentence(server: ShowdownServer, reader
 
 @pytest.mark.long
 def test_a_silent_opponent_is_given_up(server: ShowdownServer, reader: Reader) -> None:
-    silent = rival(server, "silent", True)
+    silent = opponent(server, "silent", True)
     asyncio.run(silent.ps_client.wait_for_login(wait_for=20))
     packed = teams.split_teams("held-out")[:1]
     with pytest.raises(JimbotError, match="silent"):
@@ -129,7 +146,7 @@ def test_wrong_addresses_are_one_sentence() -> None:
 
 @pytest.mark.long
 def test_the_command_tells_how_battles_ended(server: ShowdownServer, run_jimbot) -> None:
-    other = rival(server, "rivalcommand", True)
+    other = opponent(server, "rivalcommand", True)
     accepting = asyncio.run_coroutine_threadsafe(other._accept_challenges(None, 1, None), other.ps_client.loop)
     visit = ("--server", server.websocket, "--challenge", "rivalcommand", "--name", "JimBot CLI", "--patience", 60)
     done = run_jimbot("play", "vgc", "--policy", "max_damage", *visit)
@@ -142,4 +159,4 @@ def test_the_command_tells_how_battles_ended(server: ShowdownServer, run_jimbot)
     assert again.returncode == 2
     assert "nobodyhere" in again.stderr
     assert len(again.stderr.strip().splitlines()) <= 2, "a note where we play, and one sentence"
-    server.take_logs(1)
+    take_logs(1)
