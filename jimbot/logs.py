@@ -8,7 +8,9 @@ the level (`log_level`) and set themselves up with it.
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
+from typing import TextIO
 
 from jimbot.errors import UsageError
 from jimbot.foreign_text import visible
@@ -27,7 +29,7 @@ def setup_logging(level: int | str = "INFO", path: str | Path | None = None) -> 
     for handler in list(logger.handlers):
         logger.removeHandler(handler)
         handler.close()
-    handlers: list[logging.Handler] = [logging.StreamHandler()]
+    handlers: list[logging.Handler] = [_ToStderr()]
     if path is not None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         handlers.append(logging.FileHandler(path, encoding="utf-8"))
@@ -36,6 +38,20 @@ def setup_logging(level: int | str = "INFO", path: str | Path | None = None) -> 
         logger.addHandler(handler)
     logger.propagate = False  # otherwise a host program with its own root logger prints every line twice
     return logger
+
+
+def quote_last_resort() -> None:
+    """For programs of ours: warnings that Python prints where nobody set up logging are quoted like all others."""
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_Formatter())
+
+
+class _ToStderr(logging.StreamHandler[TextIO]):
+    """Writes to what is stderr by then: a stream that was it once may be closed."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
 
 
 class _Formatter(logging.Formatter):

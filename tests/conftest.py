@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import logging
 import os
 import shutil
 import signal
@@ -106,6 +107,16 @@ def memory_given_back() -> Generator[None]:
 
         sys.modules["jax"].clear_caches()
         give_back()
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Generator[None]:
+    """What one test lets be told (`--log-level`, setup_logging) is not told in those after it."""
+    logger = logging.getLogger("jimbot")
+    before = logger.level, logger.propagate, list(logger.handlers)
+    yield
+    logger.setLevel(before[0])
+    logger.propagate, logger.handlers = before[1:]
 
 
 RunJimbot = Callable[..., "subprocess.CompletedProcess[str]"]

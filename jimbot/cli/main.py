@@ -22,6 +22,7 @@ from jimbot.cli.shared.common import LogLevelOption
 from jimbot.cli.shared.stopping import INTERRUPTED, CtrlC
 from jimbot.cli.shared.terminal import use_plain_characters
 from jimbot.errors import JimbotError, nearest
+from jimbot.logs import quote_last_resort
 from jimbot.machine import prefer_first_frame
 from jimbot.plugins import entry_points, provided
 
@@ -149,6 +150,7 @@ def _failed(problem: MemoryError | OSError) -> int:
 def main() -> None:
     """The `jimbot` script, and `python -m jimbot`."""
     use_plain_characters()
+    quote_last_resort()
     ctrl_c = CtrlC(terminal.complain)
     if set(sys.argv[1:2]) <= set(GROUPS["Look"]):
         prefer_first_frame()

@@ -29,6 +29,16 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 LOOKING = ("GET", "HEAD")
 CONNECTION = "jimbot.connection"
 """In a request's `state`: the connection it came over, which can be cut."""
+JUDGED = (
+    b"host",
+    b"origin",
+    b"content-type",
+    b"content-length",
+    b"authorization",
+    b"sec-fetch-site",
+    b"sec-fetch-mode",
+)
+"""What decides over a request, so none may be said twice: who reads the other one would judge another request."""
 DEEPEST = 32  # lists and objects of a body inside each other
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -150,6 +160,7 @@ class Guard:
     # --- checks, cheapest first; none of them reads a body ---
 
     def _check(self, scope: Scope, headers: Mapping[str, str]) -> None:
+        _check_head(scope, self.door.limits.head_bytes)
         _check_text("path", scope.get("raw_path") or scope["path"].encode(errors="replace"))
         _check_text("query", scope.get("query_string", b""))
         host = headers.get("host", "")
@@ -274,6 +285,18 @@ def host_name(header: str) -> str:
         return parts.hostname or ""
     except ValueError:  # half a bracket, a port that is no number
         return ""
+
+
+def _check_head(scope: Scope, most: int) -> None:
+    """A head within its bound (of one that comes all at once nobody else counts the bytes) that says one thing."""
+    names = [name for name, _ in scope["headers"]]
+    address = len(scope.get("raw_path") or b"") + len(scope.get("query_string", b""))
+    if address + sum(len(name) + len(value) + 4 for name, value in scope["headers"]) > most:
+        raise RefusedError(431, f"The head is larger than {most:,} bytes.")
+    if any(names.count(name) > 1 for name in JUDGED):
+        raise RefusedError(400, "The head says the same thing twice.")
+    if b"transfer-encoding" in names and b"content-length" in names:
+        raise RefusedError(400, "The head gives a length and comes in chunks; one of them is wrong.")
 
 
 def _check_origin(scope: Scope, headers: Mapping[str, str], host: str) -> None:

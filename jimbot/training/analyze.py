@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from jimbot.errors import JimbotError
 from jimbot.evaluation.report import analyze
 from jimbot.foreign_text import visible
+from jimbot.logs import quote_last_resort
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,6 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", help="the file to write; without it report.html of the run")
     parser.add_argument("--runs-dir", default="runs", help="where runs live")
     given = parser.parse_args(arguments)
+    quote_last_resort()
     try:
         report = analyze(given.checkpoint, games=given.games, output=given.output, runs_root=given.runs_dir)
     except JimbotError as problem:

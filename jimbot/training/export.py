@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from jimbot.errors import JimbotError, UnknownNameError, UsageError
 from jimbot.foreign_text import visible
+from jimbot.logs import quote_last_resort
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,6 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", required=True, type=Path, help="production_model.pt, .onnx or .npz")
     parser.add_argument("--runs-dir", type=Path, default=Path("runs"), help="where runs live")
     given = parser.parse_args(arguments)
+    quote_last_resort()
     try:
         if given.output.suffix not in KINDS:
             raise UnknownNameError("file kind", given.output.suffix, KINDS, "End --output with one of them.")

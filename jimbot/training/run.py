@@ -23,7 +23,7 @@ from rich.table import Table
 
 from jimbot.errors import CheckpointError, JimbotError, SettingsError
 from jimbot.foreign_text import Terminal, visible
-from jimbot.logs import setup_logging
+from jimbot.logs import quote_last_resort, setup_logging
 from jimbot.runs.catalogue import store_evaluation
 from jimbot.runs.checkpoint import CHECKPOINTS, Manifest, find_checkpoint, load_checkpoint, run_names
 from jimbot.runs.directory import RunDirectory
@@ -277,6 +277,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--runs-dir", type=Path, default=Path("runs"), help="where runs live")
     given = parser.parse_args(arguments)
+    quote_last_resort()
     values = parse_assignments(given.assignments)
     chosen: dict[str, Any] = CLUSTER if given.cluster else {}
     if given.experiment is not None:

@@ -17,6 +17,7 @@ from jimbot.logs import setup_logging
 from jimbot.runs.directory import RunDirectory
 from tests.cli.conftest import Jimbot
 from tests.cli.making import save_perfect
+from tests.conftest import RunJimbot
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m[red]\x7f\u202e[/nothing]"
 """Sets a window's title, clears the screen, colours, turns the direction of writing, and is wrong as rich's markup."""
@@ -92,12 +93,18 @@ def test_text_styles_tables_and_live_pictures_are_all_made_visible(capsys: pytes
 
 
 def test_log_lines_quote_what_came_in(capsys: pytest.CaptureFixture[str]) -> None:
-    logger = setup_logging("INFO")
-    logger.warning("a client sent %s", EVIL)
-    for handler in list(logger.handlers):
-        logger.removeHandler(handler)
-    logger.propagate = True
+    setup_logging("INFO").warning("a client sent %s", EVIL)
     assert not [mark for mark in OBEYED if mark in capsys.readouterr().err]
+
+
+def test_warnings_that_nobody_set_up_are_quoted_too(home: Path, run_jimbot: RunJimbot) -> None:
+    """A log line where no logging is set up is printed by Python itself."""
+    name = "no\x1b[2Jname"
+    model = save_perfect(home / "runs" / name) / "policy.onnx"
+    model.write_bytes(model.read_bytes()[:-1])
+    said = run_jimbot("evaluate", name).stderr
+    assert "Skipping a checkpoint" in said
+    assert not [mark for mark in OBEYED if mark in said]
 
 
 def test_text_without_control_characters_stays_as_it_is() -> None:

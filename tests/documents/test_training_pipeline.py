@@ -6,7 +6,6 @@ What its two settings files become, line by line, is in tests/training/test_conf
 from __future__ import annotations
 
 import json
-import logging
 import shutil
 import sys
 from pathlib import Path
@@ -142,20 +141,11 @@ def test_experiments_are_named_and_tracked(started: list[TrainSettings]) -> None
     assert (started[0].saving.run_name, started[0].tracking.project) == ("my_experiment", "my_experiment")
 
 
-def test_debug_lines_are_asked_for_on_the_command_line(
-    trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    logger = logging.getLogger("jimbot")
-    before = logger.level, logger.propagate
-    try:
-        assert run(["resume", "mine", "--total-timesteps", str(3 * UPDATE), "--log-level", "debug", "--json"]) == 0
-        assert "DEBUG jimbot.training: mine: update 3 is done" in capsys.readouterr().err
-        assert run(["resume", "mine", "--log-level", "loud"]) == 2
-        assert "level is 'loud'; expected DEBUG" in capsys.readouterr().err
-    finally:
-        for handler in list(logger.handlers):
-            logger.removeHandler(handler)
-        logger.level, logger.propagate = before
+def test_debug_lines_are_asked_for_on_the_command_line(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["resume", "mine", "--total-timesteps", str(3 * UPDATE), "--log-level", "debug", "--json"]) == 0
+    assert "DEBUG jimbot.training: mine: update 3 is done" in capsys.readouterr().err
+    assert run(["resume", "mine", "--log-level", "loud"]) == 2
+    assert "level is 'loud'; expected DEBUG" in capsys.readouterr().err
 
 
 def test_callbacks_are_there_under_their_name() -> None:

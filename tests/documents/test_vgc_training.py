@@ -68,11 +68,8 @@ def test_layers_can_be_kept_still_at_first(started: list[TrainSettings]) -> None
     assert (settings.start.freeze_trunk_updates, settings.start.value_warmup_updates) == (20, 5)
 
 
-def test_debug_lines_are_pythons_own(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_debug_lines_are_pythons_own(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """`logging.basicConfig(level=logging.DEBUG)` in anybody's script shows what learners do."""
-    monkeypatch.setattr(logging.getLogger("jimbot"), "propagate", True)  # setup_logging may have been called before
     caplog.set_level(logging.NOTSET, "jimbot")
     trainer = create_trainer("probe", SMALL | {"total_timesteps": 512}, root=tmp_path)
     with caplog.at_level(logging.DEBUG):

@@ -257,6 +257,24 @@ def test_addresses_that_are_no_text_are_refused(door: Door, path: str) -> None:
     assert lives(door)
 
 
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ("origin: http://evil.example\r\norigin: http://127.0.0.1:{port}", 400),
+        ("content-type: text/plain\r\ncontent-type: application/json", 400),
+        ("sec-fetch-site: cross-site\r\nsec-fetch-site: none", 400),
+        ("content-length: {length}\r\ntransfer-encoding: chunked", 400),
+        (f"a: {'b' * 20_000}", 431),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_a_head_says_one_thing_and_is_not_too_long(door: Door, more: str, status: int) -> None:
+    head, _, body = request(door).partition(b"\r\n\r\n")
+    more = more.format(port=door.port, length=len(body))
+    assert raw(door.port, head + b"\r\n" + more.encode() + b"\r\n\r\n" + body)[0] == status
+    assert lives(door)
+
+
 NOISE = (
     b"nonsense\r\n\r\n", b"\0" * 100, b"GET / HTTP/9.9\r\nhost: x\r\n\r\n", b"GET / HTTP/1.0\r\n\r\n",
     b"POST / HTTP/1.1\r\nhost: 127.0.0.1\r\nhost: b\r\n\r\n", b"GET /\xff\xfe HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n",
