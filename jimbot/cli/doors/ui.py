@@ -29,8 +29,8 @@ def ui(
 ) -> None:
     """Show runs, games, seeds and comparisons in the browser.
 
-    Everything is live: runs that train, policies that play. Files are only read, unless the user renames, deletes, tags
-    or notes a run on the page.
+    Everything is live: runs that train, policies that play. Files are only read, unless the user trains, renames,
+    deletes, tags or notes a run on the page.
     """
     from jimbot.doors.access import Tokens, check_exposure
     from jimbot.doors.listening import listener

@@ -181,7 +181,7 @@ def _chosen(card: Any) -> bool:
 def host(dialect: str, fair: bool, traps: Iterable[str], files: HostFiles) -> HostedGame:
     """Our simulator in the place of the bought game."""
     table = LiveTable(dialect, fair, read_traps(traps), files)
-    warm_up()
+    warm_up(saves=True)
     return Session(table)
 
 

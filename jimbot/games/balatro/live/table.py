@@ -205,13 +205,15 @@ class LiveTable:
 
 
 @cache
-def warm_up() -> None:
-    """Compiles, or loads, what calls need: clients wait seconds for an answer, not minutes."""
+def warm_up(saves: bool = False) -> None:
+    """Compiles, or loads, what calls need: clients wait seconds for an answer, not minutes. `saves`: `load`, too."""
     table = LiveTable(rng_seed=0)
     announce_compilation(decisions.apply, lambda: table.begin(0, 1, 0, None))
     table.begin(0, 1, 0, None)
     table.gamestate()
     table.restock()
+    if saves:
+        table.restore(table.saved(), "")
 
 
 def _checked(body: bytes) -> np.ndarray:
