@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from jimbot.cli.shared.stopping import undisturbed
 from tests.conftest import REPOSITORY
 from tests.services.buses import free_port
 
@@ -54,6 +55,37 @@ def test_a_server_says_its_last_words_however_it_is_ended(how: signal.Signals, t
 def test_the_page_ends_with_0_when_it_is_asked_to(tmp_path: Path) -> None:
     code, said = ended(signal.SIGTERM, "/api/hello", "ui", "--runs", str(tmp_path))
     assert code == 0, said
+
+
+def test_ctrl_c_while_it_starts_ends_without_a_word() -> None:
+    early = (
+        "import os, signal, sys; from jimbot.__main__ import main; import importlib.abc as abc\n"
+        "class Early(abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, *_): name == 'typer' and os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Early()); signal.signal(signal.SIGINT, signal.default_int_handler); main()"
+    )
+    ended = subprocess.run([sys.executable, "-c", early], capture_output=True, text=True, cwd=REPOSITORY, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_ctrl_c_waits_for_an_extension_that_is_being_imported() -> None:
+    """Raised inside it crashed jaxlib's import, and so did taking down what was half imported."""
+    done: list[str] = []
+
+    class Module:
+        def __del__(self) -> None:
+            done.append("taken down")
+
+    def importing() -> Module:
+        os.kill(os.getpid(), signal.SIGINT)
+        done.append("all of it")
+        return Module()
+
+    step = undisturbed(importing)
+    with pytest.raises(KeyboardInterrupt):
+        step()
+    assert done == ["all of it"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def interrupted(seconds: float, *words: str, **variables: str) -> tuple[int, str]:

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,8 @@ def test_a_live_game_is_the_game_that_the_simulator_plays() -> None:
 @pytest.mark.timeout(4 * 3600)
 @pytest.mark.parametrize("trap", TRAPS)
 def test_fifty_games_with_every_trap(trap: str) -> None:
-    with hosted(trap, "tag-pack", fair=False) as driver:
+    patient = replace(QUICK, settling=120.0, away=60.0)  # beside other work an answer may take longer than a deadline
+    with hosted(trap, "tag-pack", fair=False, timeouts=patient) as driver:
         playing = live_player(driver)
         for number in range(50):
             assert_played(playing.play(f"{TRAPS.index(trap) + 1}TRAP{111 + number}".replace("0", "Z")))

@@ -10,6 +10,8 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
+from importlib.machinery import ExtensionFileLoader
 from typing import Any, NoReturn
 
 GRACE_SECONDS = 1.0
@@ -36,7 +38,7 @@ def until_stopped(run: Callable[..., Any], *args: Any, **settings: Any) -> None:
 
 
 class CtrlC:
-    """Watches for Ctrl+C beside the command, for the three things Python does not do by itself.
+    """Watches for Ctrl+C beside the command, for the four things Python does not do by itself.
 
     Compilers (XLA, LLVM) do not return to the interpreter for up to a minute, and it is the interpreter that raises
     KeyboardInterrupt: when it has not moved a second later, and the command has no answer of its own (training saves),
@@ -47,6 +49,8 @@ class CtrlC:
 
     And an exception in the middle of a compilation leaves half a program behind, whose parts the interpreter would take
     down in an order that ends in a segmentation fault: after Ctrl+C the process leaves without that (`leave`).
+
+    One that is raised inside a C extension while it is imported is as bad (jaxlib): it waits until that is done.
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -57,6 +61,8 @@ class CtrlC:
         os.set_blocking(self._writer, False)
         signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
+        for step in ("create_module", "exec_module"):
+            setattr(ExtensionFileLoader, step, undisturbed(getattr(ExtensionFileLoader, step)))
         self._unraisable, sys.unraisablehook = sys.unraisablehook, self._thrown_away
         threading.Thread(target=self._watch, name="jimbot-ctrl-c", daemon=True).start()
 
@@ -112,6 +118,28 @@ class CtrlC:
         with suppress(termios.error, OSError, ValueError):
             termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._terminal)
             sys.stderr.write(SHOW_CURSOR)
+
+
+def undisturbed(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A step that Ctrl+C does not interrupt: it is raised at the end, and what was made stays for good."""
+    kept: list[Any] = []
+
+    @wraps(step)
+    def whole(*args: Any) -> Any:
+        usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if not usual or threading.current_thread() is not threading.main_thread():
+            return step(*args)
+        came: list[int] = []
+        signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+        try:
+            kept.append(step(*args))  # taking down a module that is half imported is the same crash
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            if came:
+                raise KeyboardInterrupt
+        return kept.pop()
+
+    return whole
 
 
 def _terminal_settings() -> list[Any] | None:
