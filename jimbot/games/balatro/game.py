@@ -55,8 +55,6 @@ class BalatroGame(BatchGame):
         self._before: np.ndarray | None = None
         text, length = seed_bytes(str(options.seed_text)) if options.seed_text else (np.zeros(8, np.uint8), 0)
         values = {
-            "deck": options.deck_id,
-            "stake": options.stake_level,
             "challenge": options.challenge_id,
             "endless": options.endless,
             "helpers": options.helpers,
@@ -68,6 +66,8 @@ class BalatroGame(BatchGame):
         }
         self.arrays = batch_kernel.Arrays(
             settings=np.array([int(values[name]) for name in batch_kernel.SETTINGS], np.int64),
+            decks=np.array(options.decks, np.int64),
+            stakes=np.array(options.stakes, np.int64),
             seed_text=text,
             weights=np.array(rewards.PRESETS[options.reward], np.float64),
             discount=float(options.discount),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from jimbot.errors import UnknownNameError
@@ -34,6 +35,16 @@ def _find(kind: str, name: object, names: dict[str, int], table: ContentTable) -
     raise UnknownNameError(kind, str(name), names)
 
 
+def _stake_level(name: str) -> int:
+    return int(name) if name.isdigit() and 1 <= int(name) <= len(STAKES) else _find("stake", name, STAKE_NAMES, STAKES)
+
+
+def _several(given: object, find: Callable[[str], int], names: Mapping[str, int]) -> tuple[int, ...]:
+    """The ids of one name, of several with commas between them, or of all."""
+    text = str(given)
+    return tuple(names.values()) if text == ALL else tuple(find(name.strip()) for name in text.split(","))
+
+
 VERSION = 1
 """Of the rules. It changes when the same seed and moves give another game, not when code is tidied."""
 
@@ -43,9 +54,10 @@ class Options:
     """Game options."""
 
     deck: str = "red"
-    """The deck by name: red, blue, yellow, … or its key (b_red)."""
+    """The deck by name: red, blue, yellow, … or its key (b_red). Several with commas, or all: each game draws one."""
     stake: str | int = "white"
-    """The stake by name (white, red, green, black, blue, purple, orange, gold) or number 1 to 8."""
+    """The stake by name (white, red, green, black, blue, purple, orange, gold) or number 1 to 8; several as with decks.
+    A name given twice is drawn twice as often."""
     challenge: str = ""
     """A challenge by name (omelette, city, …) or key; it brings its own deck. Nothing for an ordinary run."""
     endless: bool = False
@@ -64,13 +76,13 @@ class Options:
     """Play this seed of the real game, 1 to 8 characters, in every game instead of numbered ones."""
 
     def __post_init__(self) -> None:
-        _ = self.deck_id, self.stake_level, self.challenge_id
+        _ = self.decks, self.stakes, self.challenge_id
         for name in ("endless", "helpers"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected true or false.")
         if isinstance(self.step_limit, bool) or not isinstance(self.step_limit, int) or self.step_limit < 1:
             raise ValueError(f"step_limit is {self.step_limit!r}; expected a whole number of at least 1.")
-        if self.challenge and self.deck_id != DECK_NAMES["red"]:
+        if self.challenge and self.decks != (DECK_NAMES["red"],):
             raise ValueError(f"challenge '{self.challenge}' brings its own deck; leave out deck '{self.deck}'.")
         if self.insight_bits and not self.helpers:
             raise ValueError(f"insight is '{self.insight}', which builds on helpers; add helpers=true.")
@@ -90,15 +102,24 @@ class Options:
         return sum(1 << bit for bit, part in enumerate(INSIGHT_PARTS) if part in parts or ALL in parts)
 
     @property
+    def decks(self) -> tuple[int, ...]:
+        """The ids of the decks that games draw from."""
+        return _several(self.deck, lambda name: _find("deck", name, DECK_NAMES, DECKS), DECK_NAMES)
+
+    @property
+    def stakes(self) -> tuple[int, ...]:
+        """The levels, 1 to 8, that games draw from."""
+        return _several(self.stake, _stake_level, STAKE_NAMES)
+
+    @property
     def deck_id(self) -> int:
-        return _find("deck", self.deck, DECK_NAMES, DECKS)
+        """The deck of a game that is told no other; the first of several."""
+        return self.decks[0]
 
     @property
     def stake_level(self) -> int:
-        text = str(self.stake)
-        if text.isdigit() and 1 <= int(text) <= len(STAKES):
-            return int(text)
-        return _find("stake", self.stake, STAKE_NAMES, STAKES)
+        """The stake of a game that is told no other; the first of several."""
+        return self.stakes[0]
 
     @property
     def challenge_id(self) -> int:

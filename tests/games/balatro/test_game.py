@@ -401,6 +401,26 @@ def test_options_reach_the_game():
     assert jokerless.games["discards_per_round"][0] == 3  # no deck of its own adds one
 
 
+def test_games_draw_their_deck_and_stake_from_several_by_their_seed():
+    game = new_game(2000, deck="red,blue", stake="white,white,gold")
+    seeds = np.arange(2000, dtype=np.uint64)
+    game.reset(seeds)
+    blue, gold = game.games["deck"] == DECKS.id("b_blue"), game.games["stake"] == 8
+    assert 0.45 < blue.mean() < 0.55
+    assert 0.29 < gold.mean() < 0.38
+    assert abs(np.corrcoef(blue, gold)[0, 1]) < 0.07
+    assert set(np.unique(game.games["stake"])) == {1, 8}
+    again = new_game(3, deck="red,blue", stake="white,white,gold")
+    again.reset(seeds[[7, 1999, 3]])
+    assert (again.games["stake"] == game.games["stake"][[7, 1999, 3]]).all()
+    assert (again.games["deck"] == game.games["deck"][[7, 1999, 3]]).all()
+
+
+def test_all_decks_and_all_stakes_have_one_name():
+    assert len(Options(deck="all").decks) == len(DECKS)
+    assert Options(stake="all").stakes == (1, 2, 3, 4, 5, 6, 7, 8)
+
+
 def test_a_wrong_number_of_threads_is_one_clear_sentence(monkeypatch):
     monkeypatch.setenv("JIMBOT_THREADS", "many")
     with pytest.raises(UsageError, match="JIMBOT_THREADS is 'many'"):

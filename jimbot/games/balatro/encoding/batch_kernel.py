@@ -25,16 +25,16 @@ from jimbot.games.seeds import FIRST_TRAIN_RESIDUE
 START, RESTART, STEP, LOOK, REDRAW, CHECK, ROAM, REPLAY = range(8)  # tasks
 
 # `settings`
-SETTINGS = ("deck", "stake", "challenge", "endless", "helpers", "insight", "step_limit", "look", "seed_length", "turns")
-_DECK, _STAKE, _CHALLENGE, _ENDLESS, _HELPERS, _INSIGHT, _STEP_LIMIT, LOOKING, _SEED_LENGTH, TURNS = range(
-    len(SETTINGS)
-)
+SETTINGS = ("challenge", "endless", "helpers", "insight", "step_limit", "look", "seed_length", "turns")
+_CHALLENGE, _ENDLESS, _HELPERS, _INSIGHT, _STEP_LIMIT, LOOKING, _SEED_LENGTH, TURNS = range(len(SETTINGS))
 
 
 class Arrays(NamedTuple):
     """Everything `work` reads and writes; rows are games."""
 
     settings: np.ndarray  # int64, see SETTINGS
+    decks: np.ndarray  # (k,) int64, of which every game has one
+    stakes: np.ndarray  # (k,) int64
     seed_text: np.ndarray  # (8,) uint8, for a fixed text seed
     weights: np.ndarray  # (K,) float64 of the reward terms
     discount: float  # of the potential that shapes rewards
@@ -63,6 +63,7 @@ class Arrays(NamedTuple):
 # --- seeds ---
 
 _WORD = 0xFFFFFFFF
+_DECK_SALT, _STAKE_SALT = 0x5BD1E995, 0x7FEB352D  # so that neither goes with the other, nor with the bank
 
 
 @njit
@@ -100,6 +101,12 @@ def train_number(stream, episode):
 
 
 @njit
+def _drawn(choices, number, salt):
+    """What the game of a seed number has of several choices: the same whenever that seed is played."""
+    return choices[_mix((number & _WORD) ^ _mix((number >> 32) ^ salt)) % len(choices)]
+
+
+@njit
 def _start(b, s, row, number):
     g = b.games[row]
     length = b.settings[_SEED_LENGTH]
@@ -109,8 +116,8 @@ def _start(b, s, row, number):
         g.seed_length = length
     else:
         set_seed_number(g, number)
-    g.deck = b.settings[_DECK]
-    g.stake = b.settings[_STAKE]
+    g.deck = _drawn(b.decks, number, _DECK_SALT)
+    g.stake = _drawn(b.stakes, number, _STAKE_SALT)
     g.challenge = b.settings[_CHALLENGE]
     g.endless = b.settings[_ENDLESS] != 0
     b.points[row] = 0.0
