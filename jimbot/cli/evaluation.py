@@ -16,7 +16,7 @@ from jimbot.errors import UnknownNameError, UsageError
 from jimbot.plugins import provided
 
 if TYPE_CHECKING:
-    from jimbot.evaluation import Comparison, CrossPlay, DuelEvaluation, Evaluation
+    from jimbot.evaluation import Comparison, CrossPlay, DuelEvaluation, Evaluation, SequentialTest
     from jimbot.evaluation.win_chances import Measuring
     from jimbot.games.entry import GameEntry
     from jimbot.games.verification import Difference, FileReport
@@ -124,7 +124,8 @@ jimbot compare my-run heuristic random
 jimbot compare runs/a/checkpoints/000000032768 runs/a/checkpoints/000000065536 --json
 jimbot compare hackmatrix my-run --metric stage   (against the policy that comes with JimBot)
 jimbot compare my-run random --games 1000 --metric blinds_cleared --stake gold
-jimbot compare my-run other-run --picture table.png   (two players: all pairs meet)"""
+jimbot compare my-run other-run --picture table.png   (two players: all pairs meet)
+jimbot compare balatro heuristic --sprt 0,3   (stops by itself: better by 3 points of win rate, or by none?)"""
 
 
 def compare(
@@ -135,12 +136,18 @@ def compare(
         bool, "--heuristics/--no-heuristics", "In games of two players: the game's heuristics take part."
     ] = True,
     picture: Annotated[Path | None, "In games of two players: write the table as a picture (.png, .svg, .pdf)."] = None,
+    sprt: Annotated[
+        str | None,
+        "Play until it is decided whether the first of two policies is better by LOW or by HIGH: points of win rate, "
+        "in games of two players Elo. --games is the most that are played; the same command goes on.",
+        "LOW,HIGH",
+    ] = None,
     playing: common.Playing = common.Playing(),
 ) -> None:
     """Compare policies on the very same games.
 
     Shows the difference of each pair, seed by seed, with an interval that says whether it is chance. In games of two
-    players all pairs meet: who beats whom, and ratings with intervals.
+    players all pairs meet: who beats whom, and ratings with intervals. With --sprt it stops by itself.
     """
     from jimbot.evaluation import common_game, compare, cross_play
     from jimbot.evaluation.duel_picture import check_picture
@@ -148,6 +155,11 @@ def compare(
     from jimbot.training.session.compile_cache import use_compile_cache
 
     game = game or common_game(policies, **playing.found)
+    if sprt is not None:
+        if picture is not None:
+            raise UsageError("--sprt decides between two policies and draws nothing; leave --picture out.")
+        _compare_until_sure(policies, sprt, game, playing)
+        return
     if game_entry(game).two_sides is not None:
         if picture is not None:
             check_picture(picture)
@@ -163,6 +175,37 @@ def compare(
     with playing.shown(f"Playing {len(policies)} policies") as how:
         comparison = compare(policies, game, metric=metric, options=playing.options or None, **playing.found, **how)
     _show(comparison, playing.as_json)
+
+
+def _compare_until_sure(policies: list[str], sprt: str, game: str, playing: common.Playing) -> None:
+    from jimbot.evaluation import compare_until_sure
+    from jimbot.games import game_entry
+
+    common.keep_compiled(game_entry(game))
+    bank = "" if playing.seed or playing.seeds_file else playing.seeds
+    tests = compare_until_sure(
+        policies, sprt, game, playing.games, bank=bank, options=playing.options or None,
+        deterministic=not playing.stochastic, num_envs=playing.num_envs, **playing.found,
+    )  # fmt: skip
+    test = next(tests)
+    if test.pairs and not playing.as_json:
+        terminal.note(f"{test.pairs:,} pairs were played before; going on with them.")
+    with terminal.standing(playing.as_json) as stand:
+        stand(_standing_of(test))
+        for test in tests:
+            stand(_standing_of(test))
+    if playing.as_json:
+        terminal.print_json(test.to_dict())
+    else:
+        terminal.say(test.sentence)
+
+
+def _standing_of(test: SequentialTest) -> str:
+    lower, upper = test.hypotheses.bounds
+    return (
+        f"{test.pairs:,} pairs: {test.difference:+.1f} {test.hypotheses.unit}, log-likelihood ratio {test.ratio:+.2f} "
+        f"(stops at {lower:.2f} and {upper:.2f})"
+    )
 
 
 register_compare = adds(compare, COMPARE_EXAMPLES)

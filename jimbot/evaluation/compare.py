@@ -159,7 +159,7 @@ def compare(
     known = (RETURN, LENGTH, *([WIN_RATE] if WON in stats else []), *stats)
     if metric not in known:
         raise UnknownNameError(f"metric of game {game_id}", metric, known)
-    options = _common_options(players, options)
+    options = common_options(players, options)
     evaluations = []
     for number, player in enumerate(players):
 
@@ -238,7 +238,7 @@ def common_game(policies: Sequence[Named], runs_root: str | Path, which: Any) ->
     raise UsageError("None of the policies says which game it plays; give the game as well.")
 
 
-def _common_options(players: Sequence[Player], given: Mapping[str, Any] | None) -> dict[str, Any]:
+def common_options(players: Sequence[Player], given: Mapping[str, Any] | None) -> dict[str, Any]:
     """The options all play with: as given, else as trained with; and whatever any of them needs."""
     needed: dict[str, Any] = {}
     for player in players:

@@ -78,6 +78,7 @@ class OwnSearch:
         self.name = f"{(policy or searcher).name} +{simulations}" + ("" if policy is None else f" by {searcher.name}")
         self.options = {**getattr(policy, "options", {}), **searcher.options}
         self.report = PlanReport(compares=policy is not None)
+        self.made_of = (simulations, searcher, policy)
         self._rate = 0.0  # simulations per second, of late
 
     def act(

@@ -208,6 +208,8 @@ class Planner:
         self.name = f"{policy.name} +{most}"
         self.options = {**getattr(policy, "options", {}), **getattr(player, "options", {})}
         self.report = PlanReport()
+        self.made_of = (settings if isinstance(settings, PlanSettings) else settings.kinds, policy, player)
+        """What the same plan is made of again."""
         self._gamma = float(config.get("gamma", 0.99))
         self._transform = str(config.get("reward_transform", "none"))
         self._seed, self._copies, self._manifest = seed, copies, manifest

@@ -75,6 +75,14 @@ def test_policies_are_compared_on_the_same_seeds(tmp_path: Path) -> None:
     assert (job.done, job.of) == (16, 16)
 
 
+def test_a_sequential_test_shows_how_it_came_to_its_verdict(tmp_path: Path) -> None:
+    job, options = Job({}), {"helpers": True}
+    found = compared(job, ["heuristic", "random"], "balatro", 512, options, (tmp_path,), "0,10")
+    assert (found["kind"], found["decided"]) == ("sequential", "high")
+    assert [one["pairs"] for one in job.found] == [0, 256]
+    assert job.found[-1]["ratio"] > found["bounds"][1]
+
+
 @pytest.mark.long
 def test_in_games_of_two_everybody_meets_everybody_and_is_rated(tmp_path: Path) -> None:
     found = compared(Job({}), ["vgc", "random", "heuristic"], "vgc", 8, {}, (tmp_path,))

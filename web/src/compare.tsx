@@ -52,11 +52,23 @@ interface Cross {
   pairs: { player: string; opponent: string; games: number; won: number; tied: number; win_rate: Interval }[];
 }
 
+interface Sequential {
+  kind: "sequential";
+  sentence: string;
+  bounds: [number, number];
+  decided: string | null;
+}
+
+interface Look {
+  pairs: number;
+  ratio: number;
+}
+
 export function Compare() {
   const { query } = usePlace();
   const runs = query.getAll("run");
   const id = query.get("job");
-  const job = useJob<unknown, Pairs | Cross>(id);
+  const job = useJob<Look, Pairs | Cross | Sequential>(id);
   const stored = useGet<{ evaluations: { key: string; name: string; evaluation: Evaluation | null }[] }>(runs.length ? address("/api/evaluations", { run: runs }) : null);
   const judged = (stored.data?.evaluations ?? []).flatMap((one) => (one.evaluation ? [{ ...one.evaluation, policy: one.name }] : []));
   const missing = (stored.data?.evaluations ?? []).filter((one) => !one.evaluation);
@@ -67,6 +79,8 @@ export function Compare() {
       {id && job && <Progress id={id} job={job} words="games played" />}
       <Complaint text={job?.complaint ?? ""} />
       {job?.state === "cancelled" && <p class="quiet" role="status">Cancelled.</p>}
+      {job && job.found.length > 1 && <Looks looks={job.found} />}
+      {job?.result?.kind === "sequential" && <p class={job.result.decided ? "verdict" : "quiet"} role="status">{job.result.sentence}</p>}
       {job?.result?.kind === "pairs" && <Paired result={job.result} />}
       {job?.result?.kind === "cross" && <Crossed result={job.result} />}
       <Complaint text={stored.error} />
@@ -83,6 +97,20 @@ export function Compare() {
   );
 }
 
+/** How a sequential test came to its verdict: it stops where the curve leaves the bounds. */
+function Looks({ looks }: { looks: Look[] }) {
+  const x = looks.map((one) => one.pairs);
+  const bound = Math.log(19);
+  const flat = (value: number) => x.map(() => value);
+  return (
+    <Chart title="Log-likelihood ratio" height={220} xWords="pairs of games" zero lines={[
+      { label: "so far", colour: 0, x, y: looks.map((one) => one.ratio) },
+      { label: "high is decided", colour: 3, x, y: flat(bound) },
+      { label: "low is decided", colour: 7, x, y: flat(-bound) },
+    ]} />
+  );
+}
+
 function Wish({ runs }: { runs: string[] }) {
   const { query } = usePlace();
   const known = useGet<{ rows: Row[] }>(address("/api/runs", { limit: 200 }));
@@ -90,10 +118,11 @@ function Wish({ runs }: { runs: string[] }) {
   const [policies, setPolicies] = useState((query.getAll("policy").length ? query.getAll("policy") : runs).join(", "));
   const [game, setGame] = useState(query.get("game") ?? "");
   const [count, setCount] = useState(query.get("games") ?? "256");
+  const [sprt, setSprt] = useState(query.get("sprt") ?? "");
   const wanted = policies.split(",").map((one) => one.trim()).filter(Boolean);
   const play = async (): Promise<void> => {
-    const { id } = await post<{ id: string }>("/api/compare", { policies: wanted, game, games: Number(count) || 0 });
-    change({ job: id, policy: wanted, game, games: count }, false);
+    const { id } = await post<{ id: string }>("/api/compare", { policies: wanted, game, games: Number(count) || 0, sprt });
+    change({ job: id, policy: wanted, game, games: count, sprt }, false);
   };
   return (
     <section class="box">
@@ -101,6 +130,7 @@ function Wish({ runs }: { runs: string[] }) {
         <label>Policies, with commas <input value={policies} list="known-policies" placeholder="balatro, heuristic, 0/my-run" onInput={(event) => setPolicies(event.currentTarget.value)} /></label>
         <label>Game <select value={game} onChange={(event) => setGame(event.currentTarget.value)}><option value="">as the policies say</option>{games.data?.games.map((one) => <option key={one.id} value={one.id}>{one.title}</option>)}</select></label>
         <label>Games each <input type="number" min={1} max={100000} value={count} onInput={(event) => setCount(event.currentTarget.value)} /></label>
+        <label>Stop when sure <input value={sprt} placeholder="0,3" title="LOW,HIGH: is the first of two better by LOW or by HIGH? In points of win rate, in games of two players Elo." onInput={(event) => setSprt(event.currentTarget.value)} /></label>
       </div>
       <datalist id="known-policies">{known.data?.rows.map((row) => <option key={row.key} value={row.key}>{row.name}</option>)}</datalist>
       <Doing label="Play them on the same seeds" kind="main" work={play} disabled={wanted.length < 2} />

@@ -14,7 +14,8 @@ import shlex
 import sys
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -126,6 +127,24 @@ def plain_progress(what: str) -> Callable[[int, int], None]:
         note(f"{what}: {done:,} of {of:,}, {rate:,.3g} a second, {left // 60:.0f}:{left % 60:02.0f} left")
 
     return tell
+
+
+@contextmanager
+def standing(quiet: bool) -> Generator[Callable[[str], None]]:
+    """How work stands whose end nobody knows: a line on stderr that changes, in a pipe one every few seconds."""
+    said = time.monotonic()
+
+    def tell(sentence: str) -> None:
+        nonlocal said
+        if not quiet and time.monotonic() - said >= PLAIN_BEAT:
+            said = time.monotonic()
+            note(sentence)
+
+    if quiet or not sys.stderr.isatty():
+        yield tell
+        return
+    with Terminal(stderr=True).status("…") as status:
+        yield status.update
 
 
 def print_json(value: Any) -> None:

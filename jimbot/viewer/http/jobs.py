@@ -20,6 +20,7 @@ from pydantic import BaseModel, Field
 from jimbot.errors import JimbotError, UnknownNameError, UsageError
 from jimbot.evaluation.compare import common_game, compare
 from jimbot.evaluation.duels import cross_play
+from jimbot.evaluation.sequential import compare_until_sure
 from jimbot.games.contract import available_games, game_entry, game_title, games_with
 from jimbot.games.hooks.people import SeedPages
 from jimbot.processes import Child, tail
@@ -153,6 +154,8 @@ class Comparison(BaseModel):
     game: str = ""
     games: int = 256
     options: dict[str, Any] = {}
+    sprt: str = Field("", max_length=40)
+    """LOW,HIGH: plays until it is decided which it is, `games` at most."""
 
 
 class TrainingWish(BaseModel):
@@ -201,7 +204,7 @@ def routes(page: Page) -> APIRouter:
     def compare(wanted: Comparison) -> dict[str, Any]:
         check_wish(wanted.policies, wanted.games)
         about = {"kind": "compare", **wanted.model_dump()}
-        work = (wanted.policies, wanted.game, wanted.games, wanted.options, index.roots)
+        work = (wanted.policies, wanted.game, wanted.games, wanted.options, index.roots, wanted.sprt)
         return {"id": jobs.start(about, lambda job: compared(job, *work))}
 
     @router.get("/training")
@@ -272,11 +275,23 @@ def check_wish(policies: Sequence[str], games: int) -> None:
 
 
 def compared(
-    job: Job, policies: Sequence[str], game: str, games: int, options: dict[str, Any], roots: tuple[Path, ...]
+    job: Job,
+    policies: Sequence[str],
+    game: str,
+    games: int,
+    options: dict[str, Any],
+    roots: tuple[Path, ...],
+    sprt: str = "",
 ) -> dict[str, Any]:
-    """Plays and compares: pairs on equal seeds, or all pairs in games of two sides."""
+    """Plays and compares: pairs on equal seeds, or all pairs in games of two sides; with `sprt` two
+    policies until it is decided."""
     named = [_named(one, roots) for one in policies]
     game = game or common_game(named, roots[0], "latest")
+    if sprt:
+        for test in compare_until_sure(named, sprt, game, games, options=options or None, runs_root=roots[0]):
+            job.found.append({"pairs": test.pairs, "ratio": test.ratio})
+            job.report(test.pairs, games)
+        return {"kind": "sequential", **test.to_dict()}
     settings: dict[str, Any] = {"options": options or None, "progress": job.report, "runs_root": roots[0]}
     if game_entry(game).two_sides is not None:
         return {"kind": "cross", **cross_play(named, game, games, heuristics=False, **settings).to_dict()}

@@ -21,6 +21,7 @@ from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.inventory import START_VALUE
 from jimbot.games.balatro.rules.jokers import registry as r
 from jimbot.games.balatro.rules.jokers.evaluate import BOOTSTRAPS_DOLLARS
+from jimbot.games.balatro.rules.state import PERISHABLE, RENTAL
 
 (
     _FOUR_FINGERS, _SHORTCUT, _SMEARED, _PAREIDOLIA, _BLUEPRINT, _BRAINSTORM, _BASEBALL, _MIME, _RAISED_FIST, _MISPRINT,
@@ -45,6 +46,8 @@ _HELD_MULT, _HELD_X = r.HELD.mult, r.HELD.x_mult
 _SCORED_CONDITION, _SCORED_ARGUMENT, _SCORED_ODDS = r.SCORED.condition, r.SCORED.argument, r.SCORED.odds
 _SCORED_CHIPS, _SCORED_MULT, _SCORED_X = r.SCORED.chips, r.SCORED.mult, r.SCORED.x_mult
 _SCORED_STREAM = r.SCORED.stream
+PERISH_ROUNDS = float(content.RATES["stickers"]["perish_rounds"])
+FOREVER = 99.0
 _CARDS_SCORED = 2.5
 _FIRST_CARD_SHARE = 0.3
 _LAST_HAND_SHARE = 0.2
@@ -67,6 +70,9 @@ def read_set(o, p):
             p.own_value[count] = sight.amount(o[sight.JOKER_VALUE + at])
             p.own_edition[count] = np.int64(o[sight.JOKER_EDITION + row])
             p.own_sells[count] = sight.count(o[sight.JOKER_SELLS + at])
+            perishable = o[sight.JOKER_PERISHABLE + at] > 0
+            p.own_rounds[count] = PERISH_ROUNDS * o[sight.JOKER_ROUNDS + at] if perishable else FOREVER
+            p.own_rental[count] = 1 if o[sight.JOKER_RENTAL + at] > 0 else 0
             p.own_row[count] = row
             count += 1
     p.own_count = count
@@ -92,12 +98,14 @@ def _change_limits(p, index, sign):
 
 
 @njit
-def add_joker(p, joker, edition, sells):
+def add_joker(p, joker, edition, sells, stickers):
     """Adds a joker to the set."""
     if p.own_count < MOST_OWN:
         index = p.own_count
         p.own_joker[index], p.own_value[index], p.own_edition[index] = joker, START_VALUE[joker], edition
         p.own_sells[index] = sells
+        p.own_rental[index] = 1 if stickers & RENTAL else 0
+        p.own_rounds[index] = PERISH_ROUNDS if stickers & PERISHABLE else FOREVER
         p.own_row[index] = -1
         p.own_count += 1
 
@@ -114,6 +122,8 @@ def _exchange(p, one, other):
     p.own_value[one], p.own_value[other] = p.own_value[other], p.own_value[one]
     p.own_edition[one], p.own_edition[other] = p.own_edition[other], p.own_edition[one]
     p.own_sells[one], p.own_sells[other] = p.own_sells[other], p.own_sells[one]
+    p.own_rounds[one], p.own_rounds[other] = p.own_rounds[other], p.own_rounds[one]
+    p.own_rental[one], p.own_rental[other] = p.own_rental[other], p.own_rental[one]
     p.own_row[one], p.own_row[other] = p.own_row[other], p.own_row[one]
 
 
@@ -132,9 +142,9 @@ def bring_back(p, index):
 
 
 @njit
-def put_instead(p, index, joker, edition, sells):
+def put_instead(p, index, joker, edition, sells, stickers):
     """Puts another joker in the place of one, which waits behind the end of the set."""
-    add_joker(p, joker, edition, sells)
+    add_joker(p, joker, edition, sells, stickers)
     _exchange(p, index, p.own_count - 1)
     p.own_count -= 1
 
@@ -281,7 +291,7 @@ def _strongest(o, p, rounds):
 @njit
 def _lasts(p, index, rounds):
     """The chance that a joker is still there so many rounds ahead."""
-    return like.LASTING[p.own_joker[index]] ** rounds
+    return like.LASTING[p.own_joker[index]] ** rounds if rounds < p.own_rounds[index] else 0.0
 
 
 @njit
@@ -450,7 +460,8 @@ def _points(o, p, rounds):
     copied = _strongest(o, p, rounds) if copies > 0 else -1
     for index in range(p.own_count):
         _add_main(o, p, index, rounds)
-        _add_edition(p, p.own_edition[index])
+        if rounds < p.own_rounds[index]:
+            _add_edition(p, p.own_edition[index])
     if copied >= 0:
         for _ in range(copies):
             _add_main(o, p, copied, rounds)

@@ -15,6 +15,7 @@ from jimbot.games.balatro.heuristic import preferences as like
 from jimbot.games.balatro.heuristic.build import worth
 from jimbot.games.balatro.heuristic.targets import main_suit, sell_useless, targets, use_something, wants_to_use
 from jimbot.games.balatro.rules import content
+from jimbot.games.balatro.rules.state import ETERNAL, PERISHABLE, RENTAL
 
 _INTEREST_PER = content.RATES["interest"]["per_dollars"]
 _BLUEPRINT, _BRAINSTORM = content.JOKERS.id("j_blueprint"), content.JOKERS.id("j_brainstorm")
@@ -64,10 +65,40 @@ def _extra(o, p, joker, edition):
 
 
 @njit
+def _rent(o, p):
+    """What another rental joker costs for the rest of the run: more while much of it lies ahead, and with every other
+    one, as nothing is left to grow by."""
+    others = 0
+    for index in range(p.own_count):
+        others += p.own_rental[index]
+    return p.rent * (1.0 + p.rent_more * others) * min(1.0, build.shops_left(o) / p.rent_shops)
+
+
+@njit
+def _upkeep(o, p, stickers):
+    """What the stickers of a joker that is not held yet take off its worth."""
+    cost = _rent(o, p) if stickers & RENTAL else 0.0
+    if stickers & ETERNAL:
+        cost += p.eternal * min(1.0, build.shops_left(o) / p.rent_shops)
+    return cost
+
+
+@njit
 def _held_extra(o, p, index):
-    return _extra(o, p, p.own_joker[index], p.own_edition[index]) + (
-        9.0 if p.own_edition[index] == content.NEGATIVE else 0.0
-    )
+    """What a joker held is worth beside the points of its set."""
+    worth = _extra(o, p, p.own_joker[index], p.own_edition[index]) if p.own_rounds[index] > 0 else 0.0
+    if p.own_rental[index]:
+        worth -= _rent(o, p)
+    return worth + (9.0 if p.own_edition[index] == content.NEGATIVE else 0.0)
+
+
+@njit
+def _stickers(o, first, stride, row):
+    """The stickers of an offer, as the rules have them in bits; `first` is the place of its first one."""
+    at = first + row * stride
+    eternal = ETERNAL if o[at] > 0 else 0
+    perishable = PERISHABLE if o[at + 1] > 0 else 0
+    return eternal | perishable | (RENTAL if o[at + 2] > 0 else 0)
 
 
 @njit
@@ -76,16 +107,16 @@ def _joker_room(o):
 
 
 @njit
-def _added(o, p, joker, edition, price):
+def _added(o, p, joker, edition, price, stickers):
     """What a joker would add to the set."""
-    build.add_joker(p, joker, edition, max(1, price // 2))
+    build.add_joker(p, joker, edition, max(1, price // 2), stickers)
     value = worth(o, p) - p.set_worth
     build.drop_last(p)
-    return value + _extra(o, p, joker, edition)
+    return value + _extra(o, p, joker, edition) - _upkeep(o, p, stickers)
 
 
 @njit
-def _best_swap(o, p, m, joker, edition, price):
+def _best_swap(o, p, m, joker, edition, price, stickers):
     """(gain, row) of the joker it would be best to give up for another one, whatever that costs."""
     best, best_gain = -1, -1e9
     for index in range(p.own_count):
@@ -94,10 +125,10 @@ def _best_swap(o, p, m, joker, edition, price):
             continue
         back = np.int64(p.own_sells[index])
         given_up = _held_extra(o, p, index)
-        build.put_instead(p, index, joker, edition, max(1, price // 2))
+        build.put_instead(p, index, joker, edition, max(1, price // 2), stickers)
         gain = worth(o, p) - p.set_worth
         build.put_back(p, index)
-        gain += _extra(o, p, joker, edition) - given_up + p.dollar_now * back
+        gain += _extra(o, p, joker, edition) - _upkeep(o, p, stickers) - given_up + p.dollar_now * back
         if gain > best_gain:
             best, best_gain = row, gain
     return best_gain - p.better, best
@@ -128,10 +159,11 @@ def _offer_value(o, p, item):
 def _shop_joker(o, p, m, row, joker, price):
     """(gain, action) of a joker in the shop: bought, or another one sold for it."""
     edition = np.int64(o[sight.SHOP_EDITION + row])
+    stickers = _stickers(o, sight.SHOP_ETERNAL, sight.SHOP_STRIDE, row)
     if m[steps.BUY + row]:
-        return _added(o, p, joker, edition, price) - _cost(o, p, price), steps.BUY + row
+        return _added(o, p, joker, edition, price, stickers) - _cost(o, p, price), steps.BUY + row
     if _joker_room(o) <= 0 and p.own_count > 0:
-        gain, given_up = _best_swap(o, p, m, joker, edition, price)
+        gain, given_up = _best_swap(o, p, m, joker, edition, price, stickers)
         if given_up >= 0:
             back = sight.count(o[sight.JOKER_SELLS + given_up * sight.JOKER_STRIDE])
             if sight.count(o[sight.SPENDABLE]) + back >= price:
@@ -191,6 +223,21 @@ def _booster_value(o, p, booster):
 
 
 @njit
+def _sell_burden(o, p, m):
+    """Sells a joker whose rent is more than it is worth, and one that has perished where its slot is wanted."""
+    for index in range(p.own_count):
+        if not m[steps.SELL_JOKER + p.own_row[index]] or not (p.own_rental[index] or p.own_rounds[index] <= 0):
+            continue
+        held = _held_extra(o, p, index)
+        build.take_out(p, index)
+        held += p.set_worth - worth(o, p)
+        build.bring_back(p, index)
+        if held < 0 or (p.own_rounds[index] <= 0 and _joker_room(o) <= 0 and held < 0.05):
+            return steps.SELL_JOKER + p.own_row[index]
+    return steps.NOTHING
+
+
+@njit
 def _wants_reroll(o, p):
     """New cards are worth their price, and something is left to buy one of them."""
     price = sight.count(o[sight.REROLL_PRICE])
@@ -228,6 +275,9 @@ def go_shopping(p, o, m):
         return best
     if m[steps.REROLL] and _wants_reroll(o, p):
         return steps.REROLL
+    action = _sell_burden(o, p, m)
+    if action != steps.NOTHING:
+        return action
     action = sell_useless(o, m)
     if action != steps.NOTHING:
         return action
@@ -242,10 +292,11 @@ def go_shopping(p, o, m):
 def _pack_joker(o, p, m, row, joker):
     """(gain, action) of a joker in a pack."""
     edition = np.int64(o[sight.PACK_EDITION + row])
+    stickers = _stickers(o, sight.PACK_ETERNAL, sight.PACK_STRIDE, row)
     if m[steps.PICK + row]:
-        return _added(o, p, joker, edition, content.JOKER_COST[joker]), steps.PICK + row
+        return _added(o, p, joker, edition, content.JOKER_COST[joker], stickers), steps.PICK + row
     if _joker_room(o) <= 0 and p.own_count > 0:
-        gain, given_up = _best_swap(o, p, m, joker, edition, content.JOKER_COST[joker])
+        gain, given_up = _best_swap(o, p, m, joker, edition, content.JOKER_COST[joker], stickers)
         if given_up >= 0:
             return gain, steps.SELL_JOKER + given_up
     return -1.0, steps.NOTHING

@@ -91,6 +91,13 @@ class Taste(NamedTuple):
     """Multiples of the tables below."""
     fitted: float = 0.5
     """How much of a joker's weight in the fit counts."""
+    rent: float = 0.25
+    """What a rental joker costs while `rent_shops` shops and more lie ahead."""
+    rent_more: float = 0.5
+    """How much more, as a share, for every other one held."""
+    rent_shops: float = 10.0
+    eternal: float = 0.05
+    """What it costs that a joker can never make room for a better one."""
     negative: float = 0.3
     """What another slot is worth, which a Negative joker brings."""
 

@@ -21,13 +21,15 @@ JOKER_ID, JOKER_EDITION = start("joker_id"), start("joker_edition")
 JOKER_STRIDE = stride("jokers")
 CONSUMABLE_ID = start("consumable_id")
 SHOP_ITEM, SHOP_EDITION = start("shop_item"), start("shop_edition")
-SHOP_PRESENT, SHOP_PRICE, SHOP_AFFORDABLE, SHOP_ROOM = places("shop")[:4]
+SHOP_PRESENT, SHOP_PRICE, SHOP_AFFORDABLE, SHOP_ROOM, SHOP_ETERNAL, SHOP_PERISHABLE, SHOP_RENTAL = places("shop")
 SHOP_STRIDE = stride("shop")
 PACK_ITEM, PACK_ENHANCEMENT, PACK_EDITION, PACK_SEAL = (
     start(name) for name in ("pack_item", "pack_enhancement", "pack_edition", "pack_seal")
 )
 VOUCHER_ID, VOUCHER_STRIDE = start("voucher_id"), stride("vouchers_on_sale")
 VOUCHER_PRICE = places("vouchers_on_sale")[1]
+PACK_ETERNAL, PACK_PERISHABLE, PACK_RENTAL = places("pack")[2:]
+PACK_STRIDE = stride("pack")
 BOOSTER_ID, BOOSTER_PRICE, BOOSTER_STRIDE = start("booster_id"), places("boosters")[1], stride("boosters")
 REROLL_PRICE = places("shopping")[0]
 DECK_LEFT, DECK_TOTAL = start("deck_left"), start("deck_total")

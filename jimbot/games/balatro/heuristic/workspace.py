@@ -51,6 +51,8 @@ PLAN_DTYPE = np.dtype(
                 ("own_value", np.float64, (MOST_OWN,)),
                 ("own_edition", np.int64, (MOST_OWN,)),
                 ("own_sells", np.float64, (MOST_OWN,)),
+                ("own_rounds", np.float64, (MOST_OWN,)),  # until it perishes
+                ("own_rental", np.int64, (MOST_OWN,)),
                 ("own_row", np.int64, (MOST_OWN,)),  # its row in the observation, -1 if it is on offer
                 ("levels", np.int64, (len(HANDS),)),  # more than the run has
                 ("hand_size", np.int64),  # without what jokers add
