@@ -16,7 +16,8 @@ from jimbot.errors import UnknownNameError, UsageError
 from jimbot.plugins import provided
 
 if TYPE_CHECKING:
-    from jimbot.evaluation import Comparison, CrossPlay, DuelEvaluation, Evaluation, SequentialTest
+    from jimbot.evaluation import Comparison, CrossPlay, DuelEvaluation, Evaluation
+    from jimbot.evaluation.sequential import SequentialTest
     from jimbot.evaluation.win_chances import Measuring
     from jimbot.games.entry import GameEntry
     from jimbot.games.verification import Difference, FileReport
@@ -178,7 +179,7 @@ def compare(
 
 
 def _compare_until_sure(policies: list[str], sprt: str, game: str, playing: common.Playing) -> None:
-    from jimbot.evaluation import compare_until_sure
+    from jimbot.evaluation.sequential import compare_until_sure
     from jimbot.games import game_entry
 
     common.keep_compiled(game_entry(game))

@@ -29,7 +29,7 @@ from jimbot.plugins import entry_points, provided
 GROUPS: dict[str, tuple[str, ...]] = {
     "Learn": ("train", "resume", "tune", "experiment", "improve", "record", "clone", "settings"),
     "Evaluate": ("evaluate", "compare", "analyze", "verify"),
-    "Look": ("ui", "watch", "play", "replay", "seed", "graph"),
+    "Look": ("ui", "watch", "play", "replay", "review", "seed", "graph"),
     "Serve": ("export", "serve", "ask", "mcp", "bus", "host"),
     "Operate": ("up", "runs", "adviser", "doctor", "setup", "bench", "soak", "help"),
 }
@@ -41,7 +41,7 @@ MODULES = {
     "tune": "learn.tune", "experiment": "learn.tune", "record": "learn.record", "clone": "learn.record",
     "export": "learn.export",
     "evaluate": "evaluation", "compare": "evaluation", "analyze": "evaluation", "verify": "evaluation",
-    "watch": "look.watch", "play": "look.play", "replay": "look.replay", "seed": "look.seed",
+    "watch": "look.watch", "play": "look.play", "replay": "look.replay", "review": "look.review", "seed": "look.seed",
     "runs": "operate.runs", "doctor": "operate.doctor", "setup": "operate.doctor", "help": "operate.doctor",
     "bench": "operate.checkout", "soak": "operate.checkout",
 }  # fmt: skip

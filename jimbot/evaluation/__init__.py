@@ -15,12 +15,11 @@ from jimbot.evaluation.intervals import (
     wilson_interval,
 )
 from jimbot.evaluation.play import Games, Witness, play_games
-from jimbot.evaluation.sequential import SequentialTest, compare_until_sure
 from jimbot.evaluation.summary import Evaluation
 
 __all__ = [
     "Comparison", "CrossPlay", "Difference", "Duel", "DuelEvaluation", "Evaluation", "Games", "Interval",
-    "SequentialTest", "Witness", "choose_seeds", "common_game", "compare", "compare_evaluations",
-    "compare_until_sure", "cross_play", "evaluate", "evaluate_duels", "mean_interval", "paired_interval",
+    "Witness", "choose_seeds", "common_game", "compare", "compare_evaluations",
+    "cross_play", "evaluate", "evaluate_duels", "mean_interval", "paired_interval",
     "paired_rate_interval", "play_games", "read_seeds_file", "survival", "wilson_interval",
 ]  # fmt: skip

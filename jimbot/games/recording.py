@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -89,12 +90,20 @@ class Recording:
             )
         return cls(**{what: document[what] for what in _KINDS})
 
+    def opened(self, options: Mapping[str, Any] = MappingProxyType({})) -> BatchGame:
+        game = make(self.game, 1, options={**options, **self.options})
+        game.reset(np.array([self.seed], np.uint64))
+        return game
+
+    def moves(self) -> Iterator[list[int]]:
+        labels = game_entry(self.game).spec.actions
+        yield from ([labels.index(label)] for label in self.actions)
+
     def replay(self) -> Iterator[tuple[BatchGame, int | None]]:
         """Plays the game again: (the game, the action about to be taken), before every action and, with None, at its
         end; after an action that ended the game, the game is a new one."""
-        game = make(self.game, 1, options=self.options)
+        game = self.opened()
         labels, total = game.spec.actions, 0.0
-        game.reset(np.array([self.seed], np.uint64))
         try:
             for number, label in enumerate(self.actions, 1):
                 if label not in labels.labels or not game.legal_mask[0, labels.index(label)]:

@@ -321,8 +321,8 @@ class Planner:
                 many = determinizations_of(round(kind.simulations * part), rounds, len(candidates.alive))
                 determinizations = rng.integers(0, 2**63, many, dtype=np.uint64)
                 for move in candidates.alive:
-                    same = np.full((3, many), [[row], [candidates.actions[move]], [kind.depth]])
-                    parts.append(Simulations(same[0], same[1], determinizations, same[2]))
+                    same = np.full((4, many), [[row], [candidates.actions[move]], [kind.depth], [kind.horizon]])
+                    parts.append(Simulations(same[0], same[1], determinizations, same[2], same[3]))
                     owners.append(candidates.returns[move])
             if not parts:
                 break

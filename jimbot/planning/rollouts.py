@@ -18,6 +18,7 @@ import numpy as np
 from jimbot.games.contract import BatchGame, game_entry
 from jimbot.policies.contract import Policy
 from jimbot.policies.reward_transform import transform_reward
+from jimbot.policies.win_chances import WinChances
 
 WON = "won"  # the statistic
 _MOST_UNTIL_SETTLED = 100  # decisions
@@ -31,6 +32,7 @@ class Simulations(NamedTuple):
     action: np.ndarray  # (J,) int64, the move tried
     determinization: np.ndarray  # (J,) uint64, seed of all that is hidden
     depth: np.ndarray  # (J,) int64, decisions after it
+    horizon: np.ndarray  # (J,) int64, settled positions after it, where the game has such
 
 
 class Rollouts:
@@ -38,7 +40,7 @@ class Rollouts:
 
     A player who can tell how likely it is to win from a position (`appraise`) judges its own simulations: they bring
     that chance, or whether they won, and rewards do not count. They go on to the next position where it can be told,
-    however many decisions away.
+    however many decisions away. So it is with `chances`, a table of how often the policy wins from what it expects.
     """
 
     def __init__(
@@ -50,7 +52,10 @@ class Rollouts:
         copies: int = 256,
         player: Policy | None = None,
         opponent: Policy | None = None,
+        chances: WinChances | None = None,
+        redraw: bool = True,
     ) -> None:
+        """Without `redraw` nothing is dealt anew: simulations know the future. For reviews that are told so."""
         self.policy = policy
         self.player = player or policy
         self.opponent = opponent
@@ -58,13 +63,20 @@ class Rollouts:
         self.reward_transform = reward_transform
         plans = game_entry(game.spec.id).plans
         counts_wins = WON in game.spec.episode_stats
+        self._chances, self._redraw = chances, redraw
         self._appraise: Any = getattr(self.player, "appraise", None) if counts_wins else None
-        self._settled = plans.settled if plans is not None and self._appraise is not None else None
+        self._tells_chances = self._appraise is not None or chances is not None
+        self._settled = plans.settled if plans is not None and self._tells_chances else None
         self._copies = game_entry(game.spec.id).make(copies, seed=0, options=game.options, checked=False)
         self._copies.reset()
 
     def close(self) -> None:
         self._copies.close()
+
+    @property
+    def at_once(self) -> int:
+        """Simulations that are played together."""
+        return self._copies.num_envs
 
     def returns(self, game: BatchGame, simulations: Simulations) -> np.ndarray:
         """(J,) float64, what each try brought."""
@@ -81,14 +93,18 @@ class Rollouts:
         sources, source_of = np.unique(simulations.row // players, return_inverse=True)
         saved = game.snapshot(sources * players)
         copies.restore({name: part if part.ndim == 0 else part[source_of] for name, part in saved.items()}, used)
-        copies.redraw_hidden(used, simulations.determinization)
+        if self._redraw:
+            copies.redraw_hidden(used, simulations.determinization)
         over = np.ones(copies.num_rows, bool)  # copies that stand idle, and simulations that have ended
         over[used] = False
         actions, depth = np.zeros(copies.num_rows, np.int64), np.zeros(copies.num_rows, np.int64)
         actions[used], depth[used] = simulations.action, simulations.depth
         returns, weight = np.zeros(copies.num_rows), 1.0
+        left = np.zeros(copies.num_rows, np.int64)
+        left[used] = simulations.horizon
         if self._settled is not None:
-            depth[used] = _MOST_UNTIL_SETTLED
+            depth[used] = _MOST_UNTIL_SETTLED * left[used]
+        settled = np.zeros(copies.num_rows, bool)
         last = int(depth.max()) + _MOST_UNTIL_ASKED * (players > 1)
         for turn in range(last + 1):
             copies.step(self._moves(actions, over), hold=self._idle(over))
@@ -98,7 +114,9 @@ class Rollouts:
             over |= copies.terminated | copies.truncated
             here = (depth <= turn) & (copies.acting | (turn == last))
             if self._settled is not None:
-                here |= self._settled(copies.observation)
+                before, settled = settled, self._settled(copies.observation)
+                left -= settled & ~before
+                here |= settled & (left <= 0)
             ends = np.flatnonzero(~over & here)
             if len(ends):
                 returns[ends] += self._worth(ends, weight)
@@ -127,7 +145,7 @@ class Rollouts:
     def _credit(self, returns: np.ndarray, live: np.ndarray, weight: float) -> None:
         """What the last step brought."""
         copies = self._copies
-        if self._appraise is None:
+        if not self._tells_chances:
             returns[live] += weight * transform_reward(self.reward_transform, copies.reward[live])
         else:
             ended = live[copies.terminated[live] | copies.truncated[live]]
@@ -136,6 +154,14 @@ class Rollouts:
     def _worth(self, ends: np.ndarray, weight: float) -> np.ndarray:
         """What is to be expected where simulations are given up."""
         observation = self._copies.observation[ends]
+        if self._chances is not None:
+            by_judgement = self._chances.by  # which asks no policy
+            values = np.zeros(len(ends)) if by_judgement else self._expected(ends)
+            return self._chances.of_all(observation, values)
         if self._appraise is not None:
             return self._appraise(observation)
-        return weight * self.policy.act(observation, self._copies.legal_mask[ends])[2]
+        return weight * self._expected(ends)
+
+    def _expected(self, rows: np.ndarray) -> np.ndarray:
+        """(n,) what the policy expects in these copies."""
+        return self.policy.act(self._copies.observation[rows], self._copies.legal_mask[rows])[2]

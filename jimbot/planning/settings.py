@@ -26,6 +26,9 @@ class PlanSettings:
     """Moves looked at: the policy's most probable ones."""
     depth: int = 20
     """Decisions played after the move; then the policy's value speaks."""
+    horizon: int = 1
+    """Positions that settle something (Balatro: the choice of a blind) until a simulation ends, where the game has such
+    and who plays on can tell how likely it is to win there; `depth` does not count then."""
     certain: float = 0.98
     """Probability from which on the policy's own move is taken without a try."""
     margin: float = 1.0
@@ -40,7 +43,7 @@ class PlanSettings:
     """Time for all decisions that are planned together; None: all the simulations they need."""
 
     def __post_init__(self) -> None:
-        least = {"rollouts": 2, "candidates": 2, "depth": 0}
+        least = {"rollouts": 2, "candidates": 2, "depth": 0, "horizon": 1}
         for name, smallest in least.items():
             if getattr(self, name) < smallest:
                 raise UsageError(f"A plan with {name} {getattr(self, name)} cannot be; expected at least {smallest}.")

@@ -67,8 +67,11 @@ class WinChances:
 
     def of(self, observation: np.ndarray, value: float) -> float:
         """0 to 1, for one position."""
-        found = levels_of(self.game, self.by, observation[None], np.array([value], np.float32))
-        return float(np.interp(found[0], self.levels, self.chances))
+        return float(self.of_all(observation[None], np.array([value], np.float32))[0])
+
+    def of_all(self, observations: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """(N,) 0 to 1, for positions."""
+        return np.interp(levels_of(self.game, self.by, observations, values), self.levels, self.chances)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

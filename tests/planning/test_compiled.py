@@ -49,7 +49,9 @@ def test_every_try_brings_the_same_as_from_python(game, policy: OnnxPolicy, tran
     rng = np.random.default_rng(5)
     row = rng.integers(0, ROWS, 50)
     action = np.array([rng.choice(np.flatnonzero(game.legal_mask[one])) for one in row])
-    simulations = Simulations(row, action, rng.integers(0, 2**63, 50, dtype=np.uint64), rng.integers(0, 12, 50))
+    simulations = Simulations(
+        row, action, rng.integers(0, 2**63, 50, dtype=np.uint64), rng.integers(0, 12, 50), np.ones(50, np.int64)
+    )
     found = network_of(policy, manifest())
     assert found is not None
     inside = CompiledRollouts(game, *found, 0.9, transform, COPIES).returns(game, simulations)

@@ -60,7 +60,9 @@ def test_a_try_is_the_turn_that_would_be_played_against_the_opponent(battles: Ba
     moves = Stubborn().act(battles.observation[rows], battles.legal_mask[rows]).actions
     worlds, before = np.arange(BATTLES, dtype=np.uint64) + 7, battles.snapshot()
     rollouts = Rollouts(battles, Stubborn(), gamma=1.0, copies=BATTLES, player=opponent, opponent=opponent)
-    brought = rollouts.returns(battles, Simulations(rows, moves, worlds, np.full(BATTLES, 1000)))
+    brought = rollouts.returns(
+        battles, Simulations(rows, moves, worlds, np.full(BATTLES, 1000), np.ones(BATTLES, np.int64))
+    )
     rollouts.close()
     battles.restore(before)
     battles.redraw_hidden(rows, worlds)

@@ -213,7 +213,9 @@ GLOSSARY = Glossary(
     lazy("jimbot.games.balatro.view.names:explain"),
 )  # fmt: skip
 RECORDING = RecordingForm(
-    lazy("jimbot.games.balatro.view.playback:RunRecorder"), lazy("jimbot.games.balatro.view.playback:read")
+    lazy("jimbot.games.balatro.view.playback:RunRecorder"),
+    lazy("jimbot.games.balatro.view.playback:read"),
+    _live("logs"),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from jimbot.games.batch_game import BatchGame
@@ -112,6 +113,14 @@ class RecordedGame(Protocol):
         """The game again, before every move and at its end."""
         ...
 
+    def opened(self, options: Mapping[str, Any]) -> BatchGame:
+        """A batch of one game at its first move, under its own options and `options`, which show more."""
+        ...
+
+    def moves(self) -> Iterator[list[int]]:
+        """Every move, as the actions that make it."""
+        ...
+
     def document(self, step: int | None) -> dict[str, Any]:
         """Everything as plain values, or one step only."""
         ...
@@ -129,6 +138,16 @@ class Recorder(Protocol):
         ...
 
 
+class LoggedGame(NamedTuple):
+    """A game out of another program's log, as far as it could be followed."""
+
+    recorded: RecordedGame
+    player: str
+    """Who played it, as the log says; empty where it does not."""
+    note: str = ""
+    """Why it ends where it ends, if the log went on."""
+
+
 @dataclass(frozen=True)
 class RecordingForm:
     """A game's own form of a recording, where a list of actions does not say enough."""
@@ -137,6 +156,8 @@ class RecordingForm:
     """A batch of one game at its first move → what writes it down."""
     read: Callable[[str, str], RecordedGame]
     """(the file's text, what a complaint calls it) → the game."""
+    logs: Callable[[Path], list[LoggedGame]] | None = None
+    """A log that other programs wrote → the games in it."""
 
 
 @dataclass(frozen=True)

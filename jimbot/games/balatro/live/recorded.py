@@ -17,12 +17,13 @@ debug methods and games whose beginning is not there are undecided: they prove n
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jimbot.errors import UsageError
+from jimbot.errors import TranscriptError, UsageError
 from jimbot.games.balatro.encoding import action_table
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.balatro.live.calls import moves_of
@@ -30,12 +31,17 @@ from jimbot.games.balatro.live.follower import begins
 from jimbot.games.balatro.live.reading import read_shown
 from jimbot.games.balatro.rules import decisions
 from jimbot.games.balatro.rules.chance.streams import seed_bytes
+from jimbot.games.balatro.rules.content import CHALLENGES, DECKS, STAKES
 from jimbot.games.balatro.rules.scratch import new_scratch
 from jimbot.games.balatro.rules.state import SELECTING_HAND, new_games
 from jimbot.games.balatro.states import dialects as d
 from jimbot.games.balatro.states.dialects import MENU
 from jimbot.games.balatro.states.shown import Shown, differences, essence, shown_of
+from jimbot.games.balatro.transcript import Transcript
+from jimbot.games.balatro.verify.recordings import numbered_lines
 from jimbot.games.balatro.view.move_text import Move, write_move
+from jimbot.games.balatro.view.playback import Playback
+from jimbot.games.hooks.people import LoggedGame
 from jimbot.games.hooks.programs import LiveCall
 from jimbot.games.verification import Entry, FileReport
 
@@ -169,11 +175,49 @@ def _seed(run: list[Seen]) -> str:
     return next((str(one.state["seed"]) for one in run if one.state is not None and "seed" in one.state), "")
 
 
+def logged_games(path: Path) -> list[LoggedGame]:
+    """The runs of a log as games of ours, each up to where it can be followed exactly."""
+    lines, report, found = numbered_lines(path), FileReport(path.name, "live"), []
+    player = _player_of(path, lines)
+    for number, run in enumerate(_runs(read_lines(lines)), 1):
+        with report.entry(f"run {number}", _seed(run)) as entry:
+            replay = _Replay(entry)
+            replay.go_through(run)
+        if replay.moves:
+            found.append(LoggedGame(Playback(replay.transcript()), player, _why_it_ends(replay, entry)))
+        elif entry.differences:
+            raise TranscriptError(f"{path}, run {number}: {_why_it_ends(replay, entry)}")
+    if not found:
+        raise TranscriptError(f"{path} tells of no move of any run; expected a log of games as they were played.")
+    return found
+
+
+def _player_of(path: Path, lines: Sequence[tuple[int, Any]]) -> str:
+    """Who played: what the first lines say, else the folder the log lies in, which programs name after their model."""
+    for _, line in lines[:5]:
+        for name in ("model", "player", "policy", "bot"):
+            if isinstance(line, Mapping) and isinstance(line.get(name), str):
+                return line[name]
+    return path.resolve().parent.name
+
+
+def _why_it_ends(replay: _Replay, entry: Entry) -> str:
+    if not entry.differences:
+        return ""
+    first = entry.differences[0]
+    where = f"from move {len(replay.moves) + 1} on (line {first.step})"
+    has = "" if entry.undecidable else "has "
+    return f"Undecided {where}: {first.field} is {first.recorded!r} there, and the simulator {has}{first.simulated}."
+
+
 class _Replay:
     """One run, played again beside its recording."""
 
     def __init__(self, entry: Entry) -> None:
         self._entry = entry
+        self.moves: list[str] = []
+        """As far as they are certain, and up to the win."""
+        self._won = False
         self._g: Any = None
         self._s: Any = new_scratch()[0]
         self._doubt: list[tuple[str, Any, Any]] = []
@@ -223,6 +267,19 @@ class _Replay:
             return False
         return self._aligned(shown) if one.call is None else self._agrees(shown)
 
+    def transcript(self) -> Transcript:
+        """The run as it was followed."""
+        g = self._g
+        challenge = CHALLENGES.key(int(g.challenge)) if g.challenge else ""
+        seed = bytes(g.seed[: g.seed_length]).decode()
+        return Transcript(seed, DECKS.key(int(g.deck)), STAKES.key(int(g.stake)), challenge, False, self.moves)
+
+    def _note(self, *moves: str) -> None:
+        """Moves that were made; what is played on after the win belongs to no ordinary run."""
+        if not self._won:
+            self.moves += moves
+        self._won = bool(self._g.won)
+
     # --- moving ---
 
     def _do(self, one: Seen) -> bool:
@@ -237,20 +294,22 @@ class _Replay:
                 state = d.STATE_OF_PHASE[self._g.phase]
                 self._entry.differ("legal", f"{one.call.method} {one.call.params}", f"not legal in {state}")
                 return False
+            self._note(write_move(*move))
         return True
 
     def _aligned(self, shown: Shown) -> bool:
         """Finds what happened between two looks: one move, else two."""
         for ways in (_one_move, _two_moves):
-            found: dict[bytes, tuple[str, Any]] = {}
-            for words, g in ways(self._g, self._s):
+            found: dict[bytes, tuple[tuple[str, ...], Any]] = {}
+            for moves, g in ways(self._g, self._s):
                 if _could_be(g, shown) and not self._different(shown, g):
-                    found.setdefault(_identity(g), (words, g))
+                    found.setdefault(_identity(g), (moves, g))
             if len(found) > 1:
-                ways = " or ".join(sorted(words for words, _ in found.values())[:3])
+                ways = " or ".join(sorted(", ".join(moves) for moves, _ in found.values())[:3])
                 return self._undecided("action", "none", f"knows {len(found)} ways to get there: {ways}")
             if found:
-                ((_, self._g),) = found.values()
+                ((moves, self._g),) = found.values()
+                self._note(*moves)
                 break
         return self._agrees(shown)
 
@@ -297,18 +356,18 @@ def _listed(value: Any) -> Any:
 # --- what may have happened between two looks ---
 
 
-def _one_move(g: Any, s: Any) -> Iterator[tuple[str, Any]]:
+def _one_move(g: Any, s: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
     for move, after in _each(BalatroGame(1), g, s):
-        yield write_move(*move), after
+        yield (write_move(*move),), after
 
 
-def _two_moves(g: Any, s: Any) -> Iterator[tuple[str, Any]]:
+def _two_moves(g: Any, s: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Of two moves one at most plays or discards cards, and if it is the first, it ends the round."""
     batch = BalatroGame(1)
     for first, after in list(_each(batch, g, s)):
         if first.kind not in _CARDS or after.phase != SELECTING_HAND:
             for second, later in _each(batch, after, s):
-                yield f"{write_move(*first)}, {write_move(*second)}", later
+                yield (write_move(*first), write_move(*second)), later
 
 
 def _each(batch: BalatroGame, g: Any, s: Any) -> Iterator[tuple[Move, Any]]:

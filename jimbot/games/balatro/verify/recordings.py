@@ -96,7 +96,7 @@ def read_recording(path: Path) -> Any:
     if kind is None:
         raise UsageError(f"'{path.name}' is no recording by its name; see the names in tests/golden/balatro/README.md.")
     if kind.numbered:
-        return _numbered_lines(path)
+        return numbered_lines(path)
     text = _text(path)
     if kind.lines:
         document: Any = [_parse(path, line, number) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
@@ -119,7 +119,7 @@ def _text(path: Path) -> str:
         raise UsageError(f"'{path}' cannot be read ({problem}); expected JSON in UTF-8.") from problem
 
 
-def _numbered_lines(path: Path) -> list[tuple[int, Any]]:
+def numbered_lines(path: Path) -> list[tuple[int, Any]]:
     """The lines of a live recording; requests and answers may be two files. A last line cut short ends it."""
     lines = _lines_of(path)
     for one, other in (_ANSWERS, _ANSWERS[::-1]):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.text import Text
 
+from jimbot.games.balatro.encoding.action_table import actions_for
 from jimbot.games.balatro.game import BalatroGame
+from jimbot.games.balatro.options import Options
 from jimbot.games.balatro.rules.state import GAME_OVER, WON
 from jimbot.games.balatro.transcript import GameRecorder, Transcript, header
 from jimbot.games.balatro.view.describe import describe_move, ending
@@ -55,9 +57,26 @@ class Playback:
                 shown += [f"next: {describe_move(run.g, *read_move(move))}"] if move else []
         yield from shown
 
+    def opened(self, options: Mapping[str, Any]) -> BalatroGame:
+        written = self.transcript
+        chosen = {"challenge": written.challenge} if written.challenge else {"deck": written.deck}
+        own: dict[str, Any] = {
+            **options,
+            **chosen,
+            "stake": written.stake,
+            "endless": written.endless,
+            "seed_text": written.seed,
+        }
+        game = BalatroGame(1, options=Options(**own))
+        game.reset()
+        return game
+
+    def moves(self) -> Iterator[list[int]]:
+        yield from (actions_for(*read_move(move)) for move in self.transcript.moves)
+
     def moments(self) -> Iterator[Moment]:
         """Each on a table of its own, on which policies can be asked."""
-        game = BalatroGame(1)
+        game = BalatroGame(1, options=Options(helpers=True))
         for run, move, last in self.transcript.replay():
             game.games[0] = run.g
             over = _over(run.g)
