@@ -24,7 +24,7 @@ function digest(names, folder) {
 
 function seal() {
   copyFileSync(join(here, "index.html"), join(target, "index.html"));
-  const files = ["app.css", "app.js", "index.html"];
+  const files = ["app.css", "app.js", "index.html", "review.js"];
   const pages = Object.keys(JSON.parse(readFileSync(join(here, "src", "pages.json"), "utf8")));
   const built = { pages, sources: digest(sources(), here), files: digest(files, target) };
   writeFileSync(join(target, "built.json"), `${JSON.stringify(built, null, 1)}\n`);
@@ -32,7 +32,7 @@ function seal() {
 
 mkdirSync(target, { recursive: true });
 const settings = {
-  entryPoints: { app: join(here, "src", "main.tsx") },
+  entryPoints: { app: join(here, "src", "main.tsx"), review: join(here, "src", "review_file.tsx") },
   outdir: target,
   bundle: true,
   minify: true,

@@ -23,8 +23,9 @@ import numpy as np
 
 from jimbot.errors import JimbotError, UsageError
 from jimbot.games.contract import BatchGame, GameEntry, game_entry, make
-from jimbot.games.hooks.people import HumanInterface, Offer, RecordedGame
+from jimbot.games.hooks.people import HumanInterface, Offer, RecordedGame, Recorder
 from jimbot.games.narration import ended_in_words
+from jimbot.games.recording import begin_recording
 from jimbot.games.scenes import scene_of
 from jimbot.games.seeds import HELD_OUT, bank_seeds, seed_name, seed_number
 from jimbot.planning import OwnSearch, Planner
@@ -61,6 +62,32 @@ def think(game: BatchGame, decision: Decision, row: int = 0, table: WinChances |
     return {"moves": moves, "value": value, **wins, "legal": int(game.legal_mask[row].sum())}
 
 
+class Notes:
+    """A game of one player that is written down while it is played, so that it can be reviewed."""
+
+    def __init__(self, recorded: RecordedGame | None = None) -> None:
+        self._recorded, self._total = recorded, 0.0
+        self._recorder: Recorder | None = None
+
+    def begin(self, game: BatchGame, seed: int, options: Mapping[str, Any]) -> None:
+        if game.num_rows == 1:
+            self._recorder = begin_recording(game, seed, options)
+
+    def note(self, action: int) -> None:
+        if self._recorder is not None:
+            self._recorder.note(action)
+
+    def paid(self, reward: float) -> None:
+        self._total += reward
+
+    def recorded(self) -> RecordedGame:
+        if self._recorded is not None:
+            return self._recorded
+        if self._recorder is None:
+            raise UsageError("This game was not written down; games of one player that are played here are.")
+        return self._recorder.finish(self._total)
+
+
 @dataclass
 class PageGame:
     """One game that a page shows."""
@@ -69,6 +96,11 @@ class PageGame:
     frames: list[Frame] = field(default_factory=list)
     done: bool = False
     complaint: str = ""
+    notes: Notes = field(default_factory=lambda: Notes(), repr=False)
+
+    def recorded(self) -> RecordedGame:
+        """The game as far as it went, written down."""
+        return self.notes.recorded()
 
     def document(self, first: int) -> dict[str, Any]:
         """The frames from one on, and how the game stands."""
@@ -83,9 +115,11 @@ class PageGame:
 class Played(PageGame):
     """A game that goes on in the background until it is over or nobody wants it any more."""
 
-    def __init__(self, about: dict[str, Any], frames: Callable[[], Iterator[Frame | None]]) -> None:
+    def __init__(
+        self, about: dict[str, Any], frames: Callable[[], Iterator[Frame | None]], notes: Notes | None = None
+    ) -> None:
         """None among the frames: nothing is new. Such a game ends when nobody has looked at it for a while."""
-        super().__init__(about=about)
+        super().__init__(about=about, notes=notes or Notes())
         self._wanted, self._looked = True, time.monotonic()
         self._thread = threading.Thread(target=self._play, args=(frames,), name="table", daemon=True)
         self._thread.start()
@@ -146,7 +180,8 @@ def policy_game(player: Player, seed_text: str, stochastic: bool, opponent: Play
         "options": player.options,
         "thinks": player.manifest is not None,
     }
-    return Played(about, lambda: _policy_frames(player, opponent, seed, stochastic))
+    notes = Notes()
+    return Played(about, lambda: _policy_frames(player, opponent, seed, stochastic, notes), notes)
 
 
 def _against(player: Player, opponent: Player | None) -> Player:
@@ -161,8 +196,11 @@ def _against(player: Player, opponent: Player | None) -> Player:
     return replace(player, options={**player.options, **two_sides.options})
 
 
-def _policy_frames(player: Player, opponent: Player | None, seed: int, stochastic: bool) -> Iterator[Frame]:
+def _policy_frames(
+    player: Player, opponent: Player | None, seed: int, stochastic: bool, notes: Notes
+) -> Iterator[Frame]:
     game, rng, total = begin(player.entry, seed, player.options), np.random.default_rng(0), 0.0
+    notes.begin(game, seed, player.options)
     table = None if opponent is None else chances_against(player, opponent)
     table = None if stochastic else table or win_chances(player)
     try:
@@ -178,8 +216,11 @@ def _policy_frames(player: Player, opponent: Player | None, seed: int, stochasti
                 frame |= {"moves": [], "value": None, "legal": 0, "move": "waits for the other side"}
             if len(decisions) > 1 and decisions[1] is not None:
                 frame["opponent"] = think(game, decisions[1], 1)
+            if mine is not None:
+                notes.note(int(mine.actions[0]))
             game.step(np.array([0 if one is None else int(one.actions[0]) for one in decisions]))
             total += float(game.reward[0])
+            notes.paid(float(game.reward[0]))
             over = bool(game.terminated[0] or game.truncated[0])
             yield {**frame, **_after(game), "over": False}
             if over:
@@ -225,7 +266,7 @@ def recorded_game(recorded: RecordedGame, adviser: Player | None) -> Played:
         "policy": adviser.name if adviser is not None else "",
         "thinks": adviser is not None and adviser.manifest is not None,
     }
-    return Played(about, lambda: _recorded_frames(recorded, adviser))
+    return Played(about, lambda: _recorded_frames(recorded, adviser), Notes(recorded))
 
 
 def _recorded_frames(recorded: RecordedGame, adviser: Player | None) -> Iterator[Frame]:
@@ -269,6 +310,7 @@ class PersonGame(PageGame):
                 return
             self.about["how"] = "Choose one of the moves." if self._interface is None else self._interface.how
             self._game = game
+            self.notes.begin(game, seed, options)
             self._look(game, [])
 
     def close(self) -> None:
@@ -284,8 +326,10 @@ class PersonGame(PageGame):
             for action in actions:
                 if not game.legal_mask[0, action]:
                     raise UsageError(f"'{text.strip()[:80]}' is not possible now.")
+                self.notes.note(action)
                 game.step(np.array([action]))
                 self._total += float(game.reward[0])
+                self.notes.paid(float(game.reward[0]))
                 if game.terminated[0] or game.truncated[0]:
                     self.done = True
                     break

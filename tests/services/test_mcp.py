@@ -186,6 +186,21 @@ def test_seeds_are_previewed_and_searched() -> None:
     with_client(work)
 
 
+def test_a_game_in_play_is_reviewed() -> None:
+    async def work(client: Client) -> None:
+        table = TableSeen(**await call(client, "start_game", game="balatro", seed="7LB2WVPK"))
+        for _ in range(4):
+            advice = await call(client, "ask_policy", handle=table.handle)
+            await call(client, "act", handle=table.handle, move=advice["best"]["label"])
+        found = await call(client, "review_game", handle=table.handle, seconds=0.1)
+        assert len(found["moves"]) > 1
+        assert 0 < found["moves"][-1]["chance"]["mean"] < 1
+        assert "one of them" in await refused(client, "review_game")
+        assert "It tells of no move" in await refused(client, "review_game", recording="hello")
+
+    with_client(work)
+
+
 def test_a_policy_is_judged_and_may_be_named_for_the_whole_server() -> None:
     async def work(client: Client) -> None:
         judged = Judged(**await call(client, "evaluate_policy", game="probe", games=4))

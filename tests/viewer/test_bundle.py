@@ -15,7 +15,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 WEB, STATIC = REPOSITORY / "web", REPOSITORY / "jimbot" / "viewer" / "static"
 INPUTS = ("build.mjs", "index.html", "package-lock.json", "package.json", "tsconfig.json")
-FILES = ("app.css", "app.js", "index.html")
+FILES = ("app.css", "app.js", "index.html", "review.js")
 
 
 def digest(names: list[str], folder: Path) -> str:

@@ -7,6 +7,7 @@ import { Knowledge } from "./knowledge";
 import pages from "./pages.json";
 import { Complaint, Doing, Empty } from "./parts";
 import { followLinks, usePlace } from "./place";
+import { Review } from "./review";
 import { Run } from "./run";
 import { Runs } from "./runs";
 import { Seeds } from "./seeds";
@@ -14,7 +15,7 @@ import { Services } from "./services";
 import "./style.css";
 import { Watch } from "./watch";
 
-const SHOWN: Record<keyof typeof pages, ComponentType> = { "": Runs, run: Run, watch: Watch, seeds: Seeds, compare: Compare, knowledge: Knowledge, services: Services };
+const SHOWN: Record<keyof typeof pages, ComponentType> = { "": Runs, run: Run, watch: Watch, review: Review, seeds: Seeds, compare: Compare, knowledge: Knowledge, services: Services };
 const TABS = Object.entries(pages).filter(([, words]) => words);
 const THEMES = ["auto", "light", "dark"] as const;
 

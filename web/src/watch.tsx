@@ -284,6 +284,7 @@ function Watching({ recording, leave }: { recording: string | null; leave: () =>
         {query.has("follow") && <p class="lead">{one.done ? "no longer looked at" : "live, played by another program"}{one.about?.policy ? `; beside it what ${one.about.policy} would do` : ""}</p>}
         {recording !== null && <p class="lead">Open here only; in the folder <code>recordings</code> beside the runs it would have a link.</p>}
         <span class="picked">
+          {one.done && one.id && !second && !one.about?.opponent && ["watch", "recording"].includes(one.about?.kind ?? "") && <a class="button main" href={address("/review", { table: one.id })}>Review this game</a>}
           {one.about?.seed && recording === null && <button type="button" onClick={() => change({ seed: null }, false)}>Another seed</button>}
         </span>
       </header>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 from jimbot.errors import JimbotError, TranscriptError, UnreadableError, UsageError
@@ -31,6 +32,17 @@ def read_games(path: Path) -> list[LoggedGame]:
     raise TranscriptError(
         complaints[0] if len(complaints) == 1 else f"'{path}' is no recorded game, and no log that any game here knows."
     )
+
+
+def games_in_text(text: str) -> list[LoggedGame]:
+    """The same of a file that came over a wire, whose name nobody knows."""
+    with tempfile.TemporaryDirectory(prefix="jimbot-review-") as folder:
+        path = Path(folder) / "game.jsonl"
+        path.write_text(text)
+        try:
+            return [game._replace(player="") for game in read_games(path)]
+        except JimbotError as problem:
+            raise TranscriptError(str(problem).replace(f"'{path}'", "It").replace(str(path), "It")) from problem
 
 
 def _recording(path: Path) -> LoggedGame | None:

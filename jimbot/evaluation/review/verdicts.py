@@ -173,8 +173,8 @@ class Review:
             assert one.best is not None
             where = f" ({one.kind})" if one.kind else ""
             found.append(
-                f"Move {one.number}{where}: {one.words}. {one.candidates[one.best].words} would have been "
-                f"{100 * one.loss:.0f} points better."
+                f"Move {one.number}{where}: not “{one.words}” but “{one.candidates[one.best].words}”, "
+                f"{100 * one.loss:.0f} points of winning chance."
             )
         return found
 
@@ -183,7 +183,9 @@ class Review:
         """Where the game was decided, in a sentence."""
         if self.worst:
             one = self.worst[0]
-            return f"Most was lost with move {one.number} ({one.words}): {100 * one.loss:.0f} points of winning chance."
+            return (
+                f"Most was lost with move {one.number}, “{one.words}”: {100 * one.loss:.0f} points of winning chance."
+            )
         if self.won is False:
             return "No single move lost the game."
         return "Nothing was clearly given away."
@@ -318,6 +320,26 @@ class Reviewer:
             self.review.seconds = spent + time.monotonic() - began
         yield self.review
 
+    def what_if(self, number: int, action: int, deals: int = 3 * MEASURING) -> dict[str, Any]:
+        """What another move at move `number` (from 1) gains over the one that was made, and what might follow."""
+        one = self.review.verdicts[number - 1]
+        table = self.positions.table(number - 1)
+        try:
+            if not table.legal_mask[0, action]:
+                raise UsageError(f"That is not possible at move {number}; choose another.")
+            candidate = Candidate(action, table.describe_action(0, action), 0.0)
+        finally:
+            table.close()
+        place, move = number - 1, self.positions.moves[number - 1]
+        row = self.positions.rows[place]
+        settings, many = self._settings(row), 1 if self._known else deals
+        seeds = self._rng.integers(0, 2**63, many, dtype=np.uint64)
+        starts = ((self.positions.last_rows[place], move.actions[-1]), (row, action))
+        parts = [_simulations(start, taken, seeds, settings) for start, taken in starts]
+        brought = self._simulator().returns(self.positions.batch, _joined(parts))
+        candidate.gains = (brought[many:] - brought[:many]).tolist()
+        return {**candidate.to_dict(), "number": number, "line": list(self._line(one, candidate))}
+
     def close(self) -> None:
         if self._rollouts is not None:
             self._rollouts.close()
@@ -364,9 +386,7 @@ class Reviewer:
             row, last = self.positions.rows[place], self.positions.last_rows[place]
             starts = [(last, move.actions[-1]), *((row, candidate.action) for candidate in chosen)]
             settings = self._settings(row)
-            for start, action in starts:
-                same = np.full((4, many), [[start], [action], [settings.depth], [max(HORIZON, settings.horizon)]])
-                parts.append(Simulations(same[0], same[1], deals, same[2], same[3]))
+            parts += [_simulations(start, action, deals, settings) for start, action in starts]
             owners.append((one, choosing, chosen, many))
         brought = self._simulator().returns(self.positions.batch, _joined(parts))
         self.review.simulations += len(brought)
@@ -404,14 +424,14 @@ class Reviewer:
         """What might follow the better move, for those that cost something: one deal, played on."""
         for one in self.review.verdicts:
             if one.loss > 0 and not one.line:
-                one.line = self._line(one)
+                one.line = self._line(one, one.candidates[one.best or 0])
 
-    def _line(self, one: Verdict) -> tuple[str, ...]:
+    def _line(self, one: Verdict, candidate: Candidate) -> tuple[str, ...]:
         table = self.positions.table(one.number - 1)
         try:
             if not self._known:
                 table.redraw_hidden(np.array([0]), self._rng.integers(0, 2**63, 1, dtype=np.uint64))
-            action, words = one.candidates[one.best or 0].action, []
+            action, words = candidate.action, []
             for _ in range(LINE):
                 words.append(table.describe_action(0, action))
                 table.step(np.resize(np.array([action]), table.num_rows))
@@ -421,6 +441,12 @@ class Reviewer:
         finally:
             table.close()
         return tuple(words)
+
+
+def _simulations(start: int, action: int, deals: np.ndarray, settings: PlanSettings) -> Simulations:
+    """One move in some deals."""
+    same = np.full((4, len(deals)), [[start], [action], [settings.depth], [max(HORIZON, settings.horizon)]])
+    return Simulations(same[0], same[1], deals, same[2], same[3])
 
 
 def _joined(parts: Sequence[Simulations]) -> Simulations:

@@ -13,7 +13,9 @@ import numpy as np
 
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.games.contract import BatchGame, GameEntry, game_entry, make, named_game
+from jimbot.games.hooks.people import RecordedGame
 from jimbot.games.hooks.programs import Standing
+from jimbot.games.recording import begin_recording
 from jimbot.games.seeds import seed_name, seed_number
 from jimbot.services.live_play.client import LiveClient
 from jimbot.services.live_play.driver import LiveDriver
@@ -34,6 +36,11 @@ class OpenGame:
         self.turn, self.total, self.over = 0, 0.0, False
         self.stats: dict[str, float] = {}
         self.outcome = ""
+        self._recorder = begin_recording(self.game, int(self.game.seeds[0]), options)
+
+    def recorded(self) -> RecordedGame:
+        """The game so far, as it was played."""
+        return self._recorder.finish(self.total)
 
     @property
     def not_read(self) -> tuple[str, ...]:
@@ -53,6 +60,7 @@ class OpenGame:
 
     def act(self, action: int) -> float:
         """Plays a legal action; its reward."""
+        self._recorder.note(action)
         self.game.step(np.array([action]))
         reward = float(self.game.reward[0])
         self.turn, self.total = self.turn + 1, self.total + reward
@@ -147,6 +155,9 @@ class LiveGame(OpenGame):
     @property
     def not_read(self) -> tuple[str, ...]:
         return tuple(self._run.assumed)
+
+    def recorded(self) -> RecordedGame:
+        raise UsageError("A live game is written down by jimbot play --live; give the text of that file.")
 
     def legal(self) -> np.ndarray:
         return np.zeros(0, np.int64) if self.over else np.flatnonzero(self._run.playable_mask())

@@ -31,11 +31,12 @@ except ModuleNotFoundError as problem:
 INSTRUCTIONS = (
     "JimBot's games and policies. list_games says what there is; start_game gives a handle; then see_table, "
     "list_legal_moves, ask_policy and act, until the table is over. explain, preview_seed and search_seeds look things "
-    "up without playing; evaluate_policy measures a policy. Runs and their reports are resources: jimbot://runs."
+    "up without playing; evaluate_policy measures a policy; review_game says which move lost a game. Runs and their "
+    "reports are resources: jimbot://runs."
 )
 LARGEST_BODY = 2**20
-LOOKING = ("list_games", "list_tables", "see_table", "list_legal_moves", "ask_policy", "evaluate_policy", "explain",
-           "preview_seed", "search_seeds")  # fmt: skip
+LOOKING = ("list_games", "list_tables", "see_table", "list_legal_moves", "ask_policy", "evaluate_policy", "review_game",
+           "explain", "preview_seed", "search_seeds")  # fmt: skip
 ACTING = ("start_game", "act", "close_game")
 ARGUMENTS = {"option": "options"}
 """Flags of the command line that have another name here."""

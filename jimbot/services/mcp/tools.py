@@ -17,7 +17,10 @@ from pydantic import Field
 from jimbot.errors import UnknownNameError, UsageError
 from jimbot.evaluation import evaluate
 from jimbot.evaluation.intervals import Interval
+from jimbot.evaluation.review.kept import reviewed
+from jimbot.evaluation.review.reading import games_in_text
 from jimbot.games.contract import available_games, game_entry, game_title, games_with, named_game
+from jimbot.games.hooks.people import LoggedGame
 from jimbot.planning import planning
 from jimbot.policies.contract import decide
 from jimbot.policies.heuristics import heuristic_names
@@ -33,6 +36,7 @@ MOST_GAMES = 1000  # of one evaluation
 MOST_SIMULATIONS = 512  # of one plan
 MOST_POLICIES = 4  # kept loaded
 LONGEST_SEARCH = 60.0  # seconds
+LONGEST_RECORDING = 900_000  # characters; a whole request may have a megabyte
 
 Handle = Annotated[str, Field(description="The game in play, as start_game named it.")]
 GameId = Annotated[str, Field(description="A game, as list_games names it.")]
@@ -173,6 +177,33 @@ class Tools:
             illegal_actions=judged.illegal_actions,
             seconds=judged.games.seconds,
         )
+
+    def review_game(
+        self,
+        recording: Annotated[
+            str, Field(max_length=LONGEST_RECORDING, description="The text of a recorded game, or of a log of games.")
+        ] = "",
+        handle: Annotated[str, Field(description="Or a game in play (or over), as start_game named it.")] = "",
+        run: Annotated[int, Field(ge=1, description="Of a log with several games, which.")] = 1,
+        policy: Policy = "",
+        seconds: Annotated[float, Field(ge=0, le=120, description="Time for simulations.")] = 20.0,
+    ) -> dict[str, Any]:
+        """Which move lost the game: the chance to win after every move, what each cost, and what was better.
+
+        A move is called a mistake only where that is sure; nothing hidden from the player is held against it.
+        """
+        if bool(recording) == bool(handle):
+            raise UsageError("Give a recording or a handle, one of them.")
+        if handle:
+            with self.tables.use(handle) as game:
+                found = [LoggedGame(game.recorded(), "")]
+        else:
+            found = games_in_text(recording)
+        if run > len(found):
+            raise UsageError(f"The log has {len(found)} games; there is no game {run}.")
+        game_id = found[run - 1].recorded.game
+        player = self._load(self._named(policy, game_id), game_id)
+        return reviewed(found[run - 1], player, seconds, runs_root=self.runs_dir)
 
     # --- looking things up ---
 

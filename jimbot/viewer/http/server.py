@@ -28,7 +28,8 @@ from jimbot.doors.listening import guarded_server
 from jimbot.errors import CheckpointError, JimbotError, NotWritableError
 from jimbot.reading.plain import file_text, json_value
 from jimbot.viewer.curves import MetricLogs
-from jimbot.viewer.http import around, games, jobs, runs
+from jimbot.viewer.http import around, games, jobs, reviews, runs
+from jimbot.viewer.reviews import OpenReviews
 from jimbot.viewer.run_index import RunIndex
 from jimbot.viewer.tables import PageGames
 
@@ -107,6 +108,7 @@ class Page:
         self.logs = MetricLogs()
         self.tables = PageGames()
         self.jobs = jobs.Jobs()
+        self.reviews = OpenReviews()
         self.trainings = jobs.Trainings(roots[0])
         self.services = around.Services(serve, bus, roots[0], live)
         self.recordings = games.Recordings(roots)
@@ -120,6 +122,7 @@ class Page:
         self.logs.close()
         self.tables.close()
         self.jobs.close()
+        self.reviews.close()
         self.trainings.close()
 
 
@@ -135,7 +138,7 @@ def page_app(page: Page, sessions: Sessions | None = None) -> FastAPI:
     app = FastAPI(title="JimBot", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     _static(app)
     _hello(app, sessions)
-    for part in (runs, games, jobs, around):
+    for part in (runs, games, jobs, reviews, around):
         app.include_router(part.routes(page), prefix="/api")
     app.add_api_route("/{rest:path}", _nothing_here, methods=["GET"])  # behind everything that is somewhere
     app.add_exception_handler(JimbotError, _sentence)
