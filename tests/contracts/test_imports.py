@@ -81,6 +81,7 @@ LIBRARIES = (
     ("planning/compiled.py", {"jax"}, set()),
     ("evaluation/*", {"yaml"}, {"matplotlib", "rich"}),
     ("evaluation/tables.py", {"rich"}, set()),  # imported when results are shown
+    ("evaluation/review/report.py", {"rich"}, set()),
     ("training/*", {"yaml", "pydantic", "psutil", "rich"}, {"matplotlib"}),
     ("training/env_*.py", {"gymnasium"}, set()),
     ("training/framework.py", set(), {"gymnasium"}),  # a type

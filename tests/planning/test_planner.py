@@ -263,7 +263,9 @@ def test_who_can_tell_how_likely_it_is_to_win_judges_its_own_tries():
     game = make("balatro", ROWS, options={"helpers": True})
     game.reset(bank_seeds(VALIDATION, ROWS))
     select, policy = game.legal_mask.argmax(axis=1), RandomPolicy()
-    tries = Simulations(np.arange(ROWS), select, np.arange(ROWS, dtype=np.uint64), np.zeros(ROWS, np.int64))
+    tries = Simulations(
+        np.arange(ROWS), select, np.arange(ROWS, dtype=np.uint64), np.zeros(ROWS, np.int64), np.ones(ROWS, np.int64)
+    )
     judged = Rollouts(game, policy, 0.9, copies=ROWS, player=Knowing())
     # At random most lose the first blind, the others come to the second.
     brought = judged.returns(game, tries)

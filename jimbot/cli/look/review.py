@@ -12,7 +12,6 @@ import typer
 from jimbot.cli.shared import common, terminal
 from jimbot.cli.shared.command import adds
 from jimbot.errors import JimbotError, UsageError
-from jimbot.games.contract import game_entry
 from jimbot.plugins import provided
 
 if TYPE_CHECKING:
@@ -116,6 +115,7 @@ class _How:
     quiet: bool
 
     def player(self, game: str) -> Player:
+        from jimbot.games.contract import game_entry
         from jimbot.policies.players import find_player
 
         common.keep_compiled(game_entry(game))
