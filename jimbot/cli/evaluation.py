@@ -30,7 +30,7 @@ jimbot evaluate hackmatrix --stochastic   (the policy that comes with JimBot)
 jimbot evaluate random --game hackmatrix --seeds validation
 jimbot evaluate policy.onnx --seeds-file seeds.txt   (one seed per line)
 jimbot evaluate balatro --seed 7LB2WVPK --deck blue --stake gold
-jimbot evaluate my-run --games 1000 --against 2.35%   (is it better than that?)
+jimbot evaluate my-run --games 1000 --against 2.7%   (is it better than that?)
 jimbot evaluate balatro --plan 24 --games 100   (tries moves out in copies of the game; the heuristic plays them on)
 jimbot evaluate balatro --adviser --games 64   (with and without advice, on the same seeds)
 jimbot evaluate my-run --games 1000   (of a game of two players: against every heuristic player, from both sides)

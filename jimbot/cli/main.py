@@ -28,7 +28,7 @@ from jimbot.plugins import entry_points, provided
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Learn": ("train", "resume", "tune", "experiment", "improve", "record", "clone", "settings"),
-    "Evaluate": ("evaluate", "compare", "analyze", "verify"),
+    "Evaluate": ("evaluate", "compare", "arena", "analyze", "verify"),
     "Look": ("ui", "watch", "play", "replay", "review", "seed", "graph"),
     "Serve": ("export", "serve", "ask", "mcp", "bus", "host"),
     "Operate": ("up", "runs", "adviser", "doctor", "setup", "bench", "soak", "help"),
@@ -41,6 +41,7 @@ MODULES = {
     "tune": "learn.tune", "experiment": "learn.tune", "record": "learn.record", "clone": "learn.record",
     "export": "learn.export",
     "evaluate": "evaluation", "compare": "evaluation", "analyze": "evaluation", "verify": "evaluation",
+    "arena": "arena",
     "watch": "look.watch", "play": "look.play", "replay": "look.replay", "review": "look.review", "seed": "look.seed",
     "runs": "operate.runs", "doctor": "operate.doctor", "setup": "operate.doctor", "help": "operate.doctor",
     "bench": "operate.checkout", "soak": "operate.checkout",
@@ -48,7 +49,7 @@ MODULES = {
 """Modules of jimbot.cli by command, each with `register`, or `register_NAME` where several share one; the other
 commands belong to doors, which register them as entry points of the group `jimbot.commands`."""
 DOORS = "jimbot.commands"
-SUBCOMMANDS = ("runs", "bus", "host", "graph", "adviser")
+SUBCOMMANDS = ("arena", "runs", "bus", "host", "graph", "adviser")
 """Those of them that are a family of commands."""
 FIRST_STEPS = "First steps:  [bold]jimbot watch hackmatrix[/]   [bold]jimbot train hackmatrix --minutes 10[/]"
 COMPLETION = "_JIMBOT_COMPLETE"

@@ -102,6 +102,9 @@ class GameEntry:
     info_metrics: Mapping[str, InfoMetric] = field(default_factory=dict)
     """Where a game stands, by name, for `info` of wrapped environments."""
 
+    scores: Callable[[Mapping[str, np.ndarray]], dict[str, float]] | None = None
+    """Statistics of games, (n,) each → what tables of other people would say of them, by the name of the formula."""
+
     # --- for its keepers ---
     verify: Callable[[Path], Iterable[FileReport]] | None = None
     """A file or folder of recordings → what agrees with this game and what does not."""

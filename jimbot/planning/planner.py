@@ -32,6 +32,7 @@ from jimbot.planning.rollouts import Rollouts, Simulations
 from jimbot.planning.settings import PlanSettings, PlanTable
 from jimbot.policies.contract import Decision, GameRows, Policy
 from jimbot.policies.players import Player, find_player
+from jimbot.policies.win_chances import WinChances, win_chances
 from jimbot.runs.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -157,7 +158,10 @@ def planning(
         return replace(player, policy=thinker, name=thinker.name, options={**player.options, **thinker.options})
     other = _who_plays_on(player, playing_on)
     settings = PlanTable(player.entry, asked={**asked, "rollouts": rollouts})
-    planner = Planner(player.policy, player.manifest, settings, player=None if other is None else other.policy)
+    chances = win_chances(player) if other is None else None
+    planner = Planner(
+        player.policy, player.manifest, settings, player=None if other is None else other.policy, chances=chances
+    )
     name = f"{player.name} +{rollouts}" + ("" if other is None else f" with {other.name}")
     options = {**player.options, **({} if other is None else getattr(other.policy, "options", {}))}
     return replace(player, policy=planner, name=name, options=options)
@@ -199,8 +203,10 @@ class Planner:
         copies: int = 256,
         player: Policy | None = None,
         exploring: np.random.Generator | None = None,
+        chances: WinChances | None = None,
     ) -> None:
-        """`exploring` draws the moves that are looked at, and the one played, from the improved policy."""
+        """`exploring` draws the moves that are looked at, and the one played, from the improved policy. With `chances`
+        a simulation brings the chance to win where it ends, and rewards do not count."""
         config = manifest.config if manifest is not None else {}
         self.policy, self.player, self.exploring = policy, player, exploring
         self.settings = settings
@@ -216,6 +222,7 @@ class Planner:
         self._rollouts: Rollouts | CompiledRollouts | None = None
         self._table: PlanTable | None = None
         self._game: BatchGame | None = None
+        self._chances = chances
         self._rate = 0.0  # simulations per second, of late
         self._seeing: dict[int, Planner] = {}  # by how much of a row it sees
         if self._transform == "normalize":
@@ -348,13 +355,15 @@ class Planner:
 
     def _rollouts_in(self, game: BatchGame) -> Rollouts | CompiledRollouts:
         """Inside JAX where game and policy are, else from Python."""
-        if self.player is None and game_entry(game.spec.id).functional is not None:
+        if self.player is None and self._chances is None and game_entry(game.spec.id).functional is not None:
             from jimbot.planning.compiled import CompiledRollouts, network_of
 
             if (found := network_of(self.policy, self._manifest)) is not None:
                 return CompiledRollouts(game, *found, self._gamma, self._transform, self._copies)
         opponent = opponent_of(game.spec.id) if game.spec.players > 1 else None
-        return Rollouts(game, self.policy, self._gamma, self._transform, self._copies, self.player, opponent)
+        return Rollouts(
+            game, self.policy, self._gamma, self._transform, self._copies, self.player, opponent, self._chances
+        )
 
     def _ready_for(self, game: BatchGame) -> tuple[Rollouts | CompiledRollouts, PlanTable]:
         if self._rollouts is None or self._table is None or self._game is not game:

@@ -50,7 +50,7 @@ SeedOption = Annotated[str | None, "The seed to play, a number or as the game wr
 StochasticOption = Annotated[bool, "Draw actions instead of taking the best."]
 OPTION_HELP = "name=value; an option of the game. --name value does the same."
 OptionOption = Annotated[list[str] | None, OPTION_HELP]
-AgainstOption = Annotated[str | None, "A win rate to compare this one with: 2.35% or 0.0235.", "RATE"]
+AgainstOption = Annotated[str | None, "A win rate to compare this one with: 2.7% or 0.027.", "RATE"]
 NumEnvsOption = Annotated[int, "Games played at the same time."]
 BestOption = Annotated[bool, "Of a run, the best checkpoint instead of the newest."]
 BusOption = Annotated[str | None, "Publish what happens: embedded, embedded:FILE or nats://HOST:PORT.", "ADDRESS"]

@@ -27,6 +27,7 @@ from jimbot.games.hooks.programs import InfoMetric, LivePlay, LiveProtocol, Plai
 from jimbot.plugins import provided
 
 LATE_ANTE = 4
+_EVALATRO_BLINDS = 36  # of twelve antes
 _OFFSETS = OBSERVATION.offsets
 _AT_HAND = _OFFSETS["phase"] + PHASE_NAMES.index("selecting_hand")
 _AT_BLIND = _OFFSETS["phase"] + PHASE_NAMES.index("blind_select")
@@ -235,6 +236,16 @@ INFO_METRICS = {
 }
 
 
+def scores(stats: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """BalatroBench: the mean of the final round. Evalatro: the way to ante 12 in percent, here without the share of the
+    last blind, and never beyond the win, where our games end."""
+    ladder = np.minimum(stats["blinds_cleared"], _EVALATRO_BLINDS)
+    return {
+        "BalatroBench": float(stats["rounds"].mean()),
+        "Evalatro": float(np.round(100 * ladder / _EVALATRO_BLINDS, 1).mean()),
+    }
+
+
 def _antes(game: BatchGame) -> np.ndarray:
     return cast(BalatroGame, game).games["ante"]
 
@@ -275,6 +286,7 @@ GAME = GameEntry(
     decision_importance=decision_importance,
     plans=PLANS,
     info_metrics=INFO_METRICS,
+    scores=scores,
     verify=lazy("jimbot.games.balatro.verify:verify_directory"),
     states=STATES,
     foreign_states=FOREIGN_STATES,
