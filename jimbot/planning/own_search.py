@@ -79,6 +79,8 @@ class OwnSearch:
         self.options = {**getattr(policy, "options", {}), **searcher.options}
         self.report = PlanReport(compares=policy is not None)
         self.made_of = (simulations, searcher, policy)
+        self.seconds: float | None = None
+        """Time for all decisions of a call, if it is bounded."""
         self._rate = 0.0  # simulations per second, of late
 
     def act(
@@ -97,6 +99,8 @@ class OwnSearch:
 
     def plan(self, game: BatchGame, live: np.ndarray, decision: Decision, until: float | None = None) -> Plan:
         """All that was found, of as many simulations as will be over by `until` (time.monotonic)."""
+        if until is None and self.seconds is not None:
+            until = time.monotonic() + self.seconds
         seen = np.flatnonzero(live & game.acting)
         legal = game.legal_mask[seen]
         simulations = self._affordable(len(seen), until)

@@ -133,16 +133,29 @@ def determinizations_of(rollouts: int, rounds: int, alive: int) -> int:
 
 
 _FIRST_SIMULATIONS = 16
+MOST_SIMULATIONS = 4096
+"""Of a decision that is given time instead of a number of simulations."""
+LONGEST = 600.0
 ITSELF = "itself"
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def planning(
-    player: Player, rollouts: int | None, playing_on: str | None = None, asked: Mapping[str, Any] = _NOTHING
+    player: Player,
+    rollouts: int | None,
+    playing_on: str | None = None,
+    asked: Mapping[str, Any] = _NOTHING,
+    seconds: float | None = None,
 ) -> Player:
     """The player, looking ahead with so many simulations per decision; None: as it is. `playing_on` names who plays the
     simulations out: a player, or `ITSELF`; None: whom the game's table names. `asked` are settings in place of that
-    table's."""
+    table's. With `seconds` a decision takes so long at most, and without `rollouts` about that."""
+    if seconds is not None:
+        if not 0 < seconds <= LONGEST:
+            raise UsageError(
+                f"A plan of {seconds:g} seconds cannot be made; expected more than 0, at most {LONGEST:g}."
+            )
+        rollouts = MOST_SIMULATIONS if rollouts is None else rollouts
     if rollouts is None:
         if playing_on is not None or asked:
             raise UsageError("How a plan is made was said, but not of how many tries; add --plan N.")
@@ -155,14 +168,18 @@ def planning(
                 f"{player.name} plans by the search of '{thinker.searcher}', where --plan N is all there is to say; "
                 f"--plan-with {ITSELF} takes other settings."
             )
+        thinker.seconds = seconds
         return replace(player, policy=thinker, name=thinker.name, options={**player.options, **thinker.options})
     other = _who_plays_on(player, playing_on)
-    settings = PlanTable(player.entry, asked={**asked, "rollouts": rollouts})
+    timed = {} if seconds is None else {"seconds": seconds}
+    settings = PlanTable(player.entry, asked={**asked, **timed, "rollouts": rollouts})
     chances = win_chances(player) if other is None else None
     planner = Planner(
         player.policy, player.manifest, settings, player=None if other is None else other.policy, chances=chances
     )
-    name = f"{player.name} +{rollouts}" + ("" if other is None else f" with {other.name}")
+    much = f"{seconds:g} s" if seconds is not None else f"{rollouts}"
+    name = f"{player.name} +{much}" + ("" if other is None else f" with {other.name}")
+    planner.name = name
     options = {**player.options, **({} if other is None else getattr(other.policy, "options", {}))}
     return replace(player, policy=planner, name=name, options=options)
 

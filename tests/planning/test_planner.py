@@ -17,6 +17,7 @@ from jimbot.games.hooks.learners import Plans
 from jimbot.games.probe import COLOURS
 from jimbot.games.seeds import VALIDATION, bank_seeds
 from jimbot.planning import ITSELF, Planner, PlanSettings, PlanTable, planning
+from jimbot.planning.planner import MOST_SIMULATIONS
 from jimbot.planning.rollouts import Rollouts, Simulations
 from jimbot.policies import masking
 from jimbot.policies.contract import Decision, decide, looks_at_game
@@ -287,3 +288,19 @@ def test_balatro_tries_go_on_to_the_next_blind():
     assert plans.settled(game.observation).all()
     assert (plans.find(game.observation, game.legal_mask) == plans.kinds.index("blind")).all()
     game.close()
+
+
+@pytest.mark.parametrize("game", ["balatro", "hackmatrix"])
+def test_a_plan_of_some_time_makes_what_simulations_there_is_time_for(game):
+    """No clock is asserted: the first decision gets a few simulations, the next as many as the rate it saw allows."""
+    player = planning(find_player(game), None, seconds=0.2)
+    assert player.name.endswith(("+0.2 s with heuristic", "by heuristic"))
+    table, spent = make(game, 1, options=player.options), []
+    table.reset(bank_seeds(VALIDATION, 1))
+    for _ in range(12):
+        decision = decide(player.policy, table, np.ones(1, bool))
+        spent.append(player.policy.report.rollouts)
+        table.step(decision.actions)
+    assert 0 < max(np.diff(spent)) <= MOST_SIMULATIONS + 4
+    with pytest.raises(UsageError, match="cannot be made"):
+        planning(find_player(game), None, seconds=-1.0)

@@ -83,7 +83,7 @@ def play(
     stochastic: common.StochasticOption = False,
     runs_dir: common.RunsDirOption = common.RUNS,
     live: Live = Live(),
-    plan: common.Plan = common.Plan(),
+    plan: common.TimedPlan = common.TimedPlan(),
     advice: common.Advice = common.Advice(),
 ) -> None:
     """Play a game yourself, or let a policy play on a server.

@@ -73,7 +73,7 @@ def watch(
     num_layers: Annotated[int | None, "Hidden layers; only checked, too."] = None,
     bus: common.BusOption = None,
     runs_dir: common.RunsDirOption = common.RUNS,
-    plan: common.Plan = common.Plan(),
+    plan: common.TimedPlan = common.TimedPlan(),
 ) -> None:
     """Watch a policy play.
 

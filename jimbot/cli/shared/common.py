@@ -148,7 +148,21 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class PlanInDetail(Plan):
+class TimedPlan(Plan):
+    """Also by time instead of by simulations."""
+
+    plan_seconds: Annotated[
+        float | None, "Look ahead for so long at every decision: as many simulations as will be over in time.", "S"
+    ] = None
+
+    def of(self, player: Player) -> Player:
+        from jimbot.planning import planning
+
+        return planning(player, self.plan, self.plan_with, self.settings, self.plan_seconds)
+
+
+@dataclass(frozen=True)
+class PlanInDetail(TimedPlan):
     """With settings of the plan itself."""
 
     plan_set: Annotated[
