@@ -33,6 +33,7 @@ jimbot evaluate balatro --seed 7LB2WVPK --deck blue --stake gold
 jimbot evaluate my-run --games 1000 --against 2.7%   (is it better than that?)
 jimbot evaluate balatro --plan 24 --games 100   (tries moves out in copies of the game; the heuristic plays them on)
 jimbot evaluate balatro --adviser --games 64   (with and without advice, on the same seeds)
+jimbot evaluate balatro --hints act --games 1000   (with and without what the knowledge graph says)
 jimbot evaluate my-run --games 1000   (of a game of two players: against every heuristic player, from both sides)
 jimbot evaluate vgc my-run --opponent heuristic --opponent other-run"""
 
@@ -51,6 +52,7 @@ def evaluate(
     bus: common.BusOption = None,
     plan: common.PlanInDetail = common.PlanInDetail(),
     advice: common.Advice = common.Advice(),
+    hints: common.Hints = common.Hints(),
     playing: common.Playing = common.Playing(),
 ) -> None:
     """Evaluate a policy on games it never saw.
@@ -58,7 +60,8 @@ def evaluate(
     Shows the win rate, how far games came and the mean return with their 95 % intervals, and how many games a surer
     statement would take; with --full every metric and its distribution. In games of two players: the share of games
     won against each opponent, every seed played from both sides. With --adviser every seed is played twice, with and
-    without advice, and the difference is shown with its interval, how often was asked, what changed and what it cost.
+    without advice, and the difference is shown with its interval, how often was asked, what changed and what it cost;
+    with --hints act in the same way with and without what the knowledge graph says.
     From 100 games on a run keeps how often it wins from where it stands, which `watch` shows.
     """
     from jimbot.evaluation import choose_seeds, evaluate, evaluate_duels
@@ -71,8 +74,9 @@ def evaluate(
     # Wrong seeds are refused before anything is played.
     choose_seeds(playing.bank, playing.games, playing.seeds_file, game_id=choice.game)
     if choice.entry.two_sides is not None:
-        if advice.wanted:
-            raise UsageError(f"--adviser is for games with one player; '{choice.game}' has two. Leave it out.")
+        if advice.wanted or hints.hints is not None:
+            what = "--adviser" if advice.wanted else "--hints"
+            raise UsageError(f"{what} is for games with one player; '{choice.game}' has two. Leave it out.")
         if bus is not None:
             raise UsageError(f"--bus publishes games with one player; '{choice.game}' has two. Leave it out.")
         with playing.shown(f"Playing {choice.name}") as how:
@@ -86,9 +90,13 @@ def evaluate(
     if opponent:
         raise UsageError(f"Game '{choice.game}' is for one player; leave --opponent out.")
     common.keep_compiled(choice.entry)
-    if advice.wanted:
-        if bus is not None or claimed is not None:
-            raise UsageError("--adviser compares with and without advice; leave --bus and --against out.")
+    if advice.wanted or hints.hints is not None:
+        what = "--adviser" if advice.wanted else "--hints act"
+        if bus is not None or claimed is not None or (advice.wanted and hints.hints is not None):
+            raise UsageError(f"{what} compares with and without it; leave --bus, --against and the other one out.")
+        if hints.hints is not None:
+            provided("jimbot.flags", "evaluate_hinted")(choice, hints.of(choice), full, playing)
+            return
         provided("jimbot.flags", "evaluate_advised")(choice, advice.adviser_set, full, playing)
         return
     from_bank = playing.seed is None and playing.seeds_file is None  # seeds that were picked are no fair sample

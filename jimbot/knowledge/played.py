@@ -54,6 +54,8 @@ class PlayedRun:
     at: dict[int, Holdings] = field(default_factory=dict)
     player: str = ""
     """Who played it: players win by different ways, so only runs of one are compared."""
+    far: float = 0.0
+    """How far it came on the game's own ladder (`GameSpec.ladder`), where the one who played it knew."""
 
     @property
     def last(self) -> Holdings:
@@ -83,9 +85,10 @@ def play_runs(
     player: Player,
     seeds: np.ndarray,
     arrive: Arrive = lambda game, row, reached: None,
+    follow: bool = True,
 ) -> list[PlayedRun]:
     """Plays every seed to its end. `arrive` is told when a run comes to a milestone for the first time, and may change
-    it."""
+    it. Without `follow` nobody notes what is held."""
     entry = player.entry
     knowledge, milestones = entry.knowledge, entry.milestones
     if knowledge is None or milestones is None:
@@ -94,7 +97,8 @@ def play_runs(
     write = entry.seed_form.write if entry.seed_form else str
     runs = [PlayedRun(write(int(seed)), player=player.name) for seed in seeds]
     going = np.ones(len(seeds), np.bool_)
-    won, reached_at = entry.spec.episode_stats.index("won"), milestones.reached
+    won, ladder = (entry.spec.episode_stats.index(name) for name in ("won", entry.spec.ladder or "won"))
+    reached_at = milestones.reached
     try:
         game.reset(np.asarray(seeds, np.uint64))
         while going.any():
@@ -102,12 +106,12 @@ def play_runs(
             for row in np.flatnonzero(going):
                 if int(reached[row]) not in runs[row].at:
                     arrive(game, int(row), int(reached[row]))
-                    runs[row].at[int(reached[row])] = knowledge.read_state(game, int(row))
+                    runs[row].at[int(reached[row])] = knowledge.read_state(game, int(row)) if follow else {}
             game.step(decide(player.policy, game, going).actions, ~going)
             for row in np.flatnonzero(going & (game.terminated | game.truncated)):
                 run = runs[row]
                 run.won = bool(game.final_stats[row, won])
-                run.reached = max(run.at)
+                run.reached, run.far = max(run.at), float(game.final_stats[row, ladder])
                 going[row] = False
     finally:
         game.close()
@@ -317,7 +321,9 @@ def _run(values: dict[str, Any]) -> PlayedRun:
     at: dict[int, Holdings] = {int(number): dict(state) for number, state in values["at"].items()}
     if not all(_plain(state) for state in at.values()):
         raise ValueError("a state without jokers or money")
-    return PlayedRun(str(values["seed"]), bool(values["won"]), int(values["reached"]), at, str(values["player"]))
+    return PlayedRun(
+        str(values["seed"]), bool(values["won"]), int(values["reached"]), at=at, player=str(values["player"])
+    )
 
 
 def _plain(state: Holdings) -> bool:

@@ -178,7 +178,8 @@ def sentence(claim: Mapping[str, Any]) -> str:
 # refused.
 
 
-VERSION = 1
+VERSION = 2
+"""2 added the label `Tag`."""
 
 Columns = dict[str, type]
 
@@ -197,6 +198,7 @@ NODES: dict[str, Columns] = {
     "HandType": {},
     "Boss": {},
     "Deck": {},
+    "Tag": {},
     "Strategy": STRATEGY_COLUMNS,
     "Run": RUN_COLUMNS,
 }
@@ -204,7 +206,7 @@ NODES: dict[str, Columns] = {
 
 KINDS = {
     "joker": "Joker", "consumable": "Consumable", "voucher": "Voucher", "hand": "HandType", "boss": "Boss",
-    "deck": "Deck",
+    "deck": "Deck", "tag": "Tag",
 }  # fmt: skip
 """The label of each kind of part that a game may tell of."""
 
@@ -235,7 +237,7 @@ ABOUT = "About"
 ABOUT_COLUMNS: Columns = {"key": str, "version": int, "game": str}
 
 Document = dict[str, Any]
-MIGRATIONS: dict[int, Callable[[Document], Document]] = {}
+MIGRATIONS: dict[int, Callable[[Document], Document]] = {1: lambda document: document}
 """From a version to the next one: an exported graph (documents.py) of that version → of the one after it."""
 
 

@@ -102,6 +102,7 @@ LIBRARIES = (
     # knowledge: an engine's library is imported when a graph is opened there
     ("knowledge/*", {"pydantic"}, set()),
     ("knowledge/ladybug_store.py", set(), {"ladybug"}),
+    ("knowledge/effects.py", set(), {"pyarrow"}),
     ("knowledge/bolt_store.py", set(), {"neo4j"}),
     ("knowledge/graphql_schema.py", {"strawberry", "graphql"}, set()),
     ("services/graph_server.py", {"starlette", "uvicorn"}, set()),

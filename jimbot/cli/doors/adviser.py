@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.table import Table
 from rich.text import Text
 
-from jimbot.cli.shared import terminal
+from jimbot.cli.shared import common, terminal
 from jimbot.cli.shared.command import adds_family
 from jimbot.cli.shared.common import AdviserSetOption, JsonOption, Playing
 
@@ -70,13 +70,10 @@ def _with_adviser(player: Player, adviser: Adviser, follow: bool) -> AdvisedPoli
 
 def evaluate_advised(player: Player, settings: list[str] | None, full: bool, playing: Playing) -> None:
     """Plays every seed without and with advice, and shows the difference."""
-    from jimbot.evaluation import compare_evaluations, evaluate
+    from jimbot.evaluation import compare_evaluations
 
     helped, policy = advised(player, settings, "evaluate")
-    with playing.shown(f"Playing {player.name}") as how:
-        alone = evaluate(player.policy, player.game, options=player.options, **how)
-    with playing.shown(f"Playing {helped.name}") as how:
-        evaluation = evaluate(policy, player.game, options=player.options, **how)
+    alone, evaluation = common.evaluate_both(player, helped, playing)
     policy.close()
     compared = compare_evaluations([evaluation, alone])
     metrics = policy.adviser.metrics

@@ -20,8 +20,11 @@ from jimbot.cli.shared.command import adds_family
 from jimbot.cli.shared.common import (
     HostOption,
     JsonOption,
+    OptionOption,
+    Playing,
     RunsDirOption,
     TokenFileOption,
+    evaluate_both,
     showing_progress,
 )
 from jimbot.cli.shared.stopping import until_stopped
@@ -30,14 +33,20 @@ from jimbot.foreign_text import marked
 
 if TYPE_CHECKING:
     from jimbot.knowledge import KnowledgeGraphClient
+    from jimbot.knowledge.effects import Effect
     from jimbot.knowledge.played import PlayedRun
+    from jimbot.knowledge.records import Graph as Held
+    from jimbot.policies.players import Player
 
 
-FORMATS = ("json", "graphml")
+FORMATS = ("json", "graphml", "csv", "parquet")
+TABLES = ("csv", "parquet")
+"""Formats of the data set of effects, not of the graph."""
 EXAMPLES = """jimbot graph show Blueprint   (what it works with, and how to check each claim)
 jimbot graph show Baron --to "Hanging Chad"   (why these two belong together)
 jimbot graph query "MATCH (j:Joker)-[s:FAVOURS]->(h:HandType) RETURN j.name, h.name, s.strength LIMIT 5"
 jimbot graph build   (measures every pair; Ctrl+C keeps what there is, the same command goes on)
+jimbot graph trial --games 1536 --option stake=gold   (what parts are worth in games won; Ctrl+C, then go on)
 jimbot graph discover --minutes 5   (strategies of played games, and new ones tried)
 jimbot graph draw --core --output core.svg
 jimbot graph export --format graphml --output graph.graphml
@@ -217,7 +226,9 @@ def _shown(value: Any) -> str:
 
 def export(
     output: Annotated[Path, "--output", "-o", "The file to write."],
-    kind: Annotated[str, "--format", "json (can be imported) or graphml."] = "json",
+    kind: Annotated[
+        str, "--format", "json (can be imported), graphml; csv or parquet: what trials say, with a card."
+    ] = "json",
     overwrite: Annotated[bool, "Replace the file if it exists."] = False,
     of: Graph = Graph(),
 ) -> None:
@@ -232,12 +243,28 @@ def export(
     terminal.check_output(output, overwrite)
     with of.opened() as client:
         held = client.whole()
+    if kind in TABLES:
+        _export_effects(held, output, kind, overwrite)
+        return
     if kind == "json":
         data = json.dumps(document_of(held), ensure_ascii=False, indent=1, allow_nan=False).encode()
     else:
         data = graphml_of(held)
     write_atomically(output, gzip.compress(data, mtime=0) if output.suffix == ".gz" else data)
     terminal.say(f"Wrote {output}: {len(held.nodes):,} nodes, {len(held.edges):,} edges.")
+
+
+def _export_effects(held: Held, output: Path, kind: str, overwrite: bool) -> None:
+    from jimbot.knowledge import effects
+    from jimbot.runs.files import write_atomically
+
+    card, found = output.with_suffix(".md"), effects.effects_of(held.nodes)
+    if not found:
+        raise UsageError("No trial is in this graph; play some: jimbot graph trial")
+    terminal.check_output(card, overwrite)
+    write_atomically(output, effects.csv_of(found) if kind == "csv" else effects.parquet_of(found))
+    write_atomically(card, effects.card_of(held.game, found, held.edges).encode())
+    terminal.say(f"Wrote {output}: {len(found):,} effects; {card} says what they are.")
 
 
 def import_(
@@ -309,6 +336,76 @@ def build(
                 ("jimbot graph show NAME", "what one of them works with"),
             ]
         )
+
+
+# --- `jimbot graph trial` ---
+
+
+def trial(
+    games: Annotated[int, "Games in which coins give single parts, those of earlier calls included."] = 1536,
+    group: Annotated[
+        list[str] | None, "Parts whose ways to be had together are compared on the same seeds; several times.", "A,B,C"
+    ] = None,
+    groups: Annotated[int, "Beside them so many threes around the graph's strongest pairs."] = 0,
+    policy: Annotated[str, "Who plays."] = "heuristic",
+    option: OptionOption = None,
+    seed: Annotated[int, "Of the coins and of the games."] = 0,
+    file: Annotated[Path | None, "Where the games are kept; beside your graph."] = None,
+    of: Graph = Graph(),
+    as_json: JsonOption = False,
+) -> None:
+    """Play randomised trials: what jokers, vouchers and tags are worth in games won.
+
+    Coins decide what runs are given at antes 1, 2, 4 and 6, every seed is played several times, and who was given
+    something is compared with who was not. Every game is kept: Ctrl+C loses one batch, the same command goes on, with
+    another --option it adds to what is known.
+    """
+    from jimbot.knowledge import trials
+    from jimbot.knowledge.build import groups_of
+    from jimbot.knowledge.effects import EVERY, effects_of, with_effects
+    from jimbot.knowledge.exploring import measured_strengths
+    from jimbot.knowledge.first_use import own_file, part_names
+    from jimbot.policies.players import find_player
+
+    if games < 0 or groups < 0:
+        raise UsageError(f"--games is {games} and --groups is {groups}; expected 0 or more.")
+    with of.opened() as client:
+        player = find_player(policy, client.game, terminal.pairs(option or []))
+        graph, names = client.whole(), part_names(client.game)
+        named = groups_of(group or [], names, "--group")
+        wanted = named + tuple(trials.groups_worth_trying(measured_strengths(graph), groups))
+        path = file or Path(own_file(client.game)).with_suffix(".trials.jsonl")
+        plan = trials.Plan(player, games, wanted, seed=seed)
+        with showing_progress("Games", as_json) as progress:
+            added = trials.run_trials(path, plan, progress)
+        nodes, edges = with_effects(graph, trials.read_games(path))
+        client.store.add(nodes, edges)
+    found = [effect for effect in effects_of(nodes) if effect.at == EVERY and not effect.options] or [
+        effect for effect in effects_of(nodes) if effect.at == EVERY
+    ]
+    found.sort(key=lambda effect: -effect.wins)
+    if as_json:
+        terminal.print_json({"added": added, "file": str(path), "effects": [vars(one) for one in found],
+                             "together": [vars(edge) for edge in edges]})  # fmt: skip
+        return
+    terminal.say(f"{path}: {added:,} games added; {len(found)} parts can be told.")
+    for one in found[:MOST_SHOWN] + found[-MOST_SHOWN:] if len(found) > 2 * MOST_SHOWN else found:
+        terminal.say(f"  {names.name(one.part)}: {_effect_words(one)}")
+    for edge in edges:
+        beside = f" with {', '.join(names.name(key) for key in edge.others)}" if edge.others else ""
+        interval = f"{100 * edge.strength:+.1f} [{100 * edge.low:+.1f}, {100 * edge.high:+.1f}]"
+        terminal.say(f"  {names.name(edge.a)} and {names.name(edge.b)}{beside}: {interval} % beyond their parts")
+
+
+def _effect_words(one: Effect) -> str:
+    """An effect as people say it."""
+    return (
+        f"{100 * one.wins:+.1f} % of games won [{100 * one.wins_low:+.1f}, {100 * one.wins_high:+.1f}], "
+        f"{one.further:+.2f} further [{one.further_low:+.2f}, {one.further_high:+.2f}], {one.games:,} games"
+    )
+
+
+MOST_SHOWN = 10
 
 
 # --- `jimbot graph discover` ---
@@ -457,5 +554,34 @@ def serve(
         until_stopped(server.run, sockets=[place])
 
 
+# --- hints that act ---
+
+
+def acting(player: Player, address: str | None, most: float) -> Player:
+    """The player, leaning to what a graph says."""
+    from jimbot.knowledge.acting import ActingPolicy, prior_of
+
+    with Graph(address, player.game).opened() as client:
+        prior = prior_of(client.whole(), most)
+    policy = ActingPolicy(player.policy, prior)
+    return replace(player, policy=policy, name=policy.name)
+
+
+def evaluate_hinted(player: Player, helped: Player, full: bool, playing: Playing) -> None:
+    """Plays every seed without and with hints that act, and shows the difference."""
+    from jimbot.evaluation import compare_evaluations
+
+    alone, evaluation = evaluate_both(player, helped, playing)
+    compared = compare_evaluations([evaluation, alone])
+    if playing.as_json:
+        differences = [one.to_dict() for one in compared.all_differences]
+        terminal.print_json({**evaluation.to_dict(), "hints": {"differences": differences, "alone": alone.to_dict()}})
+        return
+    console = terminal.console()
+    console.print(evaluation if full else evaluation.headline())
+    for difference in compared.all_differences:
+        console.print(difference.sentence, soft_wrap=True)
+
+
 WORDS = "What works together, measured by the simulator: look, ask, draw, carry away."
-register = adds_family("graph", WORDS, EXAMPLES, show, query, build, discover, draw, export, import_, serve)
+register = adds_family("graph", WORDS, EXAMPLES, show, query, build, trial, discover, draw, export, import_, serve)

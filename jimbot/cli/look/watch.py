@@ -74,6 +74,7 @@ def watch(
     bus: common.BusOption = None,
     runs_dir: common.RunsDirOption = common.RUNS,
     plan: common.TimedPlan = common.TimedPlan(),
+    hints: common.Hints = common.Hints(),
 ) -> None:
     """Watch a policy play.
 
@@ -94,7 +95,7 @@ def watch(
 
     def load() -> Player:
         reference = str(common.newest_checkpoint(runs_dir)) if latest else policy or game or DEFAULT_GAME
-        player = plan.of(find_player(reference, game, options, runs_dir))
+        player = plan.of(hints.of(find_player(reference, game, options, runs_dir)))
         check_network(player, hidden_dim, num_layers)
         return player
 

@@ -15,8 +15,10 @@ import typer
 from jimbot.cli.shared import terminal
 from jimbot.errors import CheckpointError, UsageError
 from jimbot.logs import setup_logging
+from jimbot.plugins import provided
 
 if TYPE_CHECKING:
+    from jimbot.evaluation import Evaluation
     from jimbot.games import BatchGame
     from jimbot.games.contract import GameEntry
     from jimbot.policies.players import Player
@@ -176,6 +178,32 @@ class PlanInDetail(TimedPlan):
         return terminal.pairs(self.plan_set or [], "--plan-set")
 
 
+ACT = "act"
+
+
+@dataclass(frozen=True)
+class Hints:
+    """Whether what the knowledge graph says acts."""
+
+    hints: Annotated[
+        str | None, "act: moves in shops and packs lean to what the knowledge graph says of their parts.", "act"
+    ] = None
+    hints_most: Annotated[float, "By so many nats at most."] = 1.0
+    graph: Annotated[str | None, "Which graph: a file or bolt://HOST:PORT; yours.", "ADDRESS"] = None
+
+    def __post_init__(self) -> None:
+        if self.hints not in (None, ACT):
+            raise UsageError(f"--hints is '{self.hints}'; expected {ACT}.")
+        if not 0 < self.hints_most <= 20:
+            raise UsageError(f"--hints-most is {self.hints_most}; expected more than 0, up to 20 nats.")
+        if self.hints is None and (self.graph is not None or self.hints_most != 1.0):
+            raise UsageError(f"--graph and --hints-most say how hints act; add --hints {ACT}.")
+
+    def of(self, player: Player) -> Player:
+        """The player, leaning to what the graph says if that was asked for."""
+        return player if self.hints is None else provided("jimbot.flags", "acting")(player, self.graph, self.hints_most)
+
+
 def game_first(first: str, second: str | None, game: str | None) -> tuple[str, str | None]:
     """`GAME POLICY` as some type it, or `POLICY` alone: (policy, game)."""
     from jimbot.games.contract import available_games
@@ -269,6 +297,17 @@ class Playing:
                 "games": self.games, "bank": self.bank, "seeds_file": self.seeds_file,
                 "deterministic": not self.stochastic, "num_envs": self.num_envs, "progress": progress,
             }  # fmt: skip
+
+
+def evaluate_both(alone: Player, helped: Player, playing: Playing) -> tuple[Evaluation, Evaluation]:
+    """A player and the same one with help, on the same seeds."""
+    from jimbot.evaluation import evaluate
+
+    found = []
+    for player in (alone, helped):
+        with playing.shown(f"Playing {player.name}") as how:
+            found.append(evaluate(player.policy, player.game, options=alone.options, **how))
+    return found[0], found[1]
 
 
 OLD_PORTS = {"figures": "metrics"}

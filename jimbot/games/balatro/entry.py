@@ -21,7 +21,7 @@ from jimbot.games.balatro.rules.state import PHASE_NAMES
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.entry import GameEntry
 from jimbot.games.hooks import lazy
-from jimbot.games.hooks.learners import Found, Held, Knowledge, Milestones, Plans, RareEvent, Variety
+from jimbot.games.hooks.learners import Found, Held, Knowledge, Milestones, Offers, Plans, RareEvent, Variety
 from jimbot.games.hooks.people import Glossary, RecordingForm, SeedForm, SeedPages
 from jimbot.games.hooks.programs import InfoMetric, LivePlay, LiveProtocol, PlainStates, ReadForeign
 from jimbot.plugins import provided
@@ -181,7 +181,7 @@ def _give(game: BatchGame, row: int, keys: Sequence[str]) -> None:
     from jimbot.games.balatro.synergy.parts import give
 
     give(game, row, keys)
-    cast(BalatroGame, game).look()
+    cast(BalatroGame, game).look([row])
 
 
 _SYNERGY = "jimbot.games.balatro.synergy"
@@ -196,6 +196,12 @@ KNOWLEDGE = Knowledge(
     give=_give,
     held=Held(lazy(f"{_SYNERGY}.seen:held_keys"), lazy(f"{_SYNERGY}.seen:held")),
     profiles=lazy(f"{_SYNERGY}.knowledge:profiles"),
+    offers=Offers(
+        lazy(f"{_SYNERGY}.seen:offer_keys"),
+        lazy(f"{_SYNERGY}.seen:offers"),
+        lazy(f"{_SYNERGY}.seen:jokers_held"),
+        lazy(f"{_SYNERGY}.seen:antes"),
+    ),
 )
 SEED_PAGES = SeedPages(
     'Conditions such as voucher:v_telescope@1, joker:j_blueprint+negative@<=2, not boss:"The Needle"@<=3: boss, '

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -156,9 +156,10 @@ class BalatroGame(BatchGame):
         self.reward[rows], self.reward_terms[rows] = reward, reward_terms
         self.truncated[rows] = True
 
-    def look(self) -> None:
-        """Writes observation and mask anew; for tools that wrote `games` themselves."""
-        self.arrays.hold[:] = False
+    def look(self, rows: Sequence[int] | None = None) -> None:
+        """Writes observation and mask anew, of all games or of some; for tools that wrote `games` themselves."""
+        self.arrays.hold[:] = rows is not None
+        self.arrays.hold[list(rows or ())] = False
         self._work(batch_kernel.LOOK)
         self._started = True
 

@@ -137,6 +137,19 @@ class Held:
     """observation (N, D) → which rows have which of the keys, by their place; nothing of rows that tell too little."""
 
 
+@dataclass(frozen=True)
+class Offers:
+    """Which moves take which parts, for who wants to know what taking them is worth."""
+
+    keys: Callable[[], tuple[str, ...]]
+    find: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+    """((N, D) observations, (N, A) legal masks) → (rows, moves, which of the keys each takes)."""
+    held: Callable[[np.ndarray], Found]
+    """observation (N, D) → which rows hold which of the keys."""
+    milestone: Callable[[np.ndarray], np.ndarray]
+    """observation (N, D) → (N,) int."""
+
+
 Measure = Callable[..., Iterator[Interaction]]
 
 
@@ -163,6 +176,8 @@ class Knowledge:
     """(game, row, keys): hands parts over to a run."""
     held: Held | None = None
     """What many observations show, at once."""
+    offers: Offers | None = None
+    """Which moves take parts."""
     profiles: Callable[..., Mapping[str, tuple[float, ...]]] | None = None
     """(seed=0, effort=1.0) → what every part of the first kind does by itself, in one situation after the other: what
     it takes to say how two that were never measured together might do."""

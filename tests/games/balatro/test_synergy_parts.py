@@ -15,7 +15,7 @@ from jimbot.games.balatro.rules.content import JOKERS, VOUCHERS
 def test_parts_are_the_tables_of_the_game():
     parts = KNOWLEDGE.parts()
     counted = Counter(part.kind for part in parts)
-    assert counted == {"joker": 150, "consumable": 52, "voucher": 32, "hand": 12, "boss": 28, "deck": 15}
+    assert counted == {"joker": 150, "consumable": 52, "voucher": 32, "hand": 12, "boss": 28, "deck": 15, "tag": 24}
     assert len({(part.kind, part.key) for part in parts}) == len(parts)
     assert all(part.words and part.name for part in parts)
 

@@ -13,8 +13,11 @@ import numpy as np
 from jimbot.games.balatro.game import BalatroGame
 from jimbot.games.balatro.rules import content
 from jimbot.games.balatro.rules.content import SUITS
+from jimbot.games.balatro.rules.firing_tags import fire_immediate_tags
 from jimbot.games.balatro.rules.inventory import START_COUNTER, add_joker
+from jimbot.games.balatro.rules.shop.vouchers import own_voucher
 from jimbot.games.balatro.rules.state import PHASE_NAMES
+from jimbot.games.balatro.rules.tags import gain_tag
 from jimbot.games.batch_game import BatchGame
 from jimbot.games.hooks.learners import Part
 
@@ -48,7 +51,7 @@ def deck_shape(cards: np.ndarray, enhanced: int) -> str:
 
 TABLES: dict[str, content.ContentTable] = {
     "joker": content.JOKERS, "consumable": content.CONSUMABLES, "voucher": content.VOUCHERS, "hand": content.HANDS,
-    "boss": content.BLINDS, "deck": content.DECKS,
+    "boss": content.BLINDS, "deck": content.DECKS, "tag": content.TAGS,
 }  # fmt: skip
 _RARITIES = (1, 2, 3, 4)
 _SUBJECTS = (
@@ -65,7 +68,7 @@ _PHASES = tuple(sorted({phase for row in content.JOKERS for phase in row["phases
 
 @cache
 def parts() -> tuple[Part, ...]:
-    """Jokers, consumables, vouchers, poker hands, bosses and decks, each kind in the game's own order."""
+    """Jokers, consumables, vouchers, poker hands, bosses, decks and tags, each kind in the game's own order."""
     return tuple(_part(kind, table, row) for kind, table in TABLES.items() for row in table if _belongs(kind, row))
 
 
@@ -111,12 +114,27 @@ def _numbers(config: dict[str, Any]) -> list[float]:
 
 
 def give(game: BatchGame, row: int, keys: Sequence[str]) -> None:
-    """Hands jokers to a run, left to right, as if they had been bought; who holds too many finds no room for others."""
+    """Hands jokers to a run, left to right, as if they had been bought (who holds too many finds no room for others),
+    vouchers as if they had been redeemed, and tags as if a blind had been skipped."""
     g = cast(BalatroGame, game).games[row]
     for key in keys:
-        joker = content.JOKERS.id(key)
-        add_joker(g, joker, 0, 0, START_COUNTER[joker], int(g.next_serial))
-        g.next_serial += 1
+        if key in content.VOUCHERS:
+            _give_voucher(g, content.VOUCHERS.id(key))
+        elif key in content.TAGS:
+            gain_tag(g, content.TAGS.id(key), int(g.hand_played.argmax()))
+            fire_immediate_tags(g)
+        else:
+            joker = content.JOKERS.id(key)
+            add_joker(g, joker, 0, 0, START_COUNTER[joker], int(g.next_serial))
+            g.next_serial += 1
+
+
+def _give_voucher(g: Any, voucher: int) -> None:
+    """One that is owned already does nothing twice, and one that is owned is not on sale."""
+    if not g.voucher_owned[voucher]:
+        own_voucher(g, voucher)
+        if g.ante_voucher == voucher:
+            g.ante_voucher = -1
 
 
 def read_state(game: BatchGame, row: int) -> dict[str, Any]:

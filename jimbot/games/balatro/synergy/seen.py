@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from jimbot.games.balatro.encoding import fields
+from jimbot.games.balatro.encoding import action_table, fields
 from jimbot.games.balatro.encoding.scaling import LARGEST
+from jimbot.games.balatro.rules import decisions
 from jimbot.games.balatro.rules.content import BLINDS, CONSUMABLES, DECKS, HANDS, JOKERS, VOUCHERS
 from jimbot.games.hooks.learners import Found
 
@@ -39,6 +40,14 @@ def antes(observation: np.ndarray) -> np.ndarray:
     return np.rint(8 * np.clip(scaled, -LARGEST, LARGEST)).astype(np.int64)
 
 
+_TAKEN = (
+    ("shop_item", decisions.BUY, 0),
+    ("pack_item", decisions.PICK, 0),
+    ("voucher_id", decisions.REDEEM, fields.ITEM_IDS - 1),
+)
+"""Fields whose ids moves take: the kind of move, and where the ids begin in `offer_keys`."""
+
+
 def held_keys() -> tuple[str, ...]:
     """Jokers, by their ids as items, then poker hands."""
     return (*item_keys(), *HANDS.keys)
@@ -58,6 +67,31 @@ def held(observation: np.ndarray) -> Found:
     hands = fields.ITEM_IDS + played[playing].argmax(axis=1)
     found = pairs[rows], jokers[pairs][rows, places]
     return np.concatenate([found[0], pairs[playing]]), np.concatenate([found[1], hands])
+
+
+def offer_keys() -> tuple[str, ...]:
+    """Items by their ids, then vouchers."""
+    return (*item_keys(), *VOUCHERS.keys)
+
+
+def offers(observation: np.ndarray, legal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(N, D) observations and (N, A) masks → the legal moves that buy, pick or redeem something, and what it is: places
+    in `offer_keys`."""
+    found = []
+    for field, kind, first in _TAKEN:
+        ids = np.rint(observation[:, fields.OBSERVATION.span(field)]).astype(np.int64)
+        moves = action_table.FIRST[kind] + np.arange(ids.shape[1])
+        rows, places = np.nonzero(legal[:, moves] & (ids > 0) & (ids < fields.OBSERVATION[field].ids))
+        found.append((rows, moves[places], ids[rows, places] + first))
+    rows, actions, keys = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return rows, actions, keys
+
+
+def jokers_held(observation: np.ndarray) -> Found:
+    """(N, D) observations → the jokers of each, places in `offer_keys`."""
+    jokers = np.rint(observation[:, fields.OBSERVATION.span("joker_id")]).astype(np.int64)
+    rows, places = np.nonzero((jokers >= fields.FIRST_JOKER_ITEM) & (jokers < fields.ITEM_IDS))
+    return rows, jokers[rows, places]
 
 
 def _enhanced(observation: np.ndarray) -> int:
