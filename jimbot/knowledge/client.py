@@ -16,22 +16,26 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, TypeVar
 
 from jimbot.clients.resilience import CircuitBreaker
-from jimbot.knowledge import queries
+from jimbot.errors import JimbotError
+from jimbot.knowledge import queries, records
 from jimbot.knowledge.first_use import graph_address, graph_game, make_first_graph, open_store, take_newer
 from jimbot.knowledge.queries import Names
 from jimbot.knowledge.records import ANSWERED, Graph, Hints
 from jimbot.knowledge.store import GraphStore, Limits, Rows
+from jimbot.knowledge.updates import found_in, strategy_from, synergy_from
+from jimbot.proto.events_pb2 import KnowledgeUpdate
 
 DEADLINE = 0.05
 """Seconds a decision waits for its hint."""
 FAILURES, REST = 5, 5.0
 MOST_HINTS = 8
 
+Kept = TypeVar("Kept", bound=records.Strategy | records.Edge)
 State = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 """What a game stands like by keys, or what finds it out."""
 
@@ -49,7 +53,8 @@ class KnowledgeGraphClient:
         self.store: GraphStore = open_store(graph_address(address, self.game), self.game)
         self._guard = Guard(deadline, failures, rest)
         self._known: tuple[Names, list[queries.Claim]] | None = None
-        self._pairs: Pairs | None = None
+        self._held: Snapshot | None = None
+        self._loading = threading.Lock()
         self._stamp: Hashable = None
         self._lock = threading.Lock()
         self._up_to_date = False
@@ -98,6 +103,33 @@ class KnowledgeGraphClient:
         names, known = self._everything()
         return list(known) if state is None else queries.nearest_strategies(known, _parts(names, state))
 
+    # --- writing ---
+
+    async def save_strategy(
+        self, name: str, uses: Mapping[str, float] | Sequence[str], **values: Any
+    ) -> records.Strategy:
+        """Keeps a strategy: its parts by name or key, `games`, `share` of them won, `words`, … (`records.Strategy`)."""
+        return await asyncio.to_thread(lambda: self.keep(strategy_from(self.names, name, uses, **values)))
+
+    async def save_synergy(self, jokers: Sequence[str], strength: float, **values: Any) -> records.Edge:
+        """Keeps a claim about two or more jokers: `low`, `high`, `channel`, `samples`, … (`records.Edge`)."""
+        return await asyncio.to_thread(lambda: self.keep(synergy_from(self.names, jokers, strength, **values)))
+
+    def read(self, update: KnowledgeUpdate) -> records.Strategy | records.Edge:
+        """What was told on the bus (`knowledge.update`), checked; `keep` it."""
+        return found_in(self.names, self.game, update)
+
+    def keep(self, found: Kept) -> Kept:
+        """Puts a strategy or a claim into the graph."""
+        self._prepare()
+        if isinstance(found, records.Strategy):
+            self.store.add([found.node()], found.edges())
+        else:
+            self.store.add(edges=[found])
+        with self._lock:
+            self._known = self._held = None
+        return found
+
     # --- for decisions ---
 
     def hints(self, state: State) -> Hints:
@@ -118,13 +150,14 @@ class KnowledgeGraphClient:
         return self._everything()[0]
 
     def _hints(self, state: Mapping[str, Any]) -> Hints:
-        names, known = self._everything()
-        jokers = _keys(names, state.get("jokers"), "Joker")
-        boss = next(iter(_keys(names, state.get("boss"), "Boss")), None)
-        synergies = self._among(jokers) if len(jokers) > 1 else []
-        counters = queries.counters_to(self.store, boss) if boss else []
+        known = self._snapshot()
+        jokers = _keys(known.names, state.get("jokers"), "Joker")
+        boss = next(iter(_keys(known.names, state.get("boss"), "Boss")), None)
+        synergies = known.pairs.among(jokers) if len(jokers) > 1 else []
+        counters = known.counters.get(boss, []) if boss else []
         relevant = [claim for claim in counters if claim["a"] in jokers]
-        nearest = next(iter(queries.nearest_strategies(known, _parts(names, state))), None)
+        parts = _parts(known.names, state)
+        nearest = next(iter(queries.nearest_strategies(known.strategies, parts)), None)
         return Hints(
             tuple(synergies[:MOST_HINTS]), tuple((relevant or counters)[:MOST_HINTS]),
             nearest["name"] if nearest else "", nearest,
@@ -135,19 +168,46 @@ class KnowledgeGraphClient:
         with self._lock:
             stamp = self.store.stamp()
             if self._known is None or stamp != self._stamp:
-                self._known = self._pairs = None
+                self._known = None
                 self._prepare()
                 self._known = Names.of(self.store), queries.strategies(self.store)
                 self._stamp = self.store.stamp()
             return self._known
 
     def _among(self, keys: Sequence[str]) -> list[queries.Claim]:
-        if not self.store.local:
-            return queries.synergies_among(self.store, keys)
-        with self._lock:
-            if self._pairs is None:
-                self._pairs = Pairs(self.store)
-            return self._pairs.among(keys)
+        return self._snapshot().pairs.among(keys) if self.store.local else queries.synergies_among(self.store, keys)
+
+    def _snapshot(self) -> Snapshot:
+        """All that hints are made of, in memory. A file that was replaced is read at once; a server's graph is read in
+        the background when it may be another, and until then the last one answers: no decision waits for a server."""
+        stamp = self.store.stamp()
+        known = self._held
+        if known is None or (stamp != known.stamp and self.store.local):
+            with self._loading:
+                if self._held is None or self._held.stamp != stamp:
+                    self._held = self._read()
+                return self._held
+        if stamp != known.stamp and self._loading.acquire(blocking=False):
+            threading.Thread(target=self._refresh, name="jimbot-graph-refresh", daemon=True).start()
+        return known
+
+    def _refresh(self) -> None:
+        try:
+            self._held = self._read()
+        except JimbotError as problem:
+            _log.warning("The graph was not read anew; what was known goes on: %s", problem)
+            if self._held is not None:  # not again before the stamp changes
+                self._held = replace(self._held, stamp=self.store.stamp())
+        finally:
+            self._loading.release()
+
+    def _read(self) -> Snapshot:
+        stamp = self.store.stamp()
+        names, strategies = self._everything()
+        counters: dict[str, list[queries.Claim]] = {}
+        for claim in queries.all_counters(self.store):
+            counters.setdefault(claim["b"], []).append(claim)
+        return Snapshot(stamp, names, strategies, Pairs(self.store), counters)
 
     def _prepare(self) -> None:
         if not self._made_if_missing:
@@ -260,3 +320,15 @@ class Pairs:
         pairs = (frozenset(pair) for pair in combinations(sorted(set(keys)), 2))
         found = [dict(zip(self._columns, row, strict=True)) for pair in pairs for row in self._rows.get(pair, ())]
         return queries.among(found, keys)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What hints are made of."""
+
+    stamp: Hashable
+    names: Names
+    strategies: list[queries.Claim]
+    pairs: Pairs
+    counters: Mapping[str, list[queries.Claim]]
+    """By boss, what helps first."""

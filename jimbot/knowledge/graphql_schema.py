@@ -1,4 +1,5 @@
-"""The graph as GraphQL: the same questions as `KnowledgeGraphClient`, for programs in any language. It only reads.
+"""The graph as GraphQL: the same questions as `KnowledgeGraphClient`, for programs in any language, and for those who
+show a token the same ways to keep what they found.
 
 What a request may cost is bounded three times: by its text (tokens, aliases, depth) before anything runs, by the things
 it may be answered with, and by the questions it may put to the store while it runs. `schema.graphql` beside this file
@@ -15,6 +16,7 @@ from typing import Annotated, Any
 from jimbot.errors import JimbotError, KnowledgeError, MissingExtraError
 from jimbot.knowledge import queries
 from jimbot.knowledge.client import KnowledgeGraphClient
+from jimbot.knowledge.updates import strategy_from, synergy_from
 
 try:
     import strawberry
@@ -41,8 +43,8 @@ Channel = Annotated[
 class Request:
     """What one request has used up so far."""
 
-    def __init__(self, client: KnowledgeGraphClient) -> None:
-        self.client = client
+    def __init__(self, client: KnowledgeGraphClient, may_write: bool = False) -> None:
+        self.client, self.may_write = client, may_write
         self._things, self._questions = 0, 0
 
     def asks(self) -> KnowledgeGraphClient:
@@ -50,6 +52,14 @@ class Request:
         if self._questions > MOST_QUESTIONS:
             raise KnowledgeError(f"The query needs more than {MOST_QUESTIONS} questions to the graph; ask for less.")
         return self.client
+
+    def writes(self) -> KnowledgeGraphClient:
+        if not self.may_write:
+            raise KnowledgeError(
+                "Only who shows a token may change the graph: jimbot graph serve --token-file FILE, and one of its "
+                "tokens without a limit."
+            )
+        return self.asks()
 
     def page(self, found: Sequence[Any], first: int) -> Sequence[Any]:
         """The first of some things, counted."""
@@ -182,6 +192,54 @@ class Query:
         return [_strategy(client, one) for one in info.context.page(client.strategies(given), first)]
 
 
+@strawberry.input(description="How much a part belongs to a strategy.")
+class UseInput:
+    part: str
+    weight: float = 1.0
+
+
+@strawberry.input(description="A way to win, as it was found elsewhere.")
+class StrategyInput:
+    name: str
+    uses: list[UseInput]
+    words: str = ""
+    evidence: str = "played"
+    games: int = 0
+    share: float = strawberry.field(default=0.0, description="Of these games won.")
+    verdict: str = ""
+    command: str = strawberry.field(default="", description="Finds it again.")
+
+
+@strawberry.input(description="A claim about two or more jokers, with its interval.")
+class SynergyInput:
+    jokers: list[str]
+    strength: float
+    low: float
+    high: float
+    channel: str = "all"
+    evidence: str = "played"
+    samples: int = 0
+    command: str = ""
+
+
+@strawberry.type
+class Mutation:
+    @strawberry.mutation(description="Keeps a strategy; one of the same name gives way. Needs a token.")
+    def save_strategy(self, info: Info, strategy: StrategyInput) -> Strategy:
+        client, values = info.context.writes(), dict(vars(strategy))
+        uses, name = {use.part: use.weight for use in values.pop("uses")}, values.pop("name")
+        kept = client.keep(strategy_from(client.names, name, uses, **values))
+        return _strategy(client, {**vars(kept), "uses": kept.uses})
+
+    @strawberry.mutation(description="Keeps a claim; one of the same jokers and channel gives way. Needs a token.")
+    def save_synergy(self, info: Info, synergy: SynergyInput) -> Claim:
+        client, values = info.context.writes(), dict(vars(synergy))
+        jokers, strength = values.pop("jokers"), values.pop("strength")
+        kept = client.keep(synergy_from(client.names, jokers, strength, **values))
+        names = {"a_name": client.names.name(kept.a), "b_name": client.names.name(kept.b)}
+        return _claims([{**vars(kept), **names, "others": list(kept.others)}])[0]
+
+
 def _joker(info: Info, key: str) -> Joker:
     return Joker(key=key, name=info.context.client.names.name(key))
 
@@ -209,6 +267,7 @@ class _Schema(strawberry.Schema):
 
 schema = _Schema(
     query=Query,
+    mutation=Mutation,
     extensions=[
         lambda: QueryDepthLimiter(max_depth=DEEPEST),
         lambda: MaxTokensLimiter(max_token_count=MOST_TOKENS),
@@ -222,9 +281,11 @@ def schema_text() -> str:
     return schema.as_str().rstrip() + "\n"
 
 
-def answer(client: KnowledgeGraphClient, query: str, variables: dict[str, Any] | None = None) -> dict[str, Any]:
+def answer(
+    client: KnowledgeGraphClient, query: str, variables: dict[str, Any] | None = None, may_write: bool = False
+) -> dict[str, Any]:
     """`{"data": …}`, and `errors` in sentences where something is wrong."""
-    result = schema.execute_sync(query, variable_values=variables, context_value=Request(client))
+    result = schema.execute_sync(query, variable_values=variables, context_value=Request(client, may_write))
     found: dict[str, Any] = {"data": result.data}
     if result.errors:
         found["errors"] = [{"message": _sentence(error), "path": error.path} for error in result.errors[:5]]

@@ -27,6 +27,7 @@ _AMONG = f"MATCH (a:Joker)-[s:{SYNERGY}]->(b:Joker) WHERE a.key IN $keys AND b.k
 ALL_SYNERGIES = f"MATCH (a:Joker)-[s:{SYNERGY}]->(b:Joker) RETURN {_ENDS}, {_CLAIM}"
 _PARTNERS = f"MATCH (a:Joker)-[s:{SYNERGY}]->(b:Joker) WHERE %s.key = $key RETURN {_ENDS}, {_CLAIM}"
 _COUNTERS = f"MATCH (a:%s)-[s:{COUNTER}]->(b:Boss) WHERE %s.key = $key RETURN {_ENDS}, {_CLAIM}"
+_ALL_COUNTERS = f"MATCH (a:%s)-[s:{COUNTER}]->(b:Boss) RETURN {_ENDS}, {_CLAIM}"
 _FAVOURS = f"MATCH (a:Joker)-[s:{FAVOUR}]->(b:HandType) WHERE %s.key = $key RETURN {_ENDS}, {_CLAIM}"
 _CERTAIN = (
     f"MATCH (a:Joker)-[s:{SYNERGY}]->(b:Joker) WHERE s.low > 0 AND s.evidence <> 'predicted' RETURN {_ENDS}, {_CLAIM}"
@@ -65,6 +66,11 @@ def counters_to(store: GraphStore, boss: str) -> list[Claim]:
     """Jokers and hand types against a boss: what helps first, what suffers last."""
     found = [claim for label in ("Joker", "HandType") for claim in _claims(store, _COUNTERS % (label, "b"), key=boss)]
     return _against(found)
+
+
+def all_counters(store: GraphStore) -> list[Claim]:
+    """Everything against any boss, best first."""
+    return _against([claim for label in ("Joker", "HandType") for claim in _claims(store, _ALL_COUNTERS % label)])
 
 
 def counters_of(store: GraphStore, label: str, key: str) -> list[Claim]:

@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from jimbot.clients.event_bus import EventBusClient
 from jimbot.errors import JimbotError, KnowledgeError, UsageError
 from jimbot.games.contract import game_entry
 from jimbot.knowledge import KnowledgeGraphClient
+from jimbot.knowledge.acting import ActingPolicy, prior_of
 from jimbot.planning import OwnSearch, Planner, planning
+from jimbot.policies.contract import Policy
 from jimbot.policies.players import Player, find_player
 from jimbot.policies.portable import load_policy
 from jimbot.proto.events_pb2 import LearningDecisionResponse, RunEvent
@@ -39,7 +42,7 @@ from jimbot.services.decision.stages import Hinting
 from jimbot.services.listeners import DecisionLog
 from jimbot.services.orchestrator import RayLearningOrchestrator
 from jimbot.services.prometheus import open_metrics
-from jimbot.services.settings import Offer, ServerSettings
+from jimbot.services.settings import ACT, TELL, Offer, ServerSettings
 
 MINE = "mine"
 _log = logging.getLogger("jimbot.services")
@@ -51,7 +54,18 @@ def served_policy(reference: str, offer: Offer) -> ServedPolicy:
     named = bool(given) and "/" not in name
     player = find_player(rest if named else reference, offer.game, runs_root=offer.runs_dir)
     short = name if named else "shipped" if player.name.endswith("(shipped)") else player.name
-    return ServedPolicy.make(player.entry, player.policy, player.manifest, short)
+    return ServedPolicy.make(player.entry, leaning(player.policy, player.game, offer), player.manifest, short)
+
+
+def leaning(policy: Policy, game: str, offer: Offer) -> Policy:
+    """The policy, leaning to what the graph says if that was asked for. The graph is read now, not at decisions."""
+    if offer.hints != ACT:
+        return policy
+    client = KnowledgeGraphClient(None if offer.graph == MINE else offer.graph)
+    try:
+        return ActingPolicy(policy, prior_of(client.whole())) if client.game == game else policy
+    finally:
+        client.close()
 
 
 def load(
@@ -60,9 +74,13 @@ def load(
     """Adds all policies of an offer to a service; what follows a run is returned, to be closed."""
     if not offer.policies and offer.watch_run is None:
         raise UsageError("Nothing to serve; name a policy (a game for its shipped one), or --watch-run RUN.")
+    if offer.hints not in (TELL, ACT):
+        raise UsageError(f"--hints is '{offer.hints}'; expected {TELL} or {ACT}.")
+    if offer.hints == ACT and offer.graph is None:
+        raise UsageError("--hints act needs a graph to act on; add --graph mine, or name one.")
     watch = None
     if offer.watch_run is not None:
-        watch = RunWatch(service, offer.watch_run, offer.runs_dir)
+        watch = RunWatch(service, offer.watch_run, offer.runs_dir, lean=partial(leaning, offer=offer))
         watch.start()
     if (offer.plan is not None or offer.plan_with is not None) and offer.adviser is not None:
         raise UsageError("Both --plan and --adviser may overrule a policy; give one of them.")
@@ -288,9 +306,10 @@ class RunWatch:
     """Polls a run's best checkpoint. A bad file keeps the old policy and is not tried again."""
 
     def __init__(
-        self, service: DecisionService, run: str, runs_root: Path = Path("runs"), seconds: float = 5.0, name: str = ""
-    ) -> None:
-        self._service, self._run, self._root = service, run, runs_root
+        self, service: DecisionService, run: str, runs_root: Path = Path("runs"), seconds: float = 5.0, name: str = "",
+        lean: Callable[[Policy, str], Policy] = lambda policy, game: policy,
+    ) -> None:  # fmt: skip
+        self._service, self._run, self._root, self._lean = service, run, runs_root, lean
         self.name = name or Path(run).name
         self._seen: Path | None = None
         self._polling = Repeating(f"watch {run}", seconds, self.poll)
@@ -329,4 +348,5 @@ class RunWatch:
     def _load(self, path: Path) -> ServedPolicy:
         policy, manifest = load_policy(path)
         assert manifest is not None
+        policy = self._lean(policy, manifest.game)
         return ServedPolicy.make(game_entry(manifest.game), policy, manifest, self.name)

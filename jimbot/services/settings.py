@@ -12,6 +12,8 @@ from jimbot.adviser.settings import AdviserSettings
 from jimbot.doors.access import check_exposure
 from jimbot.errors import SettingsError
 
+TELL, ACT = "tell", "act"
+"""What hints of the graph do: they are told, or moves lean to them, too."""
 FALLBACKS = ("none", "policy", "heuristic", "first")
 """What answers where the served policy cannot: nobody; the policy asked by itself, without batch or extras; the game's
 heuristic player; the first legal action. Each also tries those behind it."""
@@ -133,6 +135,9 @@ class Offer:
     graph: Annotated[
         str | None, "Name the strategy and add hints from this knowledge graph; mine: yours.", "ADDRESS"
     ] = None
+    hints: Annotated[
+        str, "With --graph: tell, or act: moves in shops and packs lean to what the graph says, too.", "tell|act"
+    ] = "tell"
     plan: int | None = None
     """Simulations per decision, where a request carries a game and has time; None: no plans."""
     plan_with: str | None = None

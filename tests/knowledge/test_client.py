@@ -138,3 +138,41 @@ def test_an_address_may_come_from_the_environment(path: Path, monkeypatch: pytes
 def test_an_empty_graph_answers_with_nothing(tmp_path: Path) -> None:
     LadybugStore(tmp_path / "g", GAME).replace(Graph(GAME))
     assert KnowledgeGraphClient(str(tmp_path / "g"), GAME).strategies() == []
+
+
+class _Server(LadybugStore):
+    """A graph that is asked over a network, which stands still at will."""
+
+    local = False
+    now = 0
+    hangs: threading.Event | None = None
+
+    def stamp(self) -> int:
+        return self.now
+
+    def ask(self, *args, **more):
+        if self.hangs is not None:
+            self.hangs.wait(20)
+        return super().ask(*args, **more)
+
+
+def test_hints_of_a_server_come_from_memory_while_it_is_read_anew(path: Path) -> None:
+    client = KnowledgeGraphClient(str(path), GAME, deadline=20.0)
+    client.store = store = _Server(path, GAME)
+    state = {"jokers": ["j_baron", "j_mime"], "boss": "bl_wall"}
+    first = client.hints(state)
+    assert len(first.synergies) == 2
+    assert first.counters
+    LadybugStore(path, GAME).add([], [edge(SYNERGY, "j_baron", "j_mime", 0.1, "money")])
+    store.hangs, store.now = threading.Event(), 1
+    client._guard._deadline = 0.05
+    for _ in range(20):
+        assert client.hints(state).synergies == first.synergies
+    assert client.counts() == {"answered": 21, "late": 0, "failed": 0, "resting": 0}
+    store.hangs.set()
+    for _ in range(400):
+        if len(client.hints(state).synergies) == 3:
+            break
+        threading.Event().wait(0.02)
+    assert len(client.hints(state).synergies) == 3
+    client.close()

@@ -21,6 +21,20 @@ interface Edge {
   others: string[];
 }
 
+/** What trials say a part is worth: games won with it beyond those without. */
+interface Effect {
+  part: string;
+  name?: string;
+  options: string;
+  at: number;
+  games: number;
+  won: number;
+  wins: number;
+  wins_low: number;
+  wins_high: number;
+  further: number;
+}
+
 interface Found {
   game: string;
   total: number;
@@ -29,6 +43,7 @@ interface Found {
   evidences: string[];
   edges: Edge[];
   nodes: Record<string, { name: string; label: string; words: string }>;
+  effects: Effect[];
 }
 
 const DRAWN = 60;
@@ -59,6 +74,7 @@ export function Knowledge() {
             {around && <button type="button" onClick={() => change({ around: null }, false)}>{middle?.name ?? around} ×</button>}
           </div>
           {middle && <p class="note box"><b>{middle.name}</b> {middle.words}</p>}
+          <Effects found={data.effects} around={around} name={middle?.name ?? around} />
           <p class="quiet">{whole(data.found)} fit, the strongest {whole(data.edges.length)} are listed; click a name to see what surrounds it.</p>
           <Scroll label="Claims">
             <table class="claims">
@@ -82,6 +98,41 @@ export function Knowledge() {
         </>
       )}
     </>
+  );
+}
+
+const LISTED = 15;
+
+/** Effects on winning with their intervals: of one part by milestone, else the parts that are worth most and least. */
+function Effects({ found, around, name }: { found: Effect[]; around: string; name: string }) {
+  const box = useRef<HTMLElement>(null);
+  if (found.length === 0) return null;
+  const shown = around || found.length <= 2 * LISTED ? found : [...found.slice(0, LISTED), ...found.slice(-LISTED)];
+  const low = Math.min(0, ...shown.map((one) => one.wins_low));
+  const high = Math.max(0, ...shown.map((one) => one.wins_high));
+  const place = (value: number) => 270 + (430 * (value - low)) / Math.max(1e-9, high - low);
+  const label = (one: Effect) => (around ? `${one.at ? `from ante ${one.at} on` : "from any ante on"}${one.options ? `, ${one.options}` : ""}` : one.name ?? one.part);
+  const points = (value: number) => `${value < 0 ? "−" : "+"}${Math.abs(100 * value).toFixed(1)}`;
+  return (
+    <figure class="chart" ref={box}>
+      <figcaption><span class="title">{around ? `What ${name} is worth in games won` : "What parts are worth in games won"}, in points with intervals of 95 %: coins gave it to some runs of a seed and not to others</span><Keep name="effects" figure={box} /></figcaption>
+      <svg viewBox={`0 0 800 ${24 * shown.length + 30}`} role="img" aria-label="Effects on winning">
+        <line x1={place(0)} x2={place(0)} y1={4} y2={24 * shown.length + 6} class="axis" />
+        {shown.map((one, i) => {
+          const y = 24 * i + 18;
+          const sure = one.wins_low > 0 || one.wins_high < 0;
+          return (
+            <g key={i} class={around ? "" : "node"} onClick={() => !around && change({ around: one.part }, false)} opacity={sure ? 1 : 0.55}>
+              <title>{`${label(one)}: ${points(one.wins)} points (${points(one.wins_low)} to ${points(one.wins_high)}), ${one.further.toFixed(1)} blinds further, ${whole(one.games)} runs with it; ${(100 * one.won).toFixed(0)} % of the others won`}</title>
+              <text x={262} y={y + 4} text-anchor="end">{label(one)}</text>
+              <path class={`line s${one.wins < 0 ? 1 : 0}`} stroke-width={3} d={`M${place(one.wins_low)} ${y}H${place(one.wins_high)}`} />
+              <circle cx={place(one.wins)} cy={y} r={5} class={`f${one.wins < 0 ? 1 : 0}`} />
+              <text x={792} y={y + 4} text-anchor="end">{points(one.wins)}</text>
+            </g>
+          );
+        })}
+      </svg>
+    </figure>
   );
 }
 

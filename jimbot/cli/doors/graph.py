@@ -425,6 +425,7 @@ def discover(
     ] = None,
     games: Annotated[int, "Games at once."] = 64,
     seed: Annotated[int, "Which seeds are played."] = 0,
+    bus: Annotated[str | None, "Tell what was found there (knowledge.update), too.", "ADDRESS"] = None,
     of: Graph = Graph(),
     runs_dir: RunsDirOption = Path("runs"),
     as_json: JsonOption = False,
@@ -444,10 +445,23 @@ def discover(
         trials = groups_of(attempt or (), part_names(client.game), "--try")
         search = Search(minutes, games, seed, runs, tuple(policy or ()), tuple(recorded), trials, sources)
         found = explore(client, search, lambda words: bar.update(task, description=words))
+        if bus is not None:
+            _tell(client, bus, found, ", ".join((*(from_run or ()), *(str(path) for path in data or ()))) or "discover")
     if as_json:
         terminal.print_json(found)
     else:
         _print(found)
+
+
+def _tell(client: KnowledgeGraphClient, bus: str, found: dict[str, Any], learned_from: str) -> None:
+    """The strategies that were found or tried, as the graph holds them now."""
+    from jimbot.knowledge.records import Strategy
+    from jimbot.services.graph_server import tell
+
+    keys = {one["key"] for one in (*found["strategies"], *found["trials"])}
+    graph = client.whole()
+    strategies = [Strategy.of(node, graph.edges) for node in graph.nodes if node.key in keys]
+    terminal.note(f"{tell(bus, client.game, strategies, learned_from):,} strategies told on {bus}.")
 
 
 def _recorded(
@@ -540,18 +554,25 @@ def serve(
     port: Annotated[int, "HTTP; 0: any free one."] = 8766,
     host: HostOption = "127.0.0.1",
     token_file: TokenFileOption = None,
+    bus: Annotated[str | None, "Keep what is told on this bus, too (knowledge.update).", "ADDRESS"] = None,
     of: Graph = Graph(),
 ) -> None:
-    """Answer GraphQL queries over HTTP, read-only: POST /graphql; GET /graphql is the schema."""
+    """Answer GraphQL over HTTP: POST /graphql; GET /graphql is the schema. Only who shows a token may change it."""
     from jimbot.doors.listening import listener
-    from jimbot.services.graph_server import graph_server
+    from jimbot.services.graph_server import UpdateStore, graph_server
 
     with of.opened() as client:
         server = graph_server(client, host, port, token_file)
         client.names  # noqa: B018  a graph that cannot be opened is a sentence now, not at the first query
         place = listener(host, port)
         terminal.note(f"GraphQL on http://{host}:{place.getsockname()[1]}/graphql; Ctrl+C ends it.")
-        until_stopped(server.run, sockets=[place])
+        updates = UpdateStore(client, bus) if bus is not None else None
+        try:
+            until_stopped(server.run, sockets=[place])
+        finally:
+            if updates is not None:
+                updates.close()
+                terminal.note(f"{updates.kept:,} updates of the bus kept, {updates.refused:,} refused.")
 
 
 # --- hints that act ---

@@ -28,6 +28,7 @@ jimbot serve balatro --adviser --time-limit-ms 8000   (asks Claude where the pol
 jimbot serve balatro --bus nats://127.0.0.1:4222   (several of them share the questions)
 jimbot serve vgc --host 0.0.0.0 --token-file tokens.txt --tls-cert cert.pem --tls-key key.pem
 jimbot serve balatro --graph mine   (answers name the strategy and what works together)
+jimbot serve balatro --graph mine --hints act   (and moves in shops and packs lean to it)
 Ask it: jimbot ask question.json. Play it: jimbot watch grpc://127.0.0.1:50051/balatro"""
 
 

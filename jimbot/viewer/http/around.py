@@ -15,6 +15,7 @@ from jimbot.clients.event_bus import EventBusClient, unpacked
 from jimbot.clients.resilience import RetryPolicy
 from jimbot.errors import JimbotError
 from jimbot.games.contract import game_entry, games_with
+from jimbot.knowledge.effects import EVERY, effects_of
 from jimbot.knowledge.first_use import first_graph, graph_address, graph_game, open_store, read_with_newer
 from jimbot.knowledge.records import Edge, Graph
 from jimbot.services.bus.embedded import file_of, store_of
@@ -166,6 +167,7 @@ class Known:
             "evidences": sorted({edge.evidence for edge in graph.edges}),
             "edges": [_edge(edge) for edge in shown],
             "nodes": {key: _node(nodes[key]) for key in ends},
+            "effects": _effects(nodes[around]) if around in nodes else _best_effects(graph),
         }
 
 
@@ -190,6 +192,20 @@ def _users_graph() -> Graph | None:
 def _edge(edge: Edge) -> dict[str, Any]:
     shown = ("type", "a", "b", "strength", "low", "high", "channel", "evidence", "samples", "order", "command")
     return {name: getattr(edge, name) for name in shown} | {"others": list(edge.others)}
+
+
+def _effects(node: Any) -> list[dict[str, Any]]:
+    """What trials say of one thing: under all options and each, at any milestone and at each."""
+    return [vars(effect) for effect in effects_of([node])]
+
+
+def _best_effects(graph: Graph) -> list[dict[str, Any]]:
+    """Of everything that was tried, at any milestone under all options, best first."""
+    found = [effect for effect in effects_of(graph.nodes) if effect.at == EVERY]
+    chosen = [effect for effect in found if not effect.options] or found
+    names = {node.key: node.name for node in graph.nodes}
+    ranked = sorted(chosen, key=lambda effect: -effect.wins)
+    return [{**vars(effect), "name": names[effect.part]} for effect in ranked]
 
 
 def _node(node: Any) -> dict[str, str]:
