@@ -191,15 +191,15 @@ class TestRLlibFiles:
     @pytest.mark.parametrize(
         ("name", "own"),
         [
-            ("default_ppo", (5e-5, 8, 125, 0.01, "BalatroNet", 128)),
-            ("experimental_ppo", (1e-4, 16, 250, 0.02, "auto", 0)),
+            ("default_ppo", (5e-5, 8, 125, 0.01, "BalatroNet", 128, "trainable")),
+            ("experimental_ppo", (1e-4, 16, 250, 0.02, "auto", 0, "off")),
         ],
     )
     def test_every_file_means_the_same_on_every_learner(self, name: str, own: tuple, learner: str) -> None:
         settings = resolve_settings(CONFIGS / f"{name}.yaml", {"learner": learner})
         network = settings.network
         found = (settings.ppo.lr, settings.num_envs, settings.minibatch_size, settings.ppo.ent_coef)
-        assert (*found, network.kind, network.memgraph_embedding_dim) == own
+        assert (*found, network.kind, network.memgraph_embedding_dim, network.graph_embeddings) == own
         assert (settings.game, settings.num_steps, settings.ray.num_gpus) == ("balatro", 500, 1)
         # What the files leave out.
         assert (settings.ppo.update_epochs, settings.ppo.clip_eps, settings.ppo.gae_lambda) == (30, 0.2, 0.95)

@@ -281,7 +281,7 @@ RLLIB_NAMES: dict[str, Name] = {
     "num_gpus_per_learner": Name("num_gpus", "num_gpus_per_learner"),
     "custom_model": Name("network", "rl_module_spec"),
     "model": Name("network", "rl_module_spec", "its custom_model"),
-    "custom_model_config": Name("memgraph_embedding_dim", "model_config", "numbers in a row per joker"),
+    "custom_model_config": Name("memgraph_embedding_dim", "model_config", "numbers in a row per joker, from the knowledge graph"),
     "batch_mode": Name("", "batch_mode", "truncate_episodes is what every learner here does"),
     "framework": Name("", "framework", "the learner decides"),
     "callbacks": Name("callbacks", "callbacks_class"),
@@ -453,8 +453,8 @@ def _batch(layer: Mapping[str, Any], values: Mapping[str, Any], default: Callabl
 
 
 def _model_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of custom_model_config."""
+    """The entries of custom_model_config. Rows are named after the graph there, so they begin as its rows."""
     for name in config:
         if name != "memgraph_embedding_dim":
             raise SettingsError(f"custom_model_config has '{name}'; JimBot knows memgraph_embedding_dim. Leave it out.")
-    return dict(config)
+    return {**config, "graph_embeddings": "trainable"} if config.get("memgraph_embedding_dim") else dict(config)
