@@ -20,7 +20,7 @@ from jimbot.errors import UsageError
 from jimbot.games.contract import game_entry
 from jimbot.games.hooks.learners import Offers
 from jimbot.knowledge.effects import EVERY, Effect, effects_of
-from jimbot.knowledge.exploring import measured_strengths
+from jimbot.knowledge.exploring import strengths
 from jimbot.knowledge.records import Graph
 from jimbot.knowledge.trials import TIMES
 from jimbot.policies.contract import Decision, GameRows, Policy, ask
@@ -113,13 +113,13 @@ def prior_of(graph: Graph, most: float = MOST) -> Prior:
     place = {key: number for number, key in enumerate(keys) if key}
     labels = graph.labels
     for label in sorted(set(labels.values())):
-        found = [effect for effect in effects_of(graph.nodes) if labels[effect.part] == label and effect.part in place]
-        for effect, worth in _worths(found).items():
+        told = [effect for effect in effects_of(graph.nodes) if labels[effect.part] == label and effect.part in place]
+        for effect, worth in _worths(told).items():
             alone[:, place[effect]] = worth
     beside = np.zeros((len(keys), len(keys)))
-    strengths = measured_strengths(graph)
-    mean = float(np.mean(list(strengths.values()))) if strengths else 0.0
-    for (a, b), strength in strengths.items():
+    found = strengths(graph)
+    mean = float(np.mean(list(found.values()))) if found else 0.0
+    for (a, b), strength in found.items():
         if a in place and b in place:
             beside[place[a], place[b]] = beside[place[b], place[a]] = BESIDE * (strength - mean)
     return Prior(offers, PER_WIN * alone, PER_WIN * beside, most)

@@ -21,7 +21,7 @@ from jimbot.knowledge import played, strategies
 from jimbot.knowledge.client import KnowledgeGraphClient
 from jimbot.knowledge.played import PlayedRun, play_runs
 from jimbot.knowledge.records import MEASURED, PROFILE, SYNERGY, Graph, Strategy
-from jimbot.knowledge.synergy_network import held_out, train
+from jimbot.knowledge.synergy_network import Blocks, Pair, held_out, train
 from jimbot.policies.players import Player, find_player
 from jimbot.runs.checkpoint import shipped_games
 
@@ -92,13 +92,13 @@ def explore(
     command = _command(search, runs)
     found = strategies.strategies_of(runs, names, command)
     tell("Learning")
-    strengths, judged = _strengths(graph, search.seed)
+    known, judged = _judged_strengths(graph, search.seed)
     tell("Trying")
-    proposed = proposals(strengths, runs, PROPOSALS)
+    proposed = proposals(known, runs, PROPOSALS)
     games = max(2, min(TRIAL_GAMES, 3 * search.games))
     trials = list(try_all(players[0], proposed, games, end, search.seed))
     written = _written(client, found, [_trial_strategy(trial, names, search) for trial in trials], lifts, command)
-    measured = {pair: value for pair, value in measured_strengths(graph).items() if pair in strengths}
+    measured = {pair: value for pair, value in measured_strengths(graph).items() if pair in known}
     return {
         "runs": len(runs),
         "won": sum(run.won for run in runs),
@@ -124,7 +124,7 @@ def _play(players: Sequence[Player], search: Search, until: float) -> list[Playe
     return runs
 
 
-def _strengths(graph: Graph, seed: int) -> tuple[dict[tuple[str, str], float], dict[str, Any] | None]:
+def _judged_strengths(graph: Graph, seed: int) -> tuple[dict[tuple[str, str], float], dict[str, Any] | None]:
     """(the strength of every pair of jokers, how well the network does on unseen ones): measured where it was, else the
     network's word, as far as there is enough to learn from."""
     blocks = blocks_of(graph)
@@ -132,10 +132,21 @@ def _strengths(graph: Graph, seed: int) -> tuple[dict[tuple[str, str], float], d
     measured = {pair: value for pair, value in measured_strengths(graph).items() if jokers >= set(pair)}
     if len(measured) < _LEAST_MEASURED:
         return measured, None
-    judged = held_out(blocks, measured, seed=seed)
+    return _filled_in(blocks, jokers, measured), held_out(blocks, measured, seed=seed)
+
+
+def _filled_in(blocks: Blocks, jokers: Iterable[str], measured: Mapping[Pair, float]) -> dict[Pair, float]:
     left = [pair for pair in combinations(sorted(jokers), 2) if pair not in measured]
-    said = dict(zip(left, train(blocks, measured).predict(left).tolist(), strict=True))
-    return measured | said, judged
+    said = train(blocks, measured).predict(left).tolist() if left else []
+    return {**measured, **dict(zip(left, said, strict=True))}
+
+
+def strengths(graph: Graph) -> dict[Pair, float]:
+    """Of every pair of jokers: as it was measured, else the network's word where there is enough to learn from."""
+    blocks, measured = blocks_of(graph), measured_strengths(graph)
+    jokers = set.intersection(*(set(block) for block in blocks))
+    enough = len(measured) >= _LEAST_MEASURED and all(jokers >= set(pair) for pair in measured)
+    return _filled_in(blocks, jokers, measured) if enough else measured
 
 
 def blocks_of(graph: Graph) -> list[dict[str, Sequence[float]]]:

@@ -165,8 +165,12 @@ def with_newer(known: Graph, shipped: Graph) -> Graph:
 
 def _shipped_before(edge: Edge) -> bool:
     """Whether a claim came with JimBot: marked, or measured as what ships is measured."""
-    measured = edge.evidence == MEASURED and edge.type != USE
-    return bool(edge.details.get(SHIPS)) or (measured and edge.command.endswith(SHIPPED_EFFORT))
+    return bool(edge.details.get(SHIPS)) or _measured_alike(edge)
+
+
+def _measured_alike(edge: Edge) -> bool:
+    """Whether a claim says by its command that it was measured as what ships is."""
+    return edge.evidence == MEASURED and edge.type != USE and edge.command.endswith(SHIPPED_EFFORT)
 
 
 def _marked(graph: Graph) -> Graph:
@@ -174,7 +178,7 @@ def _marked(graph: Graph) -> Graph:
     nodes = (replace(node, details={**node.details, SHIPS: True}) if node.label == "Strategy" else node
              for node in graph.nodes)  # fmt: skip
     edges = (
-        edge if edge.evidence == MEASURED and edge.type != USE else replace(edge, details={**edge.details, SHIPS: True})
+        edge if _measured_alike(edge) else replace(edge, details={**edge.details, SHIPS: True})
         for edge in graph.edges
     )
     return Graph(graph.game, tuple(nodes), tuple(edges))

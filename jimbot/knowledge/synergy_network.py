@@ -3,8 +3,9 @@
 Its first layer has one radial unit per joker it learned from: how much another joker looks like this one, by features
 and by what each does alone. Its second layer joins the two sides by one matrix, φ(a)ᵀ W φ(b), so that the order of the
 two does not matter and what is learned of a joker counts with all partners at once. W is the ridge solution, in closed
-form: nothing is random and there is nothing to tune while it learns. How good it is, is asked of jokers it has never
-seen (`held_out`): pairs with an unseen joker are predicted by a network that learned from the others.
+form: nothing is random and there is nothing to tune while it learns. It learns the roots of strengths, signs kept: most
+pairs do little together, and a few strong ones would drown what tells those apart. How good it is, is asked of jokers
+it has never seen (`held_out`): pairs with an unseen joker are predicted by a network that learned from the others.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _LIMIT = 1.5
 
 @dataclass(frozen=True)
 class SynergyNetwork:
-    """What it learned from, and the strengths between them."""
+    """What it learned from, and the roots of the strengths between them."""
 
     inputs: Mapping[str, np.ndarray]
     units: tuple[str, ...]
@@ -49,7 +50,8 @@ class SynergyNetwork:
         keys = sorted({key for pair in pairs for key in pair})
         place, sides = {key: number for number, key in enumerate(keys)}, self._sides(keys)
         one, other = (sides[[place[pair[side]] for pair in pairs]] for side in (0, 1))
-        return np.clip(self.mean + ((one @ self.strengths) * other).sum(axis=1), -_LIMIT, _LIMIT)
+        roots = self.mean + ((one @ self.strengths) * other).sum(axis=1)
+        return np.clip(np.sign(roots) * roots**2, -_LIMIT, _LIMIT)
 
     def _sides(self, keys: Sequence[str]) -> np.ndarray:
         """(keys, units): how much every unit has to say about each joker."""
@@ -69,15 +71,24 @@ def train(blocks: Blocks, strengths: Mapping[Pair, float]) -> SynergyNetwork:
     apart = _apart(rows, rows)
     scale = float(np.median(apart[apart > 1e-12])) if (apart > 1e-12).any() else 1.0
     table, known = np.zeros((len(units), len(units))), np.zeros((len(units), len(units)), np.bool_)
-    mean = float(np.mean([np.clip(value, -_LIMIT, _LIMIT) for value in strengths.values()]))
-    for (a, b), value in strengths.items():
+    roots = {pair: _root(value) for pair, value in strengths.items()}
+    mean = float(np.mean(list(roots.values())))
+    for (a, b), value in roots.items():
         for one, other in ((place[a], place[b]), (place[b], place[a])):
-            table[one, other], known[one, other] = np.clip(value, -_LIMIT, _LIMIT) - mean, True
+            table[one, other], known[one, other] = value - mean, True
     likeness = _likeness(rows, rows, scale)
     smooth = likeness @ np.linalg.inv(likeness + RIDGE * np.eye(len(units)))
     for _ in range(_FILLS):  # a joker with itself, and whatever was not measured, is what the rest says about it
         table = np.where(known, table, smooth @ table @ smooth.T)
     return SynergyNetwork(inputs, units, mean, table, scale)
+
+
+def _root(strength: float) -> float:
+    """
+    >>> _root(-0.25)
+    -0.5
+    """
+    return float(np.sign(strength) * np.sqrt(min(abs(strength), _LIMIT)))
 
 
 def _inputs(blocks: Blocks) -> dict[str, np.ndarray]:

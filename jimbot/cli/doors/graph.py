@@ -363,7 +363,7 @@ def trial(
     from jimbot.knowledge import trials
     from jimbot.knowledge.build import groups_of
     from jimbot.knowledge.effects import EVERY, effects_of, with_effects
-    from jimbot.knowledge.exploring import measured_strengths
+    from jimbot.knowledge.exploring import strengths
     from jimbot.knowledge.first_use import own_file, part_names
     from jimbot.policies.players import find_player
 
@@ -373,7 +373,7 @@ def trial(
         player = find_player(policy, client.game, terminal.pairs(option or []))
         graph, names = client.whole(), part_names(client.game)
         named = groups_of(group or [], names, "--group")
-        wanted = named + tuple(trials.groups_worth_trying(measured_strengths(graph), groups))
+        wanted = named + tuple(trials.groups_worth_trying(strengths(graph), groups))
         path = file or Path(own_file(client.game)).with_suffix(".trials.jsonl")
         plan = trials.Plan(player, games, wanted, seed=seed)
         with showing_progress("Games", as_json) as progress:

@@ -281,7 +281,9 @@ RLLIB_NAMES: dict[str, Name] = {
     "num_gpus_per_learner": Name("num_gpus", "num_gpus_per_learner"),
     "custom_model": Name("network", "rl_module_spec"),
     "model": Name("network", "rl_module_spec", "its custom_model"),
-    "custom_model_config": Name("memgraph_embedding_dim", "model_config", "numbers in a row per joker, from the knowledge graph"),
+    "custom_model_config": Name(
+        "memgraph_embedding_dim", "model_config", "numbers in a row per joker, from the knowledge graph"
+    ),
     "batch_mode": Name("", "batch_mode", "truncate_episodes is what every learner here does"),
     "framework": Name("", "framework", "the learner decides"),
     "callbacks": Name("callbacks", "callbacks_class"),
