@@ -178,8 +178,7 @@ def _marked(graph: Graph) -> Graph:
     nodes = (replace(node, details={**node.details, SHIPS: True}) if node.label == "Strategy" else node
              for node in graph.nodes)  # fmt: skip
     edges = (
-        edge if _measured_alike(edge) else replace(edge, details={**edge.details, SHIPS: True})
-        for edge in graph.edges
+        edge if _measured_alike(edge) else replace(edge, details={**edge.details, SHIPS: True}) for edge in graph.edges
     )
     return Graph(graph.game, tuple(nodes), tuple(edges))
 

@@ -8,7 +8,9 @@ Two kinds of play, both the same for all arms of a pair (`shared_starts.py`):
 
 All strengths have one unit, log-score. `all` is the one number to rank pairs by: the score, and what the ante brings in
 growth and money at once, for who earns by keeping discards and grows by spending them cannot do both. `retrigger` and
-`copying` repeat it for pairs in which one joker does that.
+`copying` repeat it for pairs in which one joker does that. `build` is something else: whether the deck that is built
+for one of the two feeds the other, too, whatever they do to each other's points in a hand; two sources of Mult are
+rivals in `score`, and belong together for who plays one suit. It follows from what each does alone in every shape.
 """
 
 from __future__ import annotations
@@ -37,14 +39,15 @@ from jimbot.games.balatro.synergy.statistics import Estimate, interactions, resa
 from jimbot.games.hooks.learners import Interaction
 
 SCORE, GROWTH, MONEY, ALL = "score", "growth", "money", "all"
-RETRIGGER, COPYING, GROUP = "retrigger", "copying", "group"
+RETRIGGER, COPYING, GROUP, BUILD = "retrigger", "copying", "group", "build"
 CHANNELS = (SCORE, GROWTH, MONEY)
 """What is measured; the other edges follow from these."""
 _ANTE = "ante"  # growth and money of the same antes, added up
-EDGES = (*CHANNELS, RETRIGGER, COPYING, ALL)
+EDGES = (*CHANNELS, RETRIGGER, COPYING, BUILD, ALL)
 CHUNK = 100  # pairs between two reports of progress
 _HAND_SAMPLES = 2
 _WORTH_TELLING = 0.005
+_WORTH_BUILDING = 0.05
 _DIGITS = 4
 _PHASES = {
     RETRIGGER: frozenset(row["key"] for row in JOKERS if {"retrigger_played", "retrigger_held"} & {*row["phases"]}),
@@ -191,7 +194,14 @@ def _measure_ordered(bench: Bench, pairs: Sequence[Pair], channels: Iterable[str
         for channel, gain in gains.items()
     }
     total, error = _summed(estimates, len(pairs))
-    return _Measured({channel: one for channel, one in estimates.items() if channel in channels}, total, error)
+    told = {channel: one for channel, one in estimates.items() if channel in channels}
+    return _Measured({**told, BUILD: shared_build(bench, left, right)}, total, error)
+
+
+def shared_build(bench: Bench, left: np.ndarray, right: np.ndarray) -> Estimate:
+    """What steering a deck gives to two jokers beyond what it gives to each, as if their gains added up."""
+    one, other = bench.alone[SCORE][left], bench.alone[SCORE][right]
+    return interactions(one + other, (one, other), (-1, -1), bench.chosen[SCORE])
 
 
 def _summed(estimates: dict[str, Estimate], count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -221,9 +231,10 @@ def _interactions(bench: Bench, pair: Pair, measured: _Measured, row: int, order
         return Interaction("synergizes", a, b, channel, strength, low, high, samples, order)
 
     for channel, one in measured.estimates.items():
-        sure = (one.low[row] > 0 or one.high[row] < 0) and abs(one.strength[row]) > _WORTH_TELLING
+        least = _WORTH_BUILDING if channel == BUILD else _WORTH_TELLING
+        sure = (one.low[row] > 0 or one.high[row] < 0) and abs(one.strength[row]) > least
         if sure or (channel == SCORE and total > -_WORTH_TELLING):
-            used = bench.hands if channel == SCORE else bench.runs
+            used = bench.hands if channel in (SCORE, BUILD) else bench.runs
             yield edge(channel, one.strength[row], one.low[row], one.high[row], len(used))
     for channel, jokers in _PHASES.items():
         if {a, b} & jokers and abs(total) > _WORTH_TELLING:
