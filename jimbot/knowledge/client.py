@@ -18,7 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jimbot.clients.resilience import CircuitBreaker
 from jimbot.errors import JimbotError
@@ -28,7 +28,9 @@ from jimbot.knowledge.queries import Names
 from jimbot.knowledge.records import ANSWERED, Graph, Hints
 from jimbot.knowledge.store import GraphStore, Limits, Rows
 from jimbot.knowledge.updates import found_in, strategy_from, synergy_from
-from jimbot.proto.events_pb2 import KnowledgeUpdate
+
+if TYPE_CHECKING:
+    from jimbot.proto.events_pb2 import KnowledgeUpdate
 
 DEADLINE = 0.05
 """Seconds a decision waits for its hint."""

@@ -10,16 +10,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from google.protobuf.json_format import MessageToDict
 from pydantic import TypeAdapter, ValidationError
 
 from jimbot.errors import KnowledgeError
 from jimbot.evaluation.intervals import wilson_interval
 from jimbot.knowledge.queries import Names
 from jimbot.knowledge.records import PARTS, PLAYED, RELATIONS, SYNERGY, Edge, Strategy
-from jimbot.proto.events_pb2 import KnowledgeUpdate
+
+if TYPE_CHECKING:
+    from jimbot.proto.events_pb2 import KnowledgeUpdate
 
 STRATEGY, PAIR = "strategy", "synergy"
 _LEFT_OUT = ("key", "name", "uses")
@@ -61,6 +62,8 @@ def synergy_from(names: Names, jokers: Sequence[str], strength: float, **values:
 
 def update_of(game: str, found: Strategy | Edge, learned_from: str = "") -> KnowledgeUpdate:
     """What was learned, to be told on the bus."""
+    from jimbot.proto.events_pb2 import KnowledgeUpdate
+
     if isinstance(found, Strategy):
         values = {name: value for name, value in vars(found).items() if name not in _LEFT_OUT}
         update = KnowledgeUpdate(
@@ -82,6 +85,8 @@ def update_of(game: str, found: Strategy | Edge, learned_from: str = "") -> Know
 
 def found_in(names: Names, game: str, update: KnowledgeUpdate) -> Strategy | Edge:
     """What an update tells, checked."""
+    from google.protobuf.json_format import MessageToDict
+
     if update.game != game:
         raise KnowledgeError(f"The update is about '{update.game[:80]}', the graph about '{game}'.")
     values = _whole(MessageToDict(update.details))

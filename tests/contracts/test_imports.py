@@ -103,6 +103,7 @@ LIBRARIES = (
     ("knowledge/*", {"pydantic"}, set()),
     ("knowledge/ladybug_store.py", set(), {"ladybug"}),
     ("knowledge/effects.py", set(), {"pyarrow"}),
+    ("knowledge/updates.py", set(), {"google"}),
     ("knowledge/bolt_store.py", set(), {"neo4j"}),
     ("knowledge/graphql_schema.py", {"strawberry", "graphql"}, set()),
     ("services/graph_server.py", {"starlette", "uvicorn"}, set()),

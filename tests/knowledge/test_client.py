@@ -147,7 +147,7 @@ class _Server(LadybugStore):
     now = 0
     hangs: threading.Event | None = None
 
-    def stamp(self) -> int:
+    def stamp(self):
         return self.now
 
     def ask(self, *args, **more):
