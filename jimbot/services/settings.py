@@ -115,6 +115,7 @@ class Offer:
     """As everywhere; `name=policy` gives one a name of its own."""
     game: Annotated[str | None, "The game, for random and heuristic players."] = None
     watch_run: Annotated[str | None, "Serve a run's best policy, and every better one it finds."] = None
+    watch_latest: Annotated[bool, "With --watch-run: its newest policy, also where an earlier one was better."] = False
     canary: Annotated[str | None, "Try this policy on a share of the games."] = None
     canary_share: Annotated[float, "That share, 0 to 1."] = 0.1
     shadow: Annotated[str | None, "Ask this policy too; its answers are only counted."] = None

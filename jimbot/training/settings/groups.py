@@ -377,9 +377,13 @@ class ReplaySettings(Group):
 
 
 class OfflineSettings(Group):
-    """Learning from recordings (BC, MARWIL)"""
+    """Learning from what others played (BC, MARWIL; DQN from the bus)"""
 
     data: Path | None = Field(None, description="A dataset made by `jimbot record`.")
+    from_bus: str | None = Field(
+        None,
+        description="Learn from games as they are published on this bus (DQN): embedded[:FILE] or nats://HOST:PORT.",
+    )
     marwil_beta: float = Field(1.0, ge=0, description="MARWIL: how much better-than-expected play is preferred.")
 
 

@@ -78,6 +78,8 @@ def resolve(*given: Mapping[str, Any], root: str | Path = "runs") -> Resolved:
 
 TEACHES = "jax"
 """The learner that asks teachers."""
+STREAMS = "sb3"
+"""The learner that learns from games as they are published."""
 SCHEDULES = ("teacher_updates", "teacher_play_updates")
 
 
@@ -145,9 +147,13 @@ def start_note(meant: TrainSettings, network: Mapping[str, Any]) -> str:
 
 
 def usual_algorithm(given: Mapping[str, Any]) -> dict[str, str]:
-    """Who names a learner and no algorithm means the learner's own."""
+    """Who names a learner and no algorithm means the learner's own; who learns from a bus, the one that can."""
     learner = given.get("learner", AUTO)
-    if learner == AUTO or "algorithm" in given:
+    if "algorithm" in given:
+        return {}
+    if given.get("from_bus") and learner in (AUTO, STREAMS):
+        return {"algorithm": "DQN"}
+    if learner == AUTO:
         return {}
     return {"algorithm": algorithms_of(learner)[0]}
 
@@ -213,6 +219,7 @@ ONLY = {
         "strategy_bonus", "keep_games", "batch",
     ),
     "improve": ("plan", "plan_with", "plan_settings"),
+    "sb3": ("from_bus",),
 }  # fmt: skip
 
 
