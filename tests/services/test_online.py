@@ -201,7 +201,7 @@ def test_a_run_learns_from_games_it_did_not_play_and_goes_on_where_it_was(addres
     trainer = create_trainer("probe", config, root=tmp_path, resume=True)
     assert trainer.step == 960
     assert trainer.train().step == 2560
-    assert trainer.model.replay_buffer.store.steps_put == 2560
+    assert trainer.learning_state()["replay/store/counters"][2] == 2560
     assert trainer.evaluate(50)[0] > 5  # who chooses at random gets 2
     trainer.close()
 
