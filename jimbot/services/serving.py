@@ -112,9 +112,9 @@ def _add_advisers(
             continue
         served = service.find(game, "").served
         run = f"serve {game} {time.strftime('%Y-%m-%d %H:%M:%S')}"
-        service.advise(
-            game, open_adviser(settings, served.policy, served.manifest, run, graph_hints(served.entry), notify)
-        )
+        adviser = open_adviser(settings, served.policy, served.manifest, run, graph_hints(served.entry), notify)
+        adviser.warm(served.entry, served.options)
+        service.advise(game, adviser)
 
 
 def ask_graph(service: DecisionService, address: str, notify: Callable[[str], None]) -> None:

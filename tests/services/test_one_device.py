@@ -20,7 +20,8 @@ pytestmark = pytest.mark.long
 def test_training_and_serving_take_turns_and_survive_each_other(tmp_path: Path) -> None:
     port, jimbot = free_port(), [sys.executable, "-m", "jimbot"]
     own = {**os.environ, "JIMBOT_SHARED": "cpu", "JIMBOT_RUNTIME_DIR": str(tmp_path / "meeting")}
-    metrics, log = tmp_path / "runs" / "beside" / "metrics.jsonl", open(tmp_path / "log", "ab")
+    metrics = tmp_path / "runs" / "beside" / "metrics.jsonl"
+    log = (tmp_path / "log").open("ab")
 
     def start(*words: str) -> Child:
         return Child([*jimbot, *words], log, cwd=tmp_path, env=own)

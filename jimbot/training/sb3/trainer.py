@@ -271,7 +271,7 @@ class SB3Trainer(RLTrainer):
         given = settings.replay.buffer_gb
         return CompressedReplay, {
             "spec": self.spec,
-            "max_bytes": int(given * GIGABYTE) if given else MemoryBudget(settings.memory.limit_gb).part("buffer"),
+            "max_bytes": int(given * GIGABYTE) if given else MemoryBudget(settings.memory.limit_gb).replay,
             "gamma": settings.gamma,
             "n_step": settings.dqn.n_step,
             "alpha": settings.replay.priority_alpha if settings.replay.prioritized else 0.0,

@@ -214,6 +214,9 @@ class PlanningSettings(Group):
 class ExplorationSettings(Group):
     """Exploration"""
 
+    kind: Literal["flat", "hierarchical"] = Field(
+        "flat", description="hierarchical: levels of decisions (hand, shop, blind) take turns at exploring."
+    )
     count_bonus: float = Field(
         0.0,
         ge=0,

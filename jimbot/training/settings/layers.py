@@ -215,8 +215,8 @@ def gpu_note(settings: TrainSettings, learner: str) -> str:
 
 ONLY = {
     "jax": (
-        "ent_blocks", "forced_every", "extensions", "teacher", "adviser", "count_bonus",
-        "strategy_bonus", "keep_games", "batch",
+        "ent_blocks", "forced_every", "extensions", "teacher", "adviser", "exploration",
+        "count_bonus", "strategy_bonus", "keep_games", "batch",
     ),
     "improve": ("plan", "plan_with", "plan_settings"),
     "sb3": ("from_bus",),
