@@ -40,6 +40,7 @@ from jimbot.services.decision.stages import Hinting
 from jimbot.services.listeners import DecisionLog
 from jimbot.services.orchestrator import RayLearningOrchestrator
 from jimbot.services.prometheus import open_metrics
+from jimbot.services.ray_policies import on_ray
 from jimbot.services.settings import Offer, ServerSettings
 
 MINE = "mine"
@@ -54,7 +55,7 @@ def served_policy(reference: str, offer: Offer) -> ServedPolicy:
     named = bool(given) and "/" not in name
     player = find_player(rest if named else reference, offer.game, runs_root=offer.runs_dir)
     short = name if named else "shipped" if player.name.endswith("(shipped)") else player.name
-    return ServedPolicy.make(player.entry, player.policy, player.manifest, short)
+    return on_ray(ServedPolicy.make(player.entry, player.policy, player.manifest, short), offer.ray)
 
 
 def load(
@@ -65,7 +66,8 @@ def load(
         raise UsageError("Nothing to serve; name a policy (a game for its shipped one), or --watch-run RUN.")
     watch = None
     if offer.watch_run is not None:
-        watch = RunWatch(service, offer.watch_run, offer.runs_dir, which="latest" if offer.watch_latest else "best")
+        which: Literal["latest", "best"] = "latest" if offer.watch_latest else "best"
+        watch = RunWatch(service, offer.watch_run, offer.runs_dir, which=which, actors=offer.ray)
         watch.start()
     if (offer.plan is not None or offer.plan_with is not None) and offer.adviser is not None:
         raise UsageError("Both --plan and --adviser may overrule a policy; give one of them.")
@@ -295,10 +297,10 @@ class RunWatch:
 
     def __init__(
         self, service: DecisionService, run: str, runs_root: Path = Path("runs"), seconds: float = 5.0, name: str = "",
-        which: Literal["latest", "best"] = "best",
+        which: Literal["latest", "best"] = "best", actors: int = 0,
     ) -> None:  # fmt: skip
         self._service, self._run, self._root, self._which = service, run, runs_root, which
-        self._looking = threading.Lock()
+        self._actors, self._looking = actors, threading.Lock()
         self.name = name or Path(run).name
         self._seen: Path | None = None
         self._polling = Repeating(f"watch {run}", seconds, self.poll)
@@ -348,4 +350,4 @@ class RunWatch:
     def _load(self, path: Path) -> ServedPolicy:
         policy, manifest = load_policy(path)
         assert manifest is not None
-        return ServedPolicy.make(game_entry(manifest.game), policy, manifest, self.name)
+        return on_ray(ServedPolicy.make(game_entry(manifest.game), policy, manifest, self.name), self._actors)

@@ -120,6 +120,7 @@ class Offer:
     canary_share: Annotated[float, "That share, 0 to 1."] = 0.1
     shadow: Annotated[str | None, "Ask this policy too; its answers are only counted."] = None
     runs_dir: Annotated[Path, "Where runs live."] = Path("runs")
+    ray: Annotated[int, "Compute the policies in so many Ray actors each (RAY_ADDRESS: on a cluster); 0: here."] = 0
     metrics_port: Annotated[int | None, "Show Prometheus metrics on this port."] = None
     log: Annotated[Path | None, "Write one JSON line per decision to this file."] = None
     log_bodies: Annotated[float, "Share of the requests written whole."] = 0.0

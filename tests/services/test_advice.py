@@ -305,7 +305,7 @@ def test_a_state_by_keys_is_told_in_the_words_of_its_game(game: str) -> None:
 
 
 def test_a_planner_is_warm_before_it_is_asked_and_leaves_questions_whose_time_is_over(tmp_path: Path) -> None:
-    """What the first simulations compile takes longer than a decision has; questions that wait for it fill all places."""
+    """The first simulations compile for longer than a decision has; questions that wait for it fill all places."""
     settings = AdviserSettings(source="planner", ledger=str(tmp_path / "ledger"), rollouts=2)
     adviser = open_adviser(settings, Unsure())
     planner: Any = adviser.source

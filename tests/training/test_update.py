@@ -201,7 +201,7 @@ def test_levels_of_decisions_take_turns_at_exploring_and_every_position_knows_it
     levels = np.asarray(part.level_of(jnp.asarray(legal)))
     entropy = np.log(legal.sum(axis=1))
     for turn in range(4):
-        update = Update(network, {}, jnp.int32(turn * TURN), {})  # ty: ignore[invalid-argument-type]
+        update = Update(network, {}, jnp.int32(turn * TURN), {})
         term, said = part.loss(update, Outputs(flat, jnp.zeros(64)), samples)
         resting = levels.any(axis=1) & ~levels[:, turn % 3]
         assert float(term) == pytest.approx(0.5 * (1 - REST) * np.where(resting, entropy, 0).mean(), rel=1e-4)

@@ -380,7 +380,7 @@ class ReplaySettings(Group):
 
 
 class OfflineSettings(Group):
-    """Learning from what others played (BC, MARWIL; DQN from the bus)"""
+    """Learning from what others played (BC, MARWIL, DQN)"""
 
     data: Path | None = Field(None, description="A dataset made by `jimbot record`.")
     from_bus: str | None = Field(
