@@ -37,7 +37,8 @@ class RayPolicy:
         self._ray = started()
         self.name, self.digest, self.metadata = policy.name, policy.digest, policy.metadata
         actor = self._ray.remote(max_restarts=-1, max_task_retries=1, num_cpus=0)(_Computing)
-        self._actors = [actor.remote(policy.model, policy.name) for _ in range(actors)]
+        self._model = self._ray.put(policy.model)  # kept: an actor that is started again asks for it again
+        self._actors = [actor.remote(self._model, policy.name) for _ in range(actors)]
         self._ray.get([one.ready.remote() for one in self._actors], timeout=START_SECONDS)
         self._next = 0
 
