@@ -206,6 +206,11 @@ def test_levels_of_decisions_take_turns_at_exploring_and_every_position_knows_it
         resting = levels.any(axis=1) & ~levels[:, turn % 3]
         assert float(term) == pytest.approx(0.5 * (1 - REST) * np.where(resting, entropy, 0).mean(), rel=1e-4)
         assert said["explore/level"] == turn % 3
+        for place, name in enumerate(part.levels):
+            if levels[:, place].any():
+                assert float(said[f"explore/entropy_{name}"]) == pytest.approx(
+                    entropy[levels[:, place]].mean(), rel=1e-4
+                )
     with pytest.raises(SettingsError, match="names no levels"):
         HierarchicalExploration(small_settings(exploration="hierarchical"), probe_parts()[2].spec)
 

@@ -18,12 +18,13 @@ from jimbot.games.contract import game_entry
 from jimbot.games.spec import GameSpec
 from jimbot.policies import masking
 from jimbot.training.jax_ppo.extension import Extension
-from jimbot.training.jax_ppo.ppo import mean, shares
+from jimbot.training.jax_ppo.ppo import mean
 from jimbot.training.jax_ppo.records import Array, Outputs, Samples, Update
 from jimbot.training.settings.record import TrainSettings
 
 HIERARCHICAL = "hierarchical"
 TURN = 20  # updates
+SMALL = 1e-9
 REST = 0.25  # of the bonus, for levels whose turn it is not
 
 
@@ -63,8 +64,7 @@ class HierarchicalExploration(Extension):
         resting = jnp.any(level & (jnp.arange(len(self.levels)) != turn), axis=1)
         weight = batch.weights["policy"]
         unpaid = (1 - REST) * mean(jnp.where(resting, entropy, 0.0), weight)
-        found = {
-            f"explore/entropy_{name}": mean(entropy, shares(weight * level[:, place]))
-            for place, name in enumerate(self.levels)
-        }
+        of_level = weight[:, None] * level  # (B, L)
+        seen = jnp.sum(of_level * entropy[:, None], axis=0) / jnp.maximum(jnp.sum(of_level, axis=0), SMALL)
+        found = {f"explore/entropy_{name}": seen[place] for place, name in enumerate(self.levels)}
         return self.settings.ppo.ent_coef * unpaid, {"explore/level": turn.astype(jnp.float32), **found}
