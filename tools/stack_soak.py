@@ -202,7 +202,6 @@ class _Soak:
     # --- the load ---
 
     def _under_load(self, supervisor: Supervisor, seconds: float) -> None:
-        ports = {**PORTS, **self.soak.ports}
         address = {one.component.name: one.component.where for one in supervisor.programs}
         asked = self._probes(address)
         for probe in asked:
@@ -210,7 +209,7 @@ class _Soak:
             probe.start()
         self.note(f"Everything is up; {seconds / 60:.0f} minutes under load, a kill every {self.soak.kill_minutes:g}.")
         try:
-            self._killing(supervisor, seconds, f"http://{HERE}:{ports['figures']}/metrics")
+            self._killing(supervisor, seconds, metrics_page(self.soak.ports))
         finally:
             for probe in asked:
                 probe.close()
@@ -369,6 +368,11 @@ def strike_bus(address: str) -> float:
     began = time.monotonic()
     probes.heartbeats(address)()
     return time.monotonic() - began
+
+
+def metrics_page(ports: Mapping[str, int]) -> str:
+    """Where the service of a stack shows its metrics."""
+    return f"http://{HERE}:{({**PORTS, **ports})['metrics']}/metrics"
 
 
 def reloads(url: str) -> int:

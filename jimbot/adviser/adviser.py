@@ -16,8 +16,9 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,7 +31,7 @@ from jimbot.adviser.metrics import ANSWERED, CACHED, AdviceMetrics
 from jimbot.adviser.question import Hints, Question
 from jimbot.adviser.reply import Advice, NoAdviceError
 from jimbot.adviser.settings import AdviserSettings
-from jimbot.errors import StorageError, UsageError
+from jimbot.errors import JimbotError, StorageError, UsageError
 from jimbot.games.entry import GameEntry
 from jimbot.planning.planner import Planner, SnapshotGame
 from jimbot.planning.settings import PlanSettings
@@ -50,32 +51,57 @@ class PlannerAdviser:
     used_llm = False
 
     def __init__(self, settings: AdviserSettings, policy: Policy, manifest: Manifest | None = None) -> None:
-        self._settings = settings
+        self._settings, self._policy = settings, policy
         self._planner = Planner(policy, manifest, PlanSettings(rollouts=settings.rollouts, certain=1.0), copies=COPIES)
         self._game: SnapshotGame | None = None
         self._lock = threading.Lock()
 
     def ask(self, question: Question, seconds: float) -> Advice:
-        return self.ask_together([question])[0]
+        ends = time.monotonic() + seconds
+        if not self._lock.acquire(timeout=max(0.0, min(seconds, threading.TIMEOUT_MAX))):
+            raise NoAdviceError("timeout", "The planner was busy with other questions for as long as this one had.")
+        try:
+            if time.monotonic() >= ends:
+                raise NoAdviceError("timeout", "The planner came to this question when its time was over.")
+            return self._together([question])[0]
+        finally:
+            self._lock.release()
+
+    def warm(self, entry: GameEntry, options: Mapping[str, Any]) -> None:
+        """Plans one move of a game's first position: what simulations load and compile is there before somebody asks.
+        A game that cannot be planned says so when it is asked about."""
+        game = entry.make(1, options=entry.spec.parse_options(dict(options)))
+        try:
+            game.reset()
+            table = SnapshotGame(entry.spec.id, entry.spec.parse_options(dict(options)))
+            at = table.stand([game.snapshot(np.arange(1))], game.observation, game.legal_mask)
+            with self._lock, suppress(JimbotError):
+                self._game = table
+                self._planner.plan(at, np.ones(1, bool), self._policy.act(game.observation, game.legal_mask))
+        finally:
+            game.close()
 
     def ask_together(self, questions: Sequence[Question]) -> list[Advice]:
         """The same for several positions of one game, whose simulations are played together."""
+        with self._lock:
+            return self._together(questions)
+
+    def _together(self, questions: Sequence[Question]) -> list[Advice]:
         positions = [question.position for question in questions if question.position is not None]
         if len(positions) < len(questions):
             raise NoAdviceError("no_plan", "The question holds no position that moves could be tried out in.")
         own = Decision(*(np.concatenate(parts) for parts in zip(*(one.decision for one in positions), strict=True)))
-        with self._lock:
-            if self._game is None or self._game.options != positions[0].options:
-                self._game = SnapshotGame(positions[0].game, positions[0].options)
-            game = self._game.stand(
-                [position.snapshot for position in positions],
-                np.stack([position.observation for position in positions]),
-                np.stack([position.legal_mask for position in positions]),
-            )
-            try:
-                decision = self._planner.plan(game, game.acting, own).decision
-            except UsageError as problem:  # a game of two players, for instance
-                raise NoAdviceError("no_plan", str(problem)) from problem
+        if self._game is None or self._game.options != positions[0].options:
+            self._game = SnapshotGame(positions[0].game, positions[0].options)
+        game = self._game.stand(
+            [position.snapshot for position in positions],
+            np.stack([position.observation for position in positions]),
+            np.stack([position.legal_mask for position in positions]),
+        )
+        try:
+            decision = self._planner.plan(game, game.acting, own).decision
+        except UsageError as problem:  # a game of two players, for instance
+            raise NoAdviceError("no_plan", str(problem)) from problem
         return [
             self._advice(question, int(decision.actions[row]), int(own.actions[row]), float(decision.values[row]))
             for row, question in enumerate(questions)
@@ -152,6 +178,12 @@ class Adviser:
             # A thread of its own, which nobody waits for at the end of the process: what it reserved stays charged.
             threading.Thread(target=self._work, args=(question, seconds, future), name="adviser", daemon=True).start()
         return future
+
+    def warm(self, entry: GameEntry, options: Mapping[str, Any]) -> None:
+        """Whatever its source loads or compiles for its first answer, so that the first questions of a service do not
+        fill all places with waiting."""
+        if isinstance(self.source, PlannerAdviser):
+            self.source.warm(entry, options)
 
     def close(self) -> None:
         self._cache.close()

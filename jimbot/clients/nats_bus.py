@@ -17,9 +17,9 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from google.protobuf.message import DecodeError
@@ -87,6 +87,15 @@ async def open_bus(
             "Start one: nats-server -js"
         ) from problem
     return bus
+
+
+class LogBounds(NamedTuple):
+    """Of the log of a bus."""
+
+    first: int
+    last: int
+    created: int
+    """Microseconds since 1970: a log that was thrown away is another one afterwards."""
 
 
 class NatsBus:
@@ -256,7 +265,7 @@ class NatsBus:
         await self.connection.flush()
         return subscription
 
-    async def replay(self, topics: Sequence[str], start: Start = 0) -> AsyncIterator[Event]:
+    async def replay(self, topics: Sequence[str], start: Start = 0) -> AsyncGenerator[Event]:
         """What the log has from `start` on, to its end as it is now."""
         import nats.errors
 
@@ -267,7 +276,7 @@ class NatsBus:
         except (TimeoutError, OSError, nats.errors.Error) as problem:
             raise BusError(f"The NATS server at {self.shown} went away: {type(problem).__name__}.") from problem
 
-    async def _replayed(self, topics: Sequence[str], start: Start) -> AsyncIterator[Event]:
+    async def _replayed(self, topics: Sequence[str], start: Start) -> AsyncGenerator[Event]:
         from nats.js import api
 
         config = api.ConsumerConfig(
@@ -287,6 +296,17 @@ class NatsBus:
         finally:
             with suppress(Exception):  # it forgets itself after a minute
                 await reading.unsubscribe()
+
+    async def bounds(self) -> LogBounds:
+        """What the log holds from where to where, and which log it is."""
+        import nats.errors
+
+        try:
+            info = await self._stream.stream_info(STREAM)
+        except (TimeoutError, OSError, nats.errors.Error) as problem:
+            raise BusError(f"The NATS server at {self.shown} went away: {type(problem).__name__}.") from problem
+        created = info.created.timestamp() if info.created is not None else 0.0
+        return LogBounds(int(info.state.first_seq), int(info.state.last_seq), round(created * 1e6))
 
     async def stats(self) -> dict[str, Any]:
         """The log and its readers as plain values."""

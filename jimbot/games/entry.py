@@ -89,6 +89,9 @@ class GameEntry:
     """Where a curriculum can stop a game."""
     rare_events: Callable[[], tuple[RareEvent, ...]] | None = None
     """What replay should remember longer than other steps."""
+    decision_levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The levels it decides on, the finest first → the blocks of actions by which one knows a position of that level:
+    they are legal nowhere else."""
     varieties: Callable[[], tuple[Variety, ...]] | None = None
     """What tells ways to play apart."""
     plans: Plans | None = None

@@ -1,8 +1,10 @@
 """Who may use a device or memory now: components ask, are granted a slice of time or bytes, and give it back.
 
-One coordinator per process, cooperative. A grant is a promise, not a lock on hardware: its holder looks at
+One coordinator per process, cooperative; what processes of one machine share (its GPU, see `SHARED`) they take turns in
+through a table in a file (`leases`). A grant is a promise, not a lock on hardware: its holder looks at
 `grant.wanted_back` between two pieces of work and lets go when a more important component waits. One that neither works
-on nor lets go loses its grant when it expires, so a component that died cannot block the others for ever.
+on nor lets go loses its grant when it expires, and one whose process is gone loses it at once, so a component that died
+cannot block the others for ever.
 
     with default_coordinator().request("cpu", owner="learner", priority=TRAINING) as grant:
         ...  # one update
@@ -14,26 +16,33 @@ that is a mapping is awaited, and answered yes or no (`approved`, `reason`). See
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
+import os
 import sys
 import threading
 import time
 from bisect import insort
-from collections.abc import Coroutine, Generator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
+from pathlib import Path
 from typing import Any, Self, overload
 
 from jimbot.errors import JimbotError, UnknownNameError, UsageError
+from jimbot.runs.leases import LeaseTable, Row, new_number, own_row, runtime_dir
 
 TRAINING, INFERENCE = 0, 10
 """Priorities; a higher one is served first and is what `wanted_back` gives way to."""
 CPU, GPU, MEMORY = "cpu", "gpu", "memory"
 DEFAULT_SECONDS = 60.0  # of a grant, before it expires
 PATIENCE_SECONDS = 10.0  # of a described request, before the answer is no
-_LOOK_SECONDS = 0.002  # between two looks of a described request that waits
+_LOOK_SECONDS = 0.002  # between two looks of a request that waits and cannot be woken
+SHARED = "JIMBOT_SHARED"
+"""The variable that says which resources the processes of this machine share: gpu (the usual), cpu,gpu or none."""
+_log = logging.getLogger("jimbot.runs")
 
 
 class ResourceType(StrEnum):
@@ -62,6 +71,13 @@ class Grant:
     """Clock time (`time.monotonic`); `renew` moves it."""
     reason: str = ""
     """Why a described request was not approved."""
+    number: int = field(default_factory=new_number, repr=False)
+    """Of the grant, in this process."""
+
+    @property
+    def row(self) -> Row:
+        """As other processes see it."""
+        return own_row(self.number, self.amount, self.priority)
 
     @property
     def approved(self) -> bool:
@@ -77,12 +93,16 @@ class Grant:
         """A more important component waits for it, or it has expired: finish the work at hand and release."""
         with self._coordinator._changed:
             line = self._coordinator._waiting[self.resource]
-            return not self.active or (bool(line) and line[0].priority > self.priority)
+            if not self.active or (bool(line) and line[0].priority > self.priority):
+                return True
+        return bool(self._coordinator.with_table(self.resource, lambda table: table.wanted(self.priority), False))
 
     def renew(self) -> None:
         """Goes on for as long again; an error if it has expired already."""
         with self._coordinator._changed:
-            if not self.active:
+            if not self.active or not self._coordinator.with_table(
+                self.resource, lambda table: table.renew(self.row, self.seconds), True
+            ):
                 raise ResourceError(
                     f"The grant of resource '{self.resource}' to {self.owner} has expired after {self.seconds:g} s. "
                     "Renew it in time, or ask for more seconds."
@@ -95,6 +115,7 @@ class Grant:
             for grants in (self._coordinator._held[self.resource], self._coordinator._waiting[self.resource]):
                 if self in grants:
                     grants.remove(self)
+                    self._coordinator.with_table(self.resource, lambda table: table.leave(self.row), None)
             self._coordinator._changed.notify_all()
 
     def __enter__(self) -> Self:
@@ -107,10 +128,14 @@ class Grant:
 
 
 class ResourceCoordinator:
-    """`capacities`: how much there is of each resource; a device has 1. Safe to use from any thread."""
+    """`capacities`: how much there is of each resource; a device has 1. Safe to use from any thread. `shared` are those
+    that other processes use as well, whose coordinators meet in the same `folder`."""
 
-    def __init__(self, capacities: dict[str, int]) -> None:
+    def __init__(
+        self, capacities: dict[str, int], shared: Collection[str] = (), folder: str | Path | None = None
+    ) -> None:
         self.capacities = dict(capacities)
+        self._tables = _open_tables(shared, runtime_dir() if folder is None else Path(folder))
         self._changed = threading.Condition()
         self._held: dict[str, list[Grant]] = {name: [] for name in capacities}
         self._waiting: dict[str, list[Grant]] = {name: [] for name in capacities}  # in the order they are served
@@ -135,13 +160,15 @@ class ResourceCoordinator:
         resource = CPU if resource == GPU and GPU not in self.capacities else resource
         grant = Grant(resource, amount, owner, priority, seconds, self)
         with self._changed:
-            if amount == 1 and self._held.get(resource) == [] and not self._waiting[resource]:
+            free = amount == 1 and self._held.get(resource) == [] and not self._waiting[resource]
+            if free and (resource not in self._tables or self._claimed(grant)):
                 grant.expires = time.monotonic() + seconds  # the usual case, and short: every decision passes here
                 self._held[resource].append(grant)
                 return grant
             with closing(self._turn(grant, math.inf if timeout is None else timeout)) as turn:
+                longest = _LOOK_SECONDS if resource in self._tables else threading.TIMEOUT_MAX
                 for pause in turn:
-                    self._changed.wait(min(pause, threading.TIMEOUT_MAX))
+                    self._changed.wait(min(pause, longest))
         return grant
 
     async def _answer(self, wish: Mapping[str, Any]) -> Grant:
@@ -175,8 +202,8 @@ class ResourceCoordinator:
                 if now >= until:
                     raise ResourceError(
                         f"{grant.owner} waited {timeout:g} s for resource '{resource}', which "
-                        f"{', '.join(other.owner for other in held) or 'nobody'} holds. Ask again later, or with a "
-                        "higher priority."
+                        f"{', '.join(other.owner for other in held) or self._elsewhere(resource)} holds. Ask again "
+                        "later, or with a higher priority."
                     )
                 yield max(0.0, min([until, *(other.expires for other in held)]) - now)
         except BaseException:
@@ -187,15 +214,41 @@ class ResourceCoordinator:
         """Whether it is the first in line and there is room. Nobody overtakes: a large request is not starved."""
         with self._changed:
             line = self._waiting[grant.resource]
-            if line[0] is not grant or grant.amount > self.capacities[grant.resource] - self.in_use(grant.resource):
+            room = self.capacities[grant.resource] - self._in_use_here(grant.resource)
+            if line[0] is not grant or grant.amount > room or not self._claimed(grant):
                 return False
             grant.expires = time.monotonic() + grant.seconds
             self._held[grant.resource].append(line.pop(0))
             self._changed.notify_all()
             return True
 
+    def with_table(self, resource: str, do: Callable[[LeaseTable], Any], otherwise: Any) -> Any:
+        """What is done in the table other processes share; `otherwise` where there is none. One that cannot be used
+        (a full disk) is given up, with a warning: each process goes on by itself."""
+        table = self._tables.get(resource)
+        if table is None:
+            return otherwise
+        try:
+            return do(table)
+        except OSError as problem:
+            self._tables.pop(resource, None)
+            _log.warning("Processes take no turns in resource '%s' any more: %s.", resource, problem)
+            return otherwise
+
+    def _claimed(self, grant: Grant) -> bool:
+        """Whether no other process is before it."""
+        capacity, seconds = self.capacities[grant.resource], grant.seconds
+        return self.with_table(grant.resource, lambda table: table.claim(grant.row, capacity, seconds), True)
+
+    def _elsewhere(self, resource: str) -> str:
+        return "another process" if self.with_table(resource, LeaseTable.in_use, 0) else "nobody"
+
     def in_use(self, resource: str) -> int:
-        """How much of a resource is granted now."""
+        """How much of a resource is granted now, here and by other processes that share it."""
+        here = self._in_use_here(resource)
+        return max(here, self.with_table(resource, LeaseTable.in_use, here))
+
+    def _in_use_here(self, resource: str) -> int:
         with self._changed:
             now = time.monotonic()
             self._held[resource] = [grant for grant in self._held[resource] if grant.expires > now]
@@ -239,7 +292,17 @@ def default_coordinator() -> ResourceCoordinator:
 def _made() -> ResourceCoordinator:
     import psutil
 
-    return ResourceCoordinator({CPU: 1, **({GPU: 1} if _has_gpu() else {}), MEMORY: psutil.virtual_memory().total})
+    capacities = {CPU: 1, **({GPU: 1} if _has_gpu() else {}), MEMORY: psutil.virtual_memory().total}
+    named = [name.strip() for name in os.environ.get(SHARED, GPU).split(",")]
+    return ResourceCoordinator(capacities, [name for name in named if name in capacities])
+
+
+def _open_tables(shared: Collection[str], folder: Path) -> dict[str, LeaseTable]:
+    try:
+        return {name: LeaseTable(folder, name) for name in shared}
+    except OSError as problem:
+        _log.warning("Processes take no turns in %s: %s.", ", ".join(shared), problem)
+        return {}
 
 
 def _has_gpu() -> bool:

@@ -31,6 +31,7 @@ from jimbot.runs.checkpoint import shipped_games
 from jimbot.services.decision.refusal import RefusedError, refusal_message
 from jimbot.services.decision.served import ServedPolicy
 from jimbot.services.decision.service import DecisionService
+from jimbot.services.ray_policies import on_ray
 
 REQUESTS: Sequence[str] = ("learning.decision.request",)
 STRATEGIES: Sequence[str] = ("strategy.request",)
@@ -56,11 +57,11 @@ class PolicyServer:
         return await self.service.decide_async(request, None, traceparent)
 
 
-def shipped_service() -> DecisionService:
-    """A service with the policy of every game that ships one."""
+def shipped_service(actors: int = 0) -> DecisionService:
+    """A service with the policy of every game that ships one, computed by so many Ray actors each, if any."""
     service = DecisionService()
     for game in shipped_games():
-        service.add(ServedPolicy.make(game_entry(game), *load_policy(game)))
+        service.add(on_ray(ServedPolicy.make(game_entry(game), *load_policy(game)), actors))
     return service
 
 
@@ -68,10 +69,12 @@ class RayLearningOrchestrator:
     """Subscribes, decides, publishes."""
 
     def __init__(
-        self, event_bus: EventBusClient | None = None, service: DecisionService | None = None, queue: str = QUEUE
-    ) -> None:
+        self, event_bus: EventBusClient | None = None, service: DecisionService | None = None, queue: str = QUEUE,
+        actors: int = 0,
+    ) -> None:  # fmt: skip
+        """`actors`: Ray computes the policies that ship; a service of one's own says so itself (`on_ray`)."""
         self.event_bus = event_bus or EventBusClient()
-        self.service = service or shipped_service()
+        self.service = service or shipped_service(actors)
         self.ray_server = self._init_ray_server()
         self.answers: Counter[str] = Counter()
         """By status code."""

@@ -7,11 +7,12 @@ import gc
 import logging
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from jimbot.adviser.adviser import open_adviser
 from jimbot.adviser.question import graph_hints
@@ -28,7 +29,7 @@ from jimbot.planning import OwnSearch, Planner, planning
 from jimbot.policies.contract import Policy
 from jimbot.policies.players import Player, find_player
 from jimbot.policies.portable import load_policy
-from jimbot.proto.events_pb2 import LearningDecisionResponse, RunEvent
+from jimbot.proto.events_pb2 import Event, LearningDecisionResponse, RunEvent
 from jimbot.runs.alerts import Alert, AlertThread
 from jimbot.runs.checkpoint import find_checkpoint
 from jimbot.runs.sinks.http import WebhookSink, open_webhook
@@ -42,9 +43,12 @@ from jimbot.services.decision.stages import Hinting
 from jimbot.services.listeners import DecisionLog
 from jimbot.services.orchestrator import RayLearningOrchestrator
 from jimbot.services.prometheus import open_metrics
+from jimbot.services.ray_policies import on_ray
 from jimbot.services.settings import ACT, TELL, Offer, ServerSettings
 
 MINE = "mine"
+SAVED = ("checkpoint", "best")
+"""The kinds of run.event after which a run has a policy that it did not have before."""
 _log = logging.getLogger("jimbot.services")
 
 
@@ -54,7 +58,8 @@ def served_policy(reference: str, offer: Offer) -> ServedPolicy:
     named = bool(given) and "/" not in name
     player = find_player(rest if named else reference, offer.game, runs_root=offer.runs_dir)
     short = name if named else "shipped" if player.name.endswith("(shipped)") else player.name
-    return ServedPolicy.make(player.entry, leaning(player.policy, player.game, offer), player.manifest, short)
+    leant = leaning(player.policy, player.game, offer)
+    return on_ray(ServedPolicy.make(player.entry, leant, player.manifest, short), offer.ray)
 
 
 def leaning(policy: Policy, game: str, offer: Offer) -> Policy:
@@ -80,7 +85,9 @@ def load(
         raise UsageError("--hints act needs a graph to act on; add --graph mine, or name one.")
     watch = None
     if offer.watch_run is not None:
-        watch = RunWatch(service, offer.watch_run, offer.runs_dir, lean=partial(leaning, offer=offer))
+        which: Literal["latest", "best"] = "latest" if offer.watch_latest else "best"
+        lean = partial(leaning, offer=offer)
+        watch = RunWatch(service, offer.watch_run, offer.runs_dir, which=which, actors=offer.ray, lean=lean)
         watch.start()
     if (offer.plan is not None or offer.plan_with is not None) and offer.adviser is not None:
         raise UsageError("Both --plan and --adviser may overrule a policy; give one of them.")
@@ -127,9 +134,9 @@ def _add_advisers(
             continue
         served = service.find(game, "").served
         run = f"serve {game} {time.strftime('%Y-%m-%d %H:%M:%S')}"
-        service.advise(
-            game, open_adviser(settings, served.policy, served.manifest, run, graph_hints(served.entry), notify)
-        )
+        adviser = open_adviser(settings, served.policy, served.manifest, run, graph_hints(served.entry), notify)
+        adviser.warm(served.entry, served.options)
+        service.advise(game, adviser)
 
 
 def ask_graph(service: DecisionService, address: str, notify: Callable[[str], None]) -> None:
@@ -187,6 +194,8 @@ async def serve(
             publisher = open_publisher(offer.bus)
             closing.append(publisher.close)
             worker = await _over_bus(service, offer.bus, publisher)
+            if watch is not None:
+                await worker.event_bus.subscribe(["run.event"], watch.hear)
             notify(f"Answering on the bus {offer.bus}.")
         bus_metrics = worker.event_bus.metrics if worker is not None else None
         closing.insert(0, ServiceAlerts(service.metrics, bus_metrics, publisher, webhook).close)
@@ -303,28 +312,42 @@ class ServiceAlerts:
 
 
 class RunWatch:
-    """Polls a run's best checkpoint. A bad file keeps the old policy and is not tried again."""
+    """Polls a run's best or newest checkpoint, and looks at once where the bus tells of one. A bad file keeps the old
+    policy and is not tried again."""
 
     def __init__(
         self, service: DecisionService, run: str, runs_root: Path = Path("runs"), seconds: float = 5.0, name: str = "",
+        which: Literal["latest", "best"] = "best", actors: int = 0,
         lean: Callable[[Policy, str], Policy] = lambda policy, game: policy,
     ) -> None:  # fmt: skip
-        self._service, self._run, self._root, self._lean = service, run, runs_root, lean
+        self._service, self._run, self._root, self._which = service, run, runs_root, which
+        self._actors, self._lean, self._looking = actors, lean, threading.Lock()
         self.name = name or Path(run).name
         self._seen: Path | None = None
         self._polling = Repeating(f"watch {run}", seconds, self.poll)
 
     def start(self) -> None:
         """Serves what the run has now (there must be something), then follows it."""
-        path = self._best()
+        path = self._newest()
         self._service.add(self._load(path))
         self._seen = path
         self._polling.start()
 
+    def hear(self, event: Event) -> None:
+        """An event of the bus: where a run of this name has saved, there may be something new."""
+        told = RunEvent()
+        event.payload.Unpack(told)
+        if told.run == Path(self._run).name and told.kind in SAVED:
+            self.poll()
+
     def poll(self) -> bool:
-        """Takes the run's best policy if it is a new one; whether it did."""
+        """Takes the run's policy if it is a new one; whether it did."""
+        with self._looking:
+            return self._poll()
+
+    def _poll(self) -> bool:
         try:
-            path = self._best()
+            path = self._newest()
             if path == self._seen:
                 return False
             self._seen = path
@@ -342,11 +365,11 @@ class RunWatch:
     def close(self) -> None:
         self._polling.close()
 
-    def _best(self) -> Path:
-        return find_checkpoint(self._run, self._root, "best")
+    def _newest(self) -> Path:
+        return find_checkpoint(self._run, self._root, self._which)
 
     def _load(self, path: Path) -> ServedPolicy:
         policy, manifest = load_policy(path)
         assert manifest is not None
         policy = self._lean(policy, manifest.game)
-        return ServedPolicy.make(game_entry(manifest.game), policy, manifest, self.name)
+        return on_ray(ServedPolicy.make(game_entry(manifest.game), policy, manifest, self.name), self._actors)

@@ -117,10 +117,12 @@ class Offer:
     """As everywhere; `name=policy` gives one a name of its own."""
     game: Annotated[str | None, "The game, for random and heuristic players."] = None
     watch_run: Annotated[str | None, "Serve a run's best policy, and every better one it finds."] = None
+    watch_latest: Annotated[bool, "With --watch-run: its newest policy, also where an earlier one was better."] = False
     canary: Annotated[str | None, "Try this policy on a share of the games."] = None
     canary_share: Annotated[float, "That share, 0 to 1."] = 0.1
     shadow: Annotated[str | None, "Ask this policy too; its answers are only counted."] = None
     runs_dir: Annotated[Path, "Where runs live."] = Path("runs")
+    ray: Annotated[int, "Compute the policies in so many Ray actors each (RAY_ADDRESS: on a cluster); 0: here."] = 0
     metrics_port: Annotated[int | None, "Show Prometheus metrics on this port."] = None
     log: Annotated[Path | None, "Write one JSON line per decision to this file."] = None
     log_bodies: Annotated[float, "Share of the requests written whole."] = 0.0

@@ -25,8 +25,13 @@ if TYPE_CHECKING:
 KINDS = (".onnx", ".npz", ".pt")
 
 
-def exported(reference: str, kind: str, runs_dir: Path = Path("runs"), best: bool = False) -> tuple[Manifest, bytes]:
-    """The manifest of what `reference` means, and the bytes of the file to write."""
+def exported(
+    reference: str, kind: str, runs_dir: Path = Path("runs"), best: bool = False, module: bool = False
+) -> tuple[Manifest, bytes]:
+    """The manifest of what `reference` means, and the bytes of the file to write. `module`: a .pt file that plain torch
+    can run."""
+    if module and kind != ".pt":
+        raise UsageError(f"--module is for .pt files, not {kind}.")
     from jimbot.policies.networks import check_params
     from jimbot.policies.portable import OnnxPolicy, fitting, spec_of, with_metadata
     from jimbot.runs import find_checkpoint, load_checkpoint
@@ -48,6 +53,10 @@ def exported(reference: str, kind: str, runs_dir: Path = Path("runs"), best: boo
     check_params(manifest.network, params)
     if kind == ".npz":
         return manifest, path.read_bytes() if path.suffix == kind else _arrays(manifest, params)
+    if kind == ".pt" and module:
+        from jimbot.policies.torch_files import module_file
+
+        return manifest, module_file(manifest, params, spec.observation.size, spec.actions.size)
     if kind == ".pt":
         return manifest, _tensors(manifest, params)
     if not model:
@@ -82,13 +91,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m jimbot.training.export", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--checkpoint", required=True, help="a run, or a checkpoint directory")
     parser.add_argument("--output", required=True, type=Path, help="production_model.pt, .onnx or .npz")
+    parser.add_argument("--module", action="store_true", help="a .pt file that plain torch can run")
     parser.add_argument("--runs-dir", type=Path, default=Path("runs"), help="where runs live")
     given = parser.parse_args(arguments)
     quote_last_resort()
     try:
         if given.output.suffix not in KINDS:
             raise UnknownNameError("file kind", given.output.suffix, KINDS, "End --output with one of them.")
-        manifest, data = exported(given.checkpoint, given.output.suffix, given.runs_dir)
+        manifest, data = exported(given.checkpoint, given.output.suffix, given.runs_dir, module=given.module)
         write_atomically(given.output, data)
     except JimbotError as problem:
         print(visible(problem), file=sys.stderr)

@@ -38,7 +38,9 @@ GIGABYTE = 1e9
 # Shares of the limit; of the default of 8 GB they are 2.5, 3.5, 1 and 1.
 PARTS = {"object_store": 2.5 / 8, "workers": 3.5 / 8, "checkpoints": 1 / 8, "buffer": 1 / 8}
 """object_store: Ray's shared memory; workers: learner and env runners; checkpoints: what saving takes while it lasts;
-buffer: the replay."""
+buffer: what is left for everything else."""
+REPLAY_SHARE = 2 / 8
+"""Of the limit: what a replay may take of the workers' part, since it lies in the learner."""
 
 WARNING_SHARE = 0.8
 RELIEF_SHARE = 0.9
@@ -58,6 +60,11 @@ class MemoryBudget:
     def limit(self) -> int:
         """Bytes."""
         return int(self.limit_gb * GIGABYTE)
+
+    @property
+    def replay(self) -> int:
+        """Bytes a replay may take."""
+        return int(REPLAY_SHARE * self.limit_gb * GIGABYTE)
 
     def part(self, name: str) -> int:
         """Bytes of one of `PARTS`."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -126,3 +128,52 @@ def test_an_exported_file_is_not_exported_again(jimbot) -> None:
     code, _, err = jimbot("export", "policy.onnx", "--output", "again.onnx")
     assert code == 2
     assert "exported already" in err
+
+
+RUN_WITHOUT_JIMBOT = """
+import sys, numpy as np, torch
+play, seen = torch.jit.load(sys.argv[1]), np.load(sys.argv[2])
+log_probabilities, value = play(torch.tensor(seen["observation"]), torch.tensor(seen["legal_mask"]))
+assert not [name for name in sys.modules if name.startswith("jimbot")]
+np.savez(sys.argv[3], actions=log_probabilities.argmax(dim=1).numpy(), value=value.numpy())
+"""
+
+
+@pytest.mark.parametrize("reference", ["perfect", "hackmatrix", "balatro"])
+def test_plain_torch_runs_a_module_file_and_jimbot_reads_its_arrays_alone(
+    jimbot, home: Path, reference: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    from jimbot.policies.portable import load_policy
+
+    assert jimbot("export", reference, "--output", "policy.pt", "--module")[0] == 0
+    policy, manifest = load_policy(find_checkpoint(reference, home / "runs"))
+    assert manifest is not None
+    game = make(manifest.game, 16, options=manifest.game_options)
+    game.reset()
+    np.savez(home / "seen.npz", observation=game.observation, legal_mask=game.legal_mask)
+    program = [sys.executable, "-I", "-c", RUN_WITHOUT_JIMBOT, "policy.pt", "seen.npz", "said.npz"]
+    subprocess.run(program, cwd=home, check=True, timeout=300)
+    with np.load(home / "said.npz") as said:
+        own = policy.act(game.observation, game.legal_mask)
+        assert np.array_equal(said["actions"], own.actions)
+        assert np.allclose(said["value"], own.values, atol=1e-4)
+    game.close()
+
+    import torch
+
+    def run(*_: object, **__: object) -> None:
+        raise AssertionError("a file was run")
+
+    monkeypatch.setattr(torch.jit, "load", run)
+    monkeypatch.setattr(torch, "load", run)
+    assert jimbot("export", "policy.pt", "--output", "again.npz")[0] == 0
+    with np.load(home / "again.npz") as again:
+        params = load_checkpoint(find_checkpoint(reference, home / "runs")).params()
+        assert all(np.array_equal(again[name], value) for name, value in params.items())
+
+
+def test_a_module_is_a_pt_file_or_nothing(jimbot, home: Path) -> None:
+    code, _, err = jimbot("export", "perfect", "--output", "policy.onnx", "--module")
+    assert code == 2
+    assert "--module is for .pt files" in err

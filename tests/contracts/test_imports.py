@@ -115,6 +115,7 @@ LIBRARIES = (
     ("clients/*", {"google"}, {"grpc", "nats", "opentelemetry"}),
     ("services/*", {"google", "psutil"}, {"grpc", "nats", "prometheus_client", "opentelemetry"}),
     ("services/grpc*", {"grpc", "grpc_health", "grpc_reflection"}, set()),
+    ("services/ray_policies.py", set(), {"ray"}),
     ("services/mcp/*", {"pydantic"}, set()),  # answers are typed records
     ("services/mcp/server.py", {"mcp", "uvicorn"}, set()),
     ("services/events_in.py", {"starlette", "uvicorn"}, set()),

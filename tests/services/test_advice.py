@@ -14,6 +14,7 @@ import pytest
 
 from jimbot.adviser.adviser import Adviser, open_adviser
 from jimbot.adviser.ledger import Ledger
+from jimbot.adviser.metrics import ANSWERED
 from jimbot.adviser.question import Question
 from jimbot.adviser.reply import Advice, NoAdviceError
 from jimbot.adviser.settings import AdviserSettings
@@ -301,3 +302,32 @@ def test_a_state_by_keys_is_told_in_the_words_of_its_game(game: str) -> None:
     played.reset(np.array([3], np.uint64))
     values = entry.states.write(played, 0)
     assert entry.states.tell(values, entry.spec.parse_options({})) == played.describe(0)
+
+
+def test_a_planner_is_warm_before_it_is_asked_and_leaves_questions_whose_time_is_over(tmp_path: Path) -> None:
+    """The first simulations compile for longer than a decision has; questions that wait for it fill all places."""
+    settings = AdviserSettings(source="planner", ledger=str(tmp_path / "ledger"), rollouts=2)
+    adviser = open_adviser(settings, Unsure())
+    planner: Any = adviser.source
+    adviser.warm(game_entry("probe"), {})
+    assert planner._game is not None
+    service = DecisionService()
+    service.add(ServedPolicy.make(game_entry("probe"), Unsure()))
+    service.advise("probe", adviser)
+    adviser.when.note(1000)
+    with planner._lock:  # busy with a long plan
+        for seed in range(2 * settings.at_once):
+            service.decide(request(seed, time_limit_ms=200))
+        assert _becomes(lambda: adviser.metrics.outcomes["timeout"] + adviser.metrics.outcomes["busy"] >= 4)
+        assert _becomes(lambda: adviser._open.acquire(blocking=False)), "nobody waits whose time is over"
+        adviser._open.release()
+    answer = service.decide(request(99, time_limit_ms=5000))
+    assert answer.advice == "" or "simulations" in answer.advice
+    assert _becomes(lambda: adviser.metrics.outcomes[ANSWERED] == 1)
+    service.close()
+
+
+def _becomes(true: Any) -> bool:
+    from jimbot.processes import wait_for
+
+    return wait_for(true, 10)

@@ -26,6 +26,7 @@ from tools.stack_soak import (
     StackSoak,
     _met,
     memory_mb,
+    metrics_page,
     reloads,
     soak_stack,
     strike_bus,
@@ -94,6 +95,13 @@ def test_reloads_are_read_from_the_services_own_figures() -> None:
     finally:
         stop()
     assert reloads(f"http://127.0.0.1:{port}/metrics") == 0
+
+
+def test_the_metrics_are_looked_for_where_the_stack_shows_them() -> None:
+    from jimbot.cli.shared.common import ports_of
+
+    assert metrics_page({}) == "http://127.0.0.1:9101/metrics"
+    assert metrics_page(ports_of(["metrics=9200"])) == "http://127.0.0.1:9200/metrics"
 
 
 def test_the_run_is_started_by_a_command_that_exists(tmp_path: Path) -> None:

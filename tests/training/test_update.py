@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -11,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jimbot.errors import UnknownNameError
+from jimbot.errors import SettingsError, UnknownNameError
+from jimbot.games.balatro.entry import GAME as BALATRO
 from jimbot.games.spec import ActionBlock, ActionSpec
 from jimbot.policies import masking
 from jimbot.training.jax_ppo import ppo
@@ -20,7 +22,8 @@ from jimbot.training.jax_ppo.extensions import extensions_of
 from jimbot.training.jax_ppo.extensions.entropy_blocks import EntropyBlocks
 from jimbot.training.jax_ppo.extensions.forced_moves import ForcedMoves
 from jimbot.training.jax_ppo.program import hyperparameters
-from jimbot.training.jax_ppo.records import Rollout
+from jimbot.training.jax_ppo.records import Outputs, Rollout, Samples, Update
+from jimbot.training.settings.record import load_settings
 from tests.training.small import first_update, probe_parts, rollout_of, samples_of_arrays, small_settings
 
 STEPS, ROWS = 12, 5
@@ -167,6 +170,49 @@ def test_entropy_by_blocks_weighs_only_what_is_chosen_inside_them() -> None:
         assert float((whole - unpaid)[0]) == pytest.approx(between + inside, rel=1e-5)
     with pytest.raises(UnknownNameError, match="'meny'"):
         EntropyBlocks(small_settings(ent_blocks={"meny": 2.0}), spec)
+
+
+def test_levels_of_decisions_take_turns_at_exploring_and_every_position_knows_its_level() -> None:
+    from jimbot.games import make
+    from jimbot.training.jax_ppo.extensions.hierarchical import REST, TURN, HierarchicalExploration
+
+    settings = load_settings({"game": "balatro", "exploration": "hierarchical", "ent_coef": 0.5})
+    game = make("balatro", 64, seed=1)
+    part = HierarchicalExploration(settings, game.spec)
+    game.reset()
+    rng, seen = np.random.default_rng(0), Counter[str]()
+    for _ in range(60):
+        legal = game.legal_mask.copy()
+        levels = np.asarray(part.level_of(jnp.asarray(legal)))
+        assert levels.sum(axis=1).max() == 1
+        action = np.where(legal, rng.random(legal.shape), -1).argmax(axis=1)
+        for row, number in enumerate(action):
+            block = game.spec.actions.blocks[game.spec.actions.block_of[number]].name
+            named = [level for level, blocks in BALATRO.decision_levels.items() if block in blocks]
+            if named:  # who can play a hand is on the level of hands
+                assert part.levels[levels[row].argmax()] == named[0]
+                seen[named[0]] += 1
+        game.step(action)
+    assert set(seen) == {"hand", "shop", "blind"}
+    legal, network = game.legal_mask.copy(), None
+    game.close()
+    flat = masking.log_probabilities(jnp.zeros(legal.shape), jnp.asarray(legal))
+    samples = Samples(None, jnp.asarray(legal), None, None, None, None, None, {"policy": jnp.full(64, 1 / 64)}, {})
+    levels = np.asarray(part.level_of(jnp.asarray(legal)))
+    entropy = np.log(legal.sum(axis=1))
+    for turn in range(4):
+        update = Update(network, {}, jnp.int32(turn * TURN), {})
+        term, said = part.loss(update, Outputs(flat, jnp.zeros(64)), samples)
+        resting = levels.any(axis=1) & ~levels[:, turn % 3]
+        assert float(term) == pytest.approx(0.5 * (1 - REST) * np.where(resting, entropy, 0).mean(), rel=1e-4)
+        assert said["explore/level"] == turn % 3
+        for place, name in enumerate(part.levels):
+            if levels[:, place].any():
+                assert float(said[f"explore/entropy_{name}"]) == pytest.approx(
+                    entropy[levels[:, place]].mean(), rel=1e-4
+                )
+    with pytest.raises(SettingsError, match="names no levels"):
+        HierarchicalExploration(small_settings(exploration="hierarchical"), probe_parts()[2].spec)
 
 
 def probe_rollout(rng: np.random.Generator) -> Rollout:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from jimbot.cli.shared import terminal
+from jimbot.cli.shared import common, terminal
 from jimbot.cli.shared.command import adds_family
 from jimbot.cli.shared.common import JsonOption
 from jimbot.errors import UsageError
@@ -26,6 +26,7 @@ jimbot bus tail game.* --bus nats://127.0.0.1:4222 --json
 jimbot bus publish knowledge.update '{"game": "balatro", "kind": "synergy", "subjects": ["Blueprint", "Brainstorm"]}'
 jimbot bus replay game.result --since 10m
 jimbot bus replay game.* --from 1 --to nats://127.0.0.1:4222   (copies them there)
+jimbot bus play balatro --policy grpc://127.0.0.1:50051/balatro   (for jimbot train balatro --from-bus embedded)
 jimbot bus stats
 jimbot bus stop   (this machine's server; it ends by itself when nobody uses it)
 train, evaluate, watch and serve publish with --bus. Here, without it: JIMBOT_BUS, else embedded (in runs/bus.nats)."""
@@ -159,6 +160,59 @@ def stats(bus: BusAddressOption = None, as_json: JsonOption = False) -> None:
             console.print(table)
 
 
+def play(
+    game: Annotated[str, "Game to play (see: jimbot doctor)."],
+    bus: BusAddressOption = None,
+    policy: Annotated[str, "Who plays: a heuristic player, random, a run, checkpoint, or grpc://HOST:PORT/GAME."] = (
+        "heuristic"
+    ),
+    games: Annotated[int, "Games to play."] = 1000,
+    seed: Annotated[str, "Fixes which games of the train bank are played."] = "0",
+    stochastic: Annotated[bool, "Draw the player's actions."] = False,
+    noise: Annotated[float, "Share of moves played at random, so that others are tried, too."] = 0.0,
+    option: common.OptionOption = None,
+    num_envs: common.NumEnvsOption = 16,
+    runs_dir: common.RunsDirOption = common.RUNS,
+    as_json: JsonOption = False,
+) -> None:
+    """Play games and publish every state, action and result, for those who learn from them.
+
+    Only seeds of the train bank are played. Ctrl+C ends it; games that have begun stay without an end.
+    """
+    from jimbot.clients import EventBusClient
+    from jimbot.policies.players import find_player
+    from jimbot.services.bus.playing import play_games
+    from jimbot.services.bus.publisher import open_publisher
+    from jimbot.training.session.interrupts import stop_requests
+
+    terminal.require_positive(games=games, num_envs=num_envs)
+    if not 0 <= noise <= 1:
+        raise UsageError(f"--noise is {noise}; expected a share of the moves, 0 to 1.")
+    choice = find_player(policy, game, terminal.pairs(option or []), runs_dir)
+    if choice.entry.two_sides is not None:
+        raise UsageError(f"Game '{game}' has two sides; jimbot bus play is for games of one player.")
+    number = terminal.seed_of(choice.entry, seed)
+    publisher = open_publisher(EventBusClient(bus).address)
+    try:
+        with (
+            common.showing_progress(f"{choice.name} plays", quiet=as_json) as progress,
+            stop_requests(lambda: terminal.note("Ending…")) as stop,
+        ):
+            returns = play_games(
+                game, choice.policy, publisher, games, options=choice.options, num_envs=num_envs, seed=number or 0,
+                deterministic=not stochastic, noise=noise, progress=progress, stopped=lambda: stop.reason,
+            )  # fmt: skip
+    finally:
+        publisher.close()
+    mean = float(returns.mean()) if len(returns) else None
+    told = {"games": len(returns), "mean_return": mean, "published": publisher.published}
+    if as_json:
+        terminal.print_json({**told, "dropped": publisher.dropped.total()})
+    else:
+        shown = "" if mean is None else f", mean return {mean:.2f}"
+        terminal.say(f"{len(returns):,} games of {game} by {choice.name}{shown}; {publisher.published:,} events.")
+
+
 def stop(bus: BusAddressOption = None) -> None:
     """End the server that this machine runs for the bus; who uses the bus next starts it again."""
     from jimbot.clients import EventBusClient
@@ -172,7 +226,7 @@ def stop(bus: BusAddressOption = None) -> None:
 
 
 WORDS = "Look at the event bus, put an event on it, read its log again."
-register = adds_family("bus", WORDS, EXAMPLES, tail, publish, replay, stats, stop)
+register = adds_family("bus", WORDS, EXAMPLES, tail, publish, replay, play, stats, stop)
 
 
 def _patterns(topics: list[str] | None) -> list[str]:

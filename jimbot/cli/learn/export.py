@@ -13,11 +13,12 @@ from jimbot.errors import UnknownNameError, UsageError
 EXAMPLES = """jimbot export my-run --output policy.onnx
 jimbot export my-run --best --output policy.npz
 jimbot export runs/my-run/checkpoints/000000032768 --output policy.onnx --overwrite
+jimbot export my-run --output policy.pt --module
 jimbot export my-run --best --output my-policy
 An .onnx file takes `observation` and `legal_mask`, answers masked `log_probabilities` and `value`, and carries the \
 game, its version and the fingerprints of its tables as metadata. An .npz file holds the parameters as plain arrays, \
-a .pt file as plain torch tensors. A name without a suffix is a folder with policy, parameters and manifest: a \
-checkpoint without training state."""
+a .pt file as plain torch tensors; with --module torch alone runs it (torch.jit.load). A name without a suffix is a \
+folder with policy, parameters and manifest: a checkpoint without training state."""
 KINDS = (".onnx", ".npz", ".pt")
 
 
@@ -25,6 +26,7 @@ def export(
     checkpoint: Annotated[str, "A run, checkpoint directory, .npz or .pt file."],
     output: Annotated[Path, "--output", "-o", "The file (.onnx, .npz or .pt) or folder to write."],
     best: BestOption = False,
+    module: Annotated[bool, "A .pt file that plain torch can run: torch.jit.load."] = False,
     overwrite: Annotated[bool, "Replace the file if it exists."] = False,
     runs_dir: RunsDirOption = RUNS,
     as_json: Annotated[bool, "--json", "Print what was written as JSON."] = False,
@@ -34,10 +36,12 @@ def export(
     from jimbot.training.export import exported
 
     _check_output(output, overwrite)
+    if module and output.suffix != ".pt":
+        raise UsageError(f"--module is for .pt files; --output is {output}.")
     if not output.suffix:
         _export_folder(checkpoint, output, runs_dir, best, as_json)
         return
-    manifest, data = exported(checkpoint, output.suffix, runs_dir, best)
+    manifest, data = exported(checkpoint, output.suffix, runs_dir, best, module)
     write_atomically(output, data)
     written = {"output": str(output), "bytes": len(data), "game": manifest.game, "step": manifest.step}
     written |= {"game_version": manifest.game_version}

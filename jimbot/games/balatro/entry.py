@@ -270,6 +270,12 @@ def make(num_envs: int, seed: int = 0, options: Options = Options(), checked: bo
     return BalatroGame(num_envs, seed, options, checked)
 
 
+LEVELS = {
+    "hand": ("play", "discard", "play_chosen", "discard_chosen"),
+    "shop": ("buy", "buy_and_use", "redeem", "open", "reroll", "next", "pick", "skip_pack"),
+    "blind": ("select", "skip", "reroll_boss"),
+}
+
 GAME = GameEntry(
     spec=SPEC,
     make=make,
@@ -288,6 +294,7 @@ GAME = GameEntry(
     knowledge=KNOWLEDGE,
     milestones=MILESTONES,
     rare_events=rare_events,
+    decision_levels=LEVELS,
     varieties=varieties,
     decision_importance=decision_importance,
     plans=PLANS,

@@ -306,6 +306,7 @@ class PlayedGame(NamedTuple):
     total_return: float
     terminated: bool
     seed: int
+    reward_terms: np.ndarray | None = None  # (K,) float64, sums over the game; None: nobody told
 
 
 ReadReplays = Callable[[Path, Any], AbstractContextManager[PublicReplays]]

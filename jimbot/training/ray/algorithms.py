@@ -238,7 +238,7 @@ def _dqn(settings: TrainSettings, spec: GameSpec, description: Any, gpus: Any, s
                 "type": f"{CompressedEpisodeReplay.__module__}.{CompressedEpisodeReplay.__name__}",
                 "spec": spec,
                 "capacity": settings.replay.buffer_size,
-                "max_bytes": int(given * GIGABYTE) if given else MemoryBudget(settings.memory.limit_gb).part("buffer"),
+                "max_bytes": int(given * GIGABYTE) if given else MemoryBudget(settings.memory.limit_gb).replay,
                 "alpha": settings.replay.priority_alpha if settings.replay.prioritized else 0.0,
                 "beta": settings.replay.priority_beta if settings.replay.prioritized else 0.0,
                 "beta_steps": settings.total_timesteps,

@@ -136,6 +136,17 @@ def spill_threshold(folder: Path, gigabytes: float) -> float:
     return min(MOST_OF_DISK, (disk.used + gigabytes * GIGABYTE) / disk.total)
 
 
+def start_alone() -> None:
+    """Starts one for this process, on this machine alone, with what Ray itself finds right."""
+    listen_on_loopback()
+    keep_token_private()
+    try:
+        ray.init("local", include_dashboard=False, log_to_driver=shows_details(), configure_logging=False)
+    except Exception as problem:  # of whatever class, as below
+        ray.shutdown()
+        raise TrainingError(f"Ray could not be started here: {' '.join(str(problem).split())}") from problem
+
+
 def join(address: str) -> None:
     """Connects to a cluster that runs; one sentence if there is none."""
     try:

@@ -47,6 +47,17 @@ class TrainingGames(BatchVecEnv):
         self.seconds += time.perf_counter() - began
         return observation, rewards, dones, infos
 
+    def saw(self, observation: np.ndarray, reward: np.ndarray) -> None:
+        """Counts a whole game that others played, (T, D) and (T,), as if it had been played here."""
+        if self.entries is not None:
+            self.observed = with_values(self.observed, observation)
+        if self.reward_transform == "normalize":
+            discounted = np.zeros(len(reward))
+            running = 0.0
+            for turn, paid in enumerate(reward.tolist()):
+                discounted[turn] = running = self.gamma * running + paid
+            self.rewarded = with_values(self.rewarded, discounted)
+
     def normalisation(self) -> dict[str, np.ndarray] | None:
         """Parameters of the network, from what was seen so far; ids and one-hot groups stay as they are."""
         if self.entries is None or self.observed.count == 0:

@@ -15,9 +15,11 @@ import psutil
 import torch
 
 from jimbot.errors import SettingsError, TrainingError
+from jimbot.games.hooks.programs import PlayedGame
 from jimbot.games.spec import GameSpec
 from jimbot.runs.arrays import put_under, under
 from jimbot.training.memory import GIGABYTE
+from jimbot.training.replay.episodes import EpisodeWriter
 from jimbot.training.replay.lockstep import LockstepWriter, Steps
 from jimbot.training.replay.rare_events import RareEventWatch
 from jimbot.training.replay.store import ReplayStore, annealed
@@ -205,6 +207,15 @@ class CompressedReplay:
         """`after`: the observation that came of it, also where a game ended."""
         boost = self.watch.boost(steps.observation, after) if self.watch is not None else 1.0
         self.writer.add(steps, boost)
+
+    def add_game(self, game: PlayedGame, reward: np.ndarray) -> None:
+        """A whole game that was played elsewhere, with its rewards (T,) as they are to be learned."""
+        boost = np.ones(len(game.action), np.float32)
+        if self.watch is not None:  # what came of the last step is not told
+            boost[:-1] = self.watch.boost(game.observation[:-1], game.observation[1:])
+        EpisodeWriter(self.store).add(
+            "", game.observation, game.legal_mask, game.action, reward, game.terminated, not game.terminated, boost
+        )
 
     def size(self) -> int:
         """Steps held, of all games together."""

@@ -34,6 +34,7 @@ from jimbot.training.sb3.algorithms import MaskedA2C, MaskedDQN, MaskedPPO, guid
 from jimbot.training.sb3.games import TrainingGames
 from jimbot.training.sb3.policies import MaskedPolicy, MaskedQPolicy
 from jimbot.training.sb3.replay import CompressedReplay, Replay, check_memory
+from jimbot.training.sb3.streamed import StreamedGames, check_streamed, measured
 from jimbot.training.session.session import Session, TrainResult
 from jimbot.training.settings.record import TrainSettings, network_choice
 
@@ -93,6 +94,11 @@ class SB3Trainer(RLTrainer):
     def __init__(self, settings: TrainSettings, session: Session, game: BatchGame | None = None) -> None:
         super().__init__(settings, session, game)
         torch.set_num_threads(1)  # small nets on shared cores: more threads were up to ten times slower
+        self.stream: StreamedGames | None = None
+        """Where the games come from that others play, if the run learns from those."""
+        if settings.offline.from_bus is not None:
+            self.stream = StreamedGames(settings)
+            self.settings = settings = settings.model_copy(update={"num_envs": 1})  # only to tell how games look
         self.curriculum = getattr(self.batch, "curriculum", None)
         observe = settings.normalize_obs
         action_values = settings.algorithm == "DQN"
@@ -118,6 +124,8 @@ class SB3Trainer(RLTrainer):
                 "The plain replay has neither priorities nor n-step targets (prioritized_replay, n_step). "
                 "Use --replay compressed, or leave --replay out."
             )
+        if settings.offline.from_bus is not None:
+            check_streamed(settings)
         if settings.replay.rare_event_boosts:
             events_of(settings.game, settings.replay.rare_event_boosts)
         for name in ("init_kl", "value_warmup_updates") if settings.algorithm == "DQN" else ():
@@ -169,6 +177,8 @@ class SB3Trainer(RLTrainer):
         theirs = None if ours else callback
         _, self._callback = self._live()._setup_learn(max(0, total - self.step), theirs, False)
         self._callback.on_training_start({}, {})
+        if self.stream is not None and not self.session.store.paths():
+            self.save_model()  # nobody can play with it before there is something to serve
         result = super().train(total, ours)
         self._callback.on_training_end()
         return result
@@ -254,14 +264,14 @@ class SB3Trainer(RLTrainer):
     def _replay(self) -> tuple[Any, dict[str, Any]]:
         """The class of DQN's memory and what it is made with."""
         settings = self.settings
-        compressed = settings.replay.prioritized or settings.dqn.n_step > 1
+        compressed = settings.replay.prioritized or settings.dqn.n_step > 1 or self.stream is not None
         if settings.replay.kind == "plain" or (settings.replay.kind == "auto" and not compressed):
             check_memory(self.spec, settings.replay.buffer_size)
             return Replay, {"gamma": settings.gamma}
         given = settings.replay.buffer_gb
         return CompressedReplay, {
             "spec": self.spec,
-            "max_bytes": int(given * GIGABYTE) if given else MemoryBudget(settings.memory.limit_gb).part("buffer"),
+            "max_bytes": int(given * GIGABYTE) if given else MemoryBudget(settings.memory.limit_gb).replay,
             "gamma": settings.gamma,
             "n_step": settings.dqn.n_step,
             "alpha": settings.replay.priority_alpha if settings.replay.prioritized else 0.0,
@@ -271,6 +281,8 @@ class SB3Trainer(RLTrainer):
         }
 
     def update(self, total: int) -> Learned | None:
+        if self.stream is not None:
+            return self._streamed(self.stream, total)
         before = self.step
         with self.session.device_lock():
             losses = self._learned(total)
@@ -278,6 +290,31 @@ class SB3Trainer(RLTrainer):
             self.session.end("a callback of SB3 asked to stop")
             return None
         return Learned(losses, self.games.tally.take(), self.step - before)
+
+    def _streamed(self, stream: StreamedGames, total: int) -> Learned | None:
+        """One update from what was published since the last one; None where that is nothing."""
+        began = time.perf_counter()
+        games = stream.take(self.session.view.note)
+        self.seconds["simulate"] += time.perf_counter() - began
+        if not games:
+            return None
+        model: Any = self._live()
+        began = time.perf_counter()
+        with self.session.device_lock():
+            model._update_current_progress_remaining(model.num_timesteps, total)
+            losses = stream.learn(model, self.games, games)
+            self._normalise()
+        self.updates += 1
+        self.seconds["learn"] += time.perf_counter() - began
+        return Learned(losses, measured(self.spec, games), sum(len(game.action) for game in games))
+
+    def more_metrics(self) -> dict[str, float]:
+        return super().more_metrics() | (self.stream.metrics() if self.stream is not None else {})
+
+    def close(self) -> None:
+        if self.stream is not None:
+            self.stream.close()
+        super().close()
 
     def _learned(self, total: int) -> dict[str, float] | None:
         """The losses of one update; None if a callback of SB3 ended it."""
@@ -345,10 +382,19 @@ class SB3Trainer(RLTrainer):
             state |= put_under("replay/", model.replay_buffer.arrays(kept))
             state |= put_under("target/", model.policy.q_net_target.arrays())
             state["dqn"] = np.array([model._n_calls, model.exploration_rate])
+        if self.stream is not None:
+            state |= put_under("stream/", self.stream.arrays())
         return state
 
     def restore(self, params: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]) -> None:
-        model = self._live()
+        model, place = self._live(), under("stream/", state)
+        if (self.stream is not None) != bool(place):
+            raise CheckpointError(
+                "The run learned from games of a bus, or did not, and now it is the other way. Give the same "
+                "--from-bus, or start over with --fresh."
+            )
+        if self.stream is not None:
+            self.stream.load_arrays(place)
         self.network.load_arrays(params)
         load_optimiser(model.policy.optimizer, under("optimiser/", state))
         if self._reference is not None:

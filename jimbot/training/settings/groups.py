@@ -214,6 +214,9 @@ class PlanningSettings(Group):
 class ExplorationSettings(Group):
     """Exploration"""
 
+    kind: Literal["flat", "hierarchical"] = Field(
+        "flat", description="hierarchical: levels of decisions (hand, shop, blind) take turns at exploring."
+    )
     count_bonus: float = Field(
         0.0,
         ge=0,
@@ -377,9 +380,13 @@ class ReplaySettings(Group):
 
 
 class OfflineSettings(Group):
-    """Learning from recordings (BC, MARWIL)"""
+    """Learning from what others played (BC, MARWIL, DQN)"""
 
     data: Path | None = Field(None, description="A dataset made by `jimbot record`.")
+    from_bus: str | None = Field(
+        None,
+        description="Learn from games as they are published on this bus (DQN): embedded[:FILE] or nats://HOST:PORT.",
+    )
     marwil_beta: float = Field(1.0, ge=0, description="MARWIL: how much better-than-expected play is preferred.")
 
 

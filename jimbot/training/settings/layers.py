@@ -78,6 +78,8 @@ def resolve(*given: Mapping[str, Any], root: str | Path = "runs") -> Resolved:
 
 TEACHES = "jax"
 """The learner that asks teachers."""
+STREAMS = "sb3"
+"""The learner that learns from games as they are published."""
 SCHEDULES = ("teacher_updates", "teacher_play_updates")
 
 
@@ -145,9 +147,13 @@ def start_note(meant: TrainSettings, network: Mapping[str, Any]) -> str:
 
 
 def usual_algorithm(given: Mapping[str, Any]) -> dict[str, str]:
-    """Who names a learner and no algorithm means the learner's own."""
+    """Who names a learner and no algorithm means the learner's own; who learns from a bus, the one that can."""
     learner = given.get("learner", AUTO)
-    if learner == AUTO or "algorithm" in given:
+    if "algorithm" in given:
+        return {}
+    if given.get("from_bus") and learner in (AUTO, STREAMS):
+        return {"algorithm": "DQN"}
+    if learner == AUTO:
         return {}
     return {"algorithm": algorithms_of(learner)[0]}
 
@@ -209,10 +215,11 @@ def gpu_note(settings: TrainSettings, learner: str) -> str:
 
 ONLY = {
     "jax": (
-        "ent_blocks", "forced_every", "extensions", "teacher", "adviser", "count_bonus",
-        "strategy_bonus", "keep_games", "batch",
+        "ent_blocks", "forced_every", "extensions", "teacher", "adviser", "exploration",
+        "count_bonus", "strategy_bonus", "keep_games", "batch",
     ),
     "improve": ("plan", "plan_with", "plan_settings"),
+    "sb3": ("from_bus",),
 }  # fmt: skip
 
 

@@ -119,6 +119,7 @@ FLAT = {
     "population.quantile": "population_quantile",
     "memory.limit_gb": "memory_limit_gb",
     "dqn.batch_size": "replay_batch_size",
+    "exploration.kind": "exploration",
     "replay.kind": "replay",
     "replay.prioritized": "prioritized_replay",
     "offline.data": "offline_data",

@@ -35,7 +35,17 @@ CHANGEABLE = frozenset(
         *("address", "num_env_runners", "num_gpus", "num_gpus_per_env_runner", "spill_gb"),
         *("save_interval_minutes", "save_interval", "checkpoint_dir", "keep_last", "keep_every"),
         *("run_name", "run_suffix", "resume", "rewind", "no_wandb", "project", "entity", "no_artifact", "share"),
-        *("callbacks", "full", "bus", "questdb", "metrics_port", "metrics_host", "metrics_token_file", "alert_webhook"),
+        *(
+            "callbacks",
+            "full",
+            "bus",
+            "from_bus",
+            "questdb",
+            "metrics_port",
+            "metrics_host",
+            "metrics_token_file",
+            "alert_webhook",
+        ),
     }
 )
 

@@ -84,6 +84,7 @@ class TestKeeper:
         eight = {name: MemoryBudget(8).part(name) / 1e9 for name in PARTS}
         assert eight == {"object_store": 2.5, "workers": 3.5, "checkpoints": 1.0, "buffer": 1.0}
         assert MemoryBudget(4).part("buffer") == 500 * MEGABYTE
+        assert MemoryBudget(8).replay == 2000 * MEGABYTE < MemoryBudget(8).part("workers")
 
     def test_memory_of_children_counts(self) -> None:
         import subprocess

@@ -9,6 +9,7 @@ from jimbot.training.jax_ppo.extensions.count_bonus import CountBonus
 from jimbot.training.jax_ppo.extensions.entropy_blocks import EntropyBlocks
 from jimbot.training.jax_ppo.extensions.far_games import FarGames
 from jimbot.training.jax_ppo.extensions.forced_moves import ForcedMoves
+from jimbot.training.jax_ppo.extensions.hierarchical import HierarchicalExploration
 from jimbot.training.jax_ppo.extensions.league_seats import LeagueSeats
 from jimbot.training.jax_ppo.extensions.normalisation import Normalisation
 from jimbot.training.jax_ppo.extensions.start import FrozenLayers, KLAnchor
@@ -18,7 +19,7 @@ from jimbot.training.settings.record import TrainSettings
 
 EXTENSIONS = (
     Normalisation, ForcedMoves, FrozenLayers, LeagueSeats, TeacherPlay, TeacherLabels, TeacherShaping, CountBonus,
-    KLAnchor, EntropyBlocks, VarietyMetrics, FarGames, BatchGrowth,
+    KLAnchor, EntropyBlocks, HierarchicalExploration, VarietyMetrics, FarGames, BatchGrowth,
 )  # fmt: skip
 
 
