@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import socket
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -120,9 +121,13 @@ class RayDecisionService(decisions_pb2_grpc.DecisionServiceServicer):
     ) -> events_pb2.LearningDecisionResponse:
         if isinstance(request, DecodeError):
             await _abort(context, UNREADABLE)
+        call, client = asyncio.current_task(), ""
+        assert call is not None
+        self._calls.add(call)
         try:
-            with self._in_flight(), self._limits.call(context.peer()), self.service.metrics.answering():
-                return await self.service.decide_async(request, context.time_remaining(), _trace(context))
+            client = self._limits.open(context.peer())
+            trace = _trace(context) if self.service.listeners else ""
+            return await self.service.decide_async(request, context.time_remaining(), trace)
         except RefusedError as refusal:
             await _abort(context, refusal)
         except asyncio.CancelledError:
@@ -130,19 +135,28 @@ class RayDecisionService(decisions_pb2_grpc.DecisionServiceServicer):
         except Exception:  # a bug of ours: written to the log, not to the client; the process lives
             _log.exception("A decision failed in a way nobody foresaw")
             await _abort(context, RefusedError(Code.INTERNAL, "The service failed; its log says how."))
+        finally:
+            self._calls.discard(call)
+            self._last = time.monotonic()
+            if client:
+                self._limits.close(client)
         raise AssertionError("an aborted call is over")
 
     async def Decide(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         if self._streams >= self._most_streams:
             await _abort(context, _too_many(self._most_streams))
         self._streams += 1
+        call = asyncio.current_task()
+        assert call is not None
+        self._calls.add(call)
         try:
-            with self._in_flight():
-                async for answer in self._stream(request_iterator, context):
-                    yield answer
+            async for answer in self._stream(request_iterator, context):
+                yield answer
         except asyncio.CancelledError:
             await self._say_goodbye(context)
         finally:
+            self._calls.discard(call)
+            self._last = time.monotonic()
             self._streams -= 1
 
     async def _stream(self, request_iterator: Any, context: Any) -> Any:
@@ -157,9 +171,7 @@ class RayDecisionService(decisions_pb2_grpc.DecisionServiceServicer):
             except RefusedError as refusal:
                 yield wire.DecisionBatchAnswer(batch_id=batch.batch_id, refusal=refusal_message(refusal))
             else:
-                with self.service.metrics.answering():
-                    answer = await self.service.decide_rows(batch, trace)
-                yield answer
+                yield await self.service.decide_rows(batch, trace)
 
     async def _next(self, messages: Any, context: Any) -> Any:
         """The next message of a stream; None at its end. A stream that is idle when the service stops is told so: it
@@ -180,7 +192,7 @@ class RayDecisionService(decisions_pb2_grpc.DecisionServiceServicer):
 
     async def finish(self, seconds: float) -> None:
         """Until what was taken is answered and nobody else is on the way, or the time is over: who is left is told."""
-        clock = asyncio.get_running_loop().time
+        clock = time.monotonic
         self._last, end, taken = clock(), clock() + seconds, set(self._calls)
         while clock() < end and taken & self._calls:
             await asyncio.sleep(0.02)
@@ -191,17 +203,6 @@ class RayDecisionService(decisions_pb2_grpc.DecisionServiceServicer):
         for call in left:
             call.cancel()
         await asyncio.wait(left, timeout=1.0) if left else None
-
-    @contextmanager
-    def _in_flight(self) -> Generator[None]:
-        call = asyncio.current_task()
-        assert call is not None
-        self._calls.add(call)
-        try:
-            yield
-        finally:
-            self._calls.discard(call)
-            self._last = asyncio.get_running_loop().time()
 
     async def _say_goodbye(self, context: Any) -> None:
         """To a call that was ended: by us, where the grace is over; else its client is gone, and hears nothing."""

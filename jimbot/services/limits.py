@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from jimbot.services.decision.refusal import Code, RefusedError
 
@@ -22,21 +21,22 @@ class ClientLimits:
         self._open: Counter[str] = Counter()
         self._saved: OrderedDict[str, tuple[float, float]] = OrderedDict()  # client → (calls saved up, when)
 
-    @contextmanager
-    def call(self, peer: str) -> Generator[None]:
-        """One call from a peer as gRPC names it ("ipv4:127.0.0.1:4711"); a refusal with a hint when to come again."""
+    def open(self, peer: str) -> str:
+        """One more call from a peer as gRPC names it ("ipv4:127.0.0.1:4711"); a refusal with a hint when to come
+        again. The client it comes from, to `close` it."""
         client = peer.rpartition(":")[0] or peer
         if self._open[client] >= self._at_once:
             raise RefusedError(Code.RESOURCE_EXHAUSTED, f"{self._at_once} calls of this client are open; wait.", 50)
         if self._per_second:
             self.spend(client)
         self._open[client] += 1
-        try:
-            yield
-        finally:
-            self._open[client] -= 1
-            if not self._open[client]:
-                del self._open[client]
+        return client
+
+    def close(self, client: str) -> None:
+        """A call is over."""
+        self._open[client] -= 1
+        if not self._open[client]:
+            del self._open[client]
 
     def spend(self, client: str) -> None:
         """One call of what a client may make per second."""

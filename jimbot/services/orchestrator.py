@@ -116,8 +116,7 @@ class RayLearningOrchestrator:
         request.request_id = request.request_id or event.event_id
         self._asked.add(request.request_id)
         try:
-            with self.service.metrics.answering():
-                decision = await self.ray_server.get_decision(request, event.trace.traceparent[:64])
+            decision = await self.ray_server.get_decision(request, event.trace.traceparent[:64])
             self.answers["OK"] += 1
             self.decision_confidence = decision.confidence
         except RefusedError as refusal:

@@ -90,7 +90,7 @@ class Collector:
             depth.add_metric(labels, value)
         yield depth
         flight = GaugeMetricFamily(PREFIX + "in_flight", "Requests being answered now")
-        flight.add_metric((), metrics.in_flight)
+        flight.add_metric((), len(metrics.answering))
         yield flight
         beside = CounterMetricFamily(PREFIX + "beside_training", "Batches computed although training had the device")
         beside.add_metric((), metrics.beside_training)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -150,6 +151,44 @@ def test_one_bad_item_fails_alone() -> None:
         else:
             assert answer.selected_action.number == 5
     assert service.metrics.faults["probe", "scripted"] == 2
+
+
+def test_a_bad_observation_is_refused_alone_and_the_others_are_computed_together() -> None:
+    policy = Scripted(seconds=0.02)
+    service = service_of(serve(policy), cache_size=0, fallback="first")
+    asked = [probe_request(number) for number in range(1, 13)]
+    values = np.frombuffer(asked[3].game_state.observation.values, "<f4").copy()
+    values[0] = np.nan
+    asked[3].game_state.observation.values = values.tobytes()
+    asked[6].game_state.observation.legal_mask = bytes(len(asked[6].game_state.observation.legal_mask))
+    policy.gate.clear()
+    first = held(policy, service)
+    policy.batches.clear()
+    threading.Timer(0.2, policy.gate.set).start()
+    answers = many(service, asked)
+    first.join()
+    for number, sentence in (3, "not finite"), (6, "no legal action"):
+        problem = answers.pop(number if number == 3 else number - 1)
+        assert isinstance(problem, RefusedError)
+        assert problem.code == Code.INVALID_ARGUMENT
+        assert sentence in str(problem)
+    assert {answer.selected_action.number for answer in answers} == {5}
+    assert not any(answer.fallback for answer in answers)
+    assert max(policy.batches) == len(answers)
+    service.close()
+
+
+def test_answers_kept_for_repeated_ids_are_not_searched_for_garbage() -> None:
+    """Tens of thousands of them, searched again and again, would stop everything for a tenth of a second."""
+    service = service_of(serve(Scripted()), cache_size=0)
+    service.decide(probe_request(0))
+    gc.collect()
+    before = len(gc.get_objects())
+    for number in range(1, 501):
+        service.decide(probe_request(number))
+    gc.collect()
+    assert len(gc.get_objects()) - before < 250
+    service.close()
 
 
 def test_expired_work_is_dropped_before_inference() -> None:

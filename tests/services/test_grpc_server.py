@@ -224,7 +224,7 @@ def test_a_call_that_outlives_the_grace_is_told_so() -> None:
         stream = stub.Decide(
             iter([wire.DecisionBatch(game="probe", observations=probe_request(2).game_state.observation)])
         )
-        while opened.server.service.metrics.in_flight < 2:
+        while len(opened.server.service.metrics.answering) < 2:
             time.sleep(0.01)
         stopping = threading.Thread(target=opened.stop)
         stopping.start()
@@ -308,15 +308,13 @@ def test_a_client_that_asks_too_often_is_told_when_to_come_again() -> None:
     now = [0.0]
     limits = ClientLimits(10, per_second=2.0, clock=lambda: now[0])
     for _ in range(2):
-        with limits.call("ipv4:10.0.0.1:1"):
-            pass
-    with pytest.raises(RefusedError, match="more than 2 calls a second") as refused, limits.call("ipv4:10.0.0.1:2"):
-        pass
+        limits.close(limits.open("ipv4:10.0.0.1:1"))
+    with pytest.raises(RefusedError, match="more than 2 calls a second") as refused:
+        limits.open("ipv4:10.0.0.1:2")
     assert (refused.value.code, refused.value.retry_after_ms) == (Code.RESOURCE_EXHAUSTED, 500)
-    with limits.call("ipv4:10.0.0.2:1"):
-        now[0] = 0.5  # another client is not concerned
-    with limits.call("ipv4:10.0.0.1:3"):
-        pass
+    limits.open("ipv4:10.0.0.2:1")  # another client is not concerned
+    now[0] = 0.5
+    limits.open("ipv4:10.0.0.1:3")
     seldom = running(service_of(serve(Scripted())), calls_per_second=0.001)
     with seldom as opened, grpc.insecure_channel(opened.address) as channel:
         stub = DecisionServiceStub(channel)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from struct import Struct
+
 import numpy as np
 
 from jimbot.adviser.reply import Advice
@@ -17,11 +19,12 @@ from jimbot.services.decision.stages import Given
 
 MOST_HINTS = 5  # of each kind
 _FEW = 64  # so many numbers Python sorts as fast, and without letting go of the interpreter
-_known: dict[tuple[str, int], events_pb2.Action] = {}  # by fingerprint of the game's actions and number
+_PROBABILITY = Struct("<f")
+_written: dict[tuple[str, int], tuple[bytes, bytes]] = {}  # by fingerprint of the game's actions and number
 
 
 def action_message(spec: GameSpec, action: int) -> events_pb2.Action:
-    """One action in every form a caller may want; shared, so copy it."""
+    """One action in every form a caller may want."""
     number = int(spec.actions.block_of[action])
     block = spec.actions.blocks[number]
     message = events_pb2.Action(number=action, label=spec.actions.label(action), block=block.name)
@@ -29,14 +32,24 @@ def action_message(spec: GameSpec, action: int) -> events_pb2.Action:
         first = int(np.searchsorted(spec.actions.block_of, number))
         message.items.extend(block.rows[action - first])
         message.field = block.field
-    return _known.setdefault((spec.actions.fingerprint, action), message)
+    return message
+
+
+def _in_bytes(spec: GameSpec, action: int) -> tuple[bytes, bytes]:
+    """An action as bytes of an answer: as the selected one, and as an alternative up to its probability, which comes
+    last. Making these messages anew for every answer would take longer than all the rest of it."""
+    key, message = (spec.actions.fingerprint, action), action_message(spec, action)
+    selected = events_pb2.LearningDecisionResponse(selected_action=message)
+    other = events_pb2.LearningDecisionResponse(alternatives=[events_pb2.Alternative(action=message, probability=1)])
+    _written[key] = selected.SerializeToString(), other.SerializeToString()[: -_PROBABILITY.size]
+    return _written[key]
 
 
 def fill(
     answer: events_pb2.LearningDecisionResponse, question: Question, spec: GameSpec, decision: Decision,
     action: int | None = None,
 ) -> None:  # fmt: skip
-    """Writes the decision of one row into its message; `action` in the place of its own."""
+    """Writes the decision of one row into its message, which names no action yet; `action` in the place of its own."""
     action = int(decision.actions[0]) if action is None else action
     probabilities, alternatives, words = decision.probabilities[0], question.alternatives, question.sight.words
     top = probabilities.nonzero()[0]
@@ -47,15 +60,15 @@ def fill(
     for _, other in best_first[: alternatives + 1]:
         if other != action and len(shown) <= alternatives:
             shown.append(other)
-    for number, one in enumerate(shown):
-        message = _known.get((spec.actions.fingerprint, one)) or action_message(spec, one)
-        if words is not None and (text := words(one)):
-            message = events_pb2.Action(words=text)
-            message.MergeFrom(_known[spec.actions.fingerprint, one])
-        if number:
-            answer.alternatives.append(events_pb2.Alternative(action=message, probability=float(probabilities[one])))
-        else:
-            answer.selected_action.CopyFrom(message)
+    parts, table = [], spec.actions.fingerprint
+    for one in shown:
+        selected, other = _written.get((table, one)) or _in_bytes(spec, one)
+        parts.append(other + _PROBABILITY.pack(probabilities[one]) if parts else selected)
+    answer.MergeFromString(b"".join(parts))
+    if words is not None:
+        messages = answer.selected_action, *(one.action for one in answer.alternatives)
+        for one, message in zip(shown, messages, strict=True):
+            message.words = words(one) or ""
     answer.confidence = float(probabilities[action])
     answer.value = float(decision.values[0])
 
@@ -67,11 +80,11 @@ def computed(question: Question, served: ServedPolicy, item: Item) -> events_pb2
     chosen = None
     if question.choosing.sample:
         chosen = choose(item.decision.probabilities[0], question.choosing, request.request_id)
-    answer = events_pb2.LearningDecisionResponse(request_id=request.request_id, policy=served.identity)
+    answer = events_pb2.LearningDecisionResponse.FromString(served.signature)
+    answer.request_id = request.request_id
     fill(answer, question, served.spec, item.decision, chosen)
-    answer.strategy_name = f"{served.spec.id}/{served.name}"
-    answer.timing.queue_ms, answer.timing.inference_ms = item.queue_ms, item.inference_ms
-    answer.timing.batch_size = item.batch_rows
+    timing = answer.timing
+    timing.queue_ms, timing.inference_ms, timing.batch_size = item.queue_ms, item.inference_ms, item.batch_rows
     if question.hints is not None:
         write_hints(answer, question.hints)
     return answer
@@ -82,7 +95,8 @@ def take_advice(
 ) -> None:
     """Puts an adviser's move in the place of the policy's, which becomes an alternative."""
     assert item.decision is not None
-    del answer.alternatives[:]
+    answer.ClearField("selected_action")
+    answer.ClearField("alternatives")
     fill(answer, question, served.spec, item.decision, advice.action)
     answer.used_llm = advice.used_llm
     answer.advice = f"{advice.source}: {advice.reason}"

@@ -23,16 +23,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jimbot.games.spec import GameSpec
 from jimbot.policies.contract import Decision
 from jimbot.runs.resources import GPU, INFERENCE, Grant, ResourceCoordinator, ResourceError, default_coordinator
 from jimbot.services.decision.metrics import ServiceMetrics
 from jimbot.services.decision.refusal import Code, RefusedError, invalid, stopping
 from jimbot.services.decision.served import ServedPolicy, faults_of
+from jimbot.services.decision.states import check_rows
 from jimbot.services.settings import ServiceSettings
 
 _DEVICE_SECONDS = 5.0  # a batch takes milliseconds; a batcher that died must not keep the device
 LONGEST_IN_LOOP_MS = 5.0  # a batch that takes longer is not computed in an event loop
-_QUIET_TURNS = 8  # of an event loop without another request, after which a batch is computed under pressure
+_QUIET_TURNS = 24  # of an event loop without another request, after which a batch is computed under pressure
 LARGEST_VALUE = 1e6
 """Of an observation: where a larger one makes an answer that is not a number, that is not the policy's fault."""
 _CLOSE = 4.0  # pressure: requests follow each other within so many inferences
@@ -62,9 +64,11 @@ class Item:
     """Rows of one request on their way through a batcher, and afterwards their answer."""
 
     __slots__ = ("alarm", "arrived", "batch_rows", "deadline", "decision", "error", "future", "illegal", "inference_ms",
-                 "legal", "loop", "observation", "queue_ms", "served")  # fmt: skip
+                 "legal", "loop", "observation", "queue_ms", "served", "unchecked")  # fmt: skip
 
-    def __init__(self, observation: np.ndarray, legal: np.ndarray, deadline: float) -> None:
+    def __init__(
+        self, observation: np.ndarray, legal: np.ndarray, deadline: float, unchecked: GameSpec | None = None
+    ) -> None:
         self.observation = observation  # (n, D) float32
         self.legal = legal  # (n, A) bool
         self.deadline = deadline  # time.perf_counter
@@ -77,7 +81,8 @@ class Item:
         self.illegal = False
         self.loop: asyncio.AbstractEventLoop | None = None
         self.future: Any = None  # of `loop`, or of threads where there is no loop
-        self.alarm: asyncio.TimerHandle | None = None  # at the deadline
+        self.alarm: asyncio.TimerHandle | None = None  # at the deadline, where it waits for another thread
+        self.unchecked = unchecked  # what the rows should be, where nobody has looked at them
 
     def wait_on(self) -> asyncio.Future[None]:
         """Another future in place of one that was cancelled."""
@@ -102,12 +107,13 @@ class Batcher:
         self._settings, self._metrics = settings, metrics
         self._coordinator = coordinator or default_coordinator()
         self.queue: deque[Item] = deque()
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._busy = threading.Lock()
         self._closed = False
         self._cost = Cost()
         self._gap_ms, self._last = 100.0, 0.0  # between two arrivals, of late; the last one
-        self._gathering: set[asyncio.AbstractEventLoop] = set()  # those that will compute what waits
+        self._gathering: dict[asyncio.AbstractEventLoop, list[Item]] = {}  # loops that will compute what waits
         self._milliseconds_per_item = 1.0  # of late, for the hint when to ask again
         self._thread = threading.Thread(target=self._work, name=f"decide {served.spec.id}/{served.name}", daemon=True)
         self._thread.start()
@@ -144,16 +150,17 @@ class Batcher:
     def submit(self, item: Item) -> asyncio.Future[None]:
         """The same for a caller in an event loop: resolved when `item` holds the answer, at its deadline at the
         latest."""
-        item.loop = asyncio.get_running_loop()
-        item.future = item.loop.create_future()
+        loop = asyncio.get_running_loop()
+        item.loop, item.future = loop, loop.create_future()
         self._put(item)
         if self._settings.window_ms:
             self._wake()
-        elif item.loop not in self._gathering:
-            self._gathering.add(item.loop)
-            item.loop.call_soon(self._gather, item.loop, len(self.queue), 0)
-        remaining = max(0.0, item.deadline - time.perf_counter())
-        item.alarm = item.loop.call_later(remaining, _expire, item, self.served.spec.id)
+            self._set_alarm(loop, item)
+        elif (gathered := self._gathering.get(loop)) is not None:
+            gathered.append(item)
+        else:
+            self._gathering[loop] = [item]
+            loop.call_soon(self._gather, loop, len(self.queue), 0)
         return item.future
 
     def send(self, item: Item) -> bool:
@@ -190,9 +197,9 @@ class Batcher:
         if waiting < self._settings.batch_size and quiet < (_QUIET_TURNS if pressed else 1):
             loop.call_soon(self._gather, loop, waiting, quiet)
             return
-        self._gathering.discard(loop)
+        gathered = self._gathering.pop(loop, ())
         rows = 0
-        with self._changed:  # the batcher's own thread may be taking a batch at this moment
+        with self._lock:  # the batcher's own thread may be taking a batch at this moment
             for item in itertools.islice(self.queue, self._settings.batch_size):
                 rows += len(item.legal)
         if rows and self._cost.of(rows) <= LONGEST_IN_LOOP_MS and self._busy.acquire(blocking=False):
@@ -205,13 +212,20 @@ class Batcher:
                 self._busy.release()
         if self.queue:
             self._wake()
+        for item in gathered:
+            if not item.future.done():  # another thread computes it; what the loop computes itself needs no alarm
+                self._set_alarm(loop, item)
+
+    def _set_alarm(self, loop: asyncio.AbstractEventLoop, item: Item) -> None:
+        remaining = max(0.0, item.deadline - time.perf_counter())
+        item.alarm = loop.call_later(remaining, _expire, item, self.served.spec.id)
 
     # --- inner parts ---
 
     def _put(self, item: Item) -> None:
         self._gap_ms += 0.05 * (min(100.0, (item.arrived - self._last) * 1000) - self._gap_ms)
         self._last = item.arrived
-        with self._changed:
+        with self._lock:
             if self._closed:
                 raise stopping()
             if len(self.queue) >= self._settings.queue_size:
@@ -247,7 +261,7 @@ class Batcher:
         """What goes into the next batch: as many as fit, and at least one."""
         taken: list[Item] = []
         rows = 0
-        with self._changed:
+        with self._lock:
             while self.queue and (not taken or rows + len(self.queue[0].legal) <= self._settings.batch_size):
                 taken.append(self.queue.popleft())
                 rows += len(taken[-1].legal)
@@ -256,7 +270,7 @@ class Batcher:
     def _process(self, items: list[Item], grant: Grant | None, loop: asyncio.AbstractEventLoop | None = None) -> None:
         """Computes and answers; `grant` is the device, `loop` the event loop this runs in, if it does."""
         began = time.perf_counter()
-        live = []
+        live, unchecked = [], None
         for item in items:
             item.queue_ms = (began - item.arrived) * 1000
             if item.deadline <= began:
@@ -264,9 +278,10 @@ class Batcher:
                 self._metrics.count(self._metrics.expired, self.served.spec.id)
             elif item.error is None:
                 live.append(item)
+                unchecked = item.unchecked or unchecked
         try:
             if live:
-                self._infer(live)
+                self._infer(live, unchecked)
         finally:
             if grant is not None:
                 grant.release()
@@ -285,11 +300,18 @@ class Batcher:
             self._metrics.beside_training += 1
             return None
 
-    def _infer(self, items: list[Item]) -> None:
+    def _infer(self, items: list[Item], unchecked: GameSpec | None = None) -> None:
+        """Their answers; `unchecked` as that of items, for all of them."""
         served, began = self.served, time.perf_counter()
         one = len(items) == 1
         observation = items[0].observation if one else np.concatenate([item.observation for item in items])
         legal = items[0].legal if one else np.concatenate([item.legal for item in items])
+        if unchecked is not None:
+            try:
+                check_rows(observation, legal, unchecked)
+            except RefusedError:
+                self._infer_sound(items, unchecked)
+                return
         try:
             decision: Decision | None = served.policy.act(observation, legal)
         except Exception as problem:  # whatever a model's runtime raises; the requests are asked one by one
@@ -307,6 +329,16 @@ class Batcher:
                 self._infer([item])
             return
         self._metrics.computed(len(legal))
+
+    def _infer_sound(self, items: list[Item], spec: GameSpec) -> None:
+        """Those of them that hold what they should, together; the others are told what is wrong."""
+        for item in items:
+            try:
+                check_rows(item.observation, item.legal, spec)
+            except RefusedError as own:
+                item.error = own
+        if sound := [item for item in items if item.error is None]:
+            self._infer(sound)
 
     def _hand_out(self, items: list[Item], decision: Decision, legal: np.ndarray) -> None:
         """Each item its rows; those whose answer must not be used fail, alone."""

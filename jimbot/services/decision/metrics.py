@@ -8,25 +8,47 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
 
 MILLISECONDS = (0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 25, 50, 100, 250, 500, 1000, 2500, 10_000)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096)
 
 
+_MOST_NOTED = 4096
+
+
 class Histogram:
-    """Counts below each bound, as Prometheus wants them."""
+    """Counts below each bound, as Prometheus wants them. What is `noted` is counted when somebody looks, or when it has
+    become much (`fold`)."""
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self.bounds = tuple(bounds)
-        self.counts = [0] * (len(bounds) + 1)
-        self.total = 0.0
+        self._counts = [0] * (len(bounds) + 1)
+        self._total = 0.0
+        self.noted: deque[float] = deque()
+        self._lock = threading.Lock()
+
+    @property
+    def counts(self) -> list[int]:
+        self.fold()
+        return self._counts
+
+    @property
+    def total(self) -> float:
+        self.fold()
+        return self._total
 
     @property
     def count(self) -> int:
         return sum(self.counts)
+
+    def fold(self) -> None:
+        with self._lock:
+            for _ in range(len(self.noted)):
+                value = self.noted.popleft()
+                self._counts[bisect_left(self.bounds, value)] += 1
+                self._total += value
 
 
 class ServiceMetrics:
@@ -47,7 +69,7 @@ class ServiceMetrics:
         self.shadows: Counter[tuple[str, str]] = Counter()  # (game, same | other | failed | dropped)
         self.hints: Counter[tuple[str, str]] = Counter()  # (game, answered | late | failed | resting)
         self.plans: Counter[tuple[str, str]] = Counter()  # (game, changed | kept | sure | no_game | busy | failed)
-        self.in_flight = 0  # requests and messages being answered now
+        self.answering: deque[None] = deque()  # one for each request and message being answered now
         self.beside_training = 0  # batches computed although training had not given way
         self.queue_ms = Histogram(MILLISECONDS)
         self.inference_ms = Histogram(MILLISECONDS)
@@ -61,28 +83,18 @@ class ServiceMetrics:
         """What one request came to."""
         with self._lock:
             self.decisions[game, policy] += rows
-            for histogram, value in (
-                (self.queue_ms, queue_ms), (self.inference_ms, inference_ms), (self.total_ms, total_ms)
-            ):  # fmt: skip
-                histogram.counts[bisect_left(histogram.bounds, value)] += 1
-                histogram.total += value
+        self.queue_ms.noted.append(queue_ms)
+        self.inference_ms.noted.append(inference_ms)
+        self.total_ms.noted.append(total_ms)
+        if len(self.total_ms.noted) >= _MOST_NOTED:
+            for histogram in (self.queue_ms, self.inference_ms, self.total_ms):
+                histogram.fold()
 
     def computed(self, rows: int) -> None:
         """What one inference computed."""
-        with self._lock:
-            self.batch_rows.counts[bisect_left(self.batch_rows.bounds, rows)] += 1
-            self.batch_rows.total += rows
-
-    @contextmanager
-    def answering(self) -> Generator[None]:
-        """Around one request."""
-        with self._lock:
-            self.in_flight += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self.in_flight -= 1
+        self.batch_rows.noted.append(rows)
+        if len(self.batch_rows.noted) >= _MOST_NOTED:
+            self.batch_rows.fold()
 
     def count(self, counter: Counter, *labels: str, amount: int = 1) -> None:
         with self._lock:

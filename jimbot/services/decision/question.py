@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from jimbot.games.hooks.programs import Sight
+from jimbot.games.spec import GameSpec
 from jimbot.knowledge.records import Hints
 from jimbot.proto import events_pb2 as messages
 from jimbot.services.decision.batcher import Batcher
@@ -81,7 +81,7 @@ def uniform(seed: int, identity: str) -> float:
     return (number + 1) / 2**53
 
 
-@dataclass
+@dataclass(slots=True)
 class Question:
     """A request that was read."""
 
@@ -95,7 +95,8 @@ class Question:
     deadline: float
     body: bytes  # tells two requests apart
     began: float
-    answer: Future[Answer] | None = field(default=None)
+    unchecked: GameSpec | None = None
+    """What the observation and mask should be, where nobody has looked at them yet."""
     doubted: bool = False
     """A plan or an adviser gave no answer in time: the next time it may, so this answer is not cached."""
     hints: Hints | None = None

@@ -20,7 +20,7 @@ from jimbot.services.decision.question import BEST, Answer, Choosing, Request, c
 from jimbot.services.decision.recent import RequestIds, digest
 from jimbot.services.decision.refusal import Code, RefusedError, invalid, refusal_message, stopping
 from jimbot.services.decision.slots import Slot
-from jimbot.services.decision.states import read_observations
+from jimbot.services.decision.states import check_rows, read_observations
 
 if TYPE_CHECKING:
     from jimbot.services.decision.service import DecisionService
@@ -35,7 +35,7 @@ class RowDecisions:
     def __init__(self, service: DecisionService) -> None:
         self._service, self._metrics = service, service.metrics
         seconds = service.settings.idempotency_seconds
-        self._ids: RequestIds[wire.DecisionBatchAnswer] = RequestIds(seconds, MOST_IDS)
+        self._ids: RequestIds[wire.DecisionBatchAnswer] = RequestIds(wire.DecisionBatchAnswer, seconds, MOST_IDS)
 
     async def decide(self, batch: wire.DecisionBatch, traceparent: str = "") -> wire.DecisionBatchAnswer:
         """All rows of a message by one inference; a refusal is an answer too, so that a stream goes on."""
@@ -57,24 +57,24 @@ class RowDecisions:
                 raise invalid(f"The {what} id has {len(name)} characters; at most {LONGEST_ID} are taken.")
         slot = service.find(batch.game, batch.policy, batch.game_version)
         choosing = read_choosing(batch.choosing)
-        rows = read_observations(batch.observations, slot.served.spec, service.settings.rows_per_message)
+        spec = slot.served.spec
+        rows = read_observations(batch.observations, spec, service.settings.rows_per_message)
+        check_rows(*rows, spec)
         deadline = service.deadline(batch.time_limit_ms, None, began)
         if not batch.batch_id:
             return await self._computed(batch, slot, Item(*rows, deadline), choosing, began)
         said = f"{batch.game} {batch.policy} {batch.probabilities}".encode() + choosing.key
         body = digest(said + batch.observations.legal_mask, batch.observations.values)
-        claimed, mine = self._ids.claim(batch.batch_id, body)
-        if not mine:
+        claimed = self._ids.claim(batch.batch_id, body)
+        if claimed is not None:
             self._metrics.count(self._metrics.repeats, batch.game)
             return await _joined(claimed, deadline)
         try:
             answer = await self._computed(batch, slot, Item(*rows, deadline), choosing, began)
         except BaseException as problem:  # refused, or the caller went away: it may ask again under this id
-            self._ids.drop(batch.batch_id)
-            claimed.set_exception(problem if isinstance(problem, RefusedError) else _gone())
-            claimed.exception()
+            self._ids.drop(batch.batch_id, problem if isinstance(problem, RefusedError) else _gone())
             raise
-        claimed.set_result(answer)
+        self._ids.settle(batch.batch_id, answer)
         return answer
 
     async def _computed(

@@ -14,7 +14,7 @@ from jimbot.errors import CheckpointError
 from jimbot.games.contract import GameEntry
 from jimbot.games.spec import GameSpec
 from jimbot.policies.contract import Decision, Policy
-from jimbot.proto.events_pb2 import PolicyIdentity
+from jimbot.proto.events_pb2 import LearningDecisionResponse, PolicyIdentity
 from jimbot.runs.manifest import Manifest
 
 GOLDEN_STATES = 16
@@ -54,6 +54,12 @@ class ServedPolicy:
         return PolicyIdentity(
             game=self.spec.id, name=self.name, version=self.version, hash=self.hash, game_version=self.spec.version
         )
+
+    @cached_property
+    def signature(self) -> bytes:
+        """What every answer of the policy says, as bytes of the message."""
+        said = LearningDecisionResponse(policy=self.identity, strategy_name=f"{self.spec.id}/{self.name}")
+        return said.SerializeToString()
 
 
 def golden_states(spec: GameSpec, count: int = GOLDEN_STATES) -> tuple[np.ndarray, np.ndarray]:

@@ -16,6 +16,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
@@ -23,6 +24,8 @@ import numpy as np
 
 from jimbot.adviser.adviser import Adviser
 from jimbot.adviser.reply import Advice
+from jimbot.games.hooks.programs import Sight
+from jimbot.games.spec import GameSpec
 from jimbot.planning import OwnSearch, Planner
 from jimbot.proto import decisions_pb2 as wire
 from jimbot.proto import events_pb2 as messages
@@ -36,7 +39,7 @@ from jimbot.services.decision.rows import LONGEST_ID, RowDecisions
 from jimbot.services.decision.served import ServedPolicy
 from jimbot.services.decision.slots import OTHER, Slot, Slots
 from jimbot.services.decision.stages import Advising, Fallbacks, Given, Hinting, Plans
-from jimbot.services.decision.states import OBSERVATION, limited
+from jimbot.services.decision.states import OBSERVATION, check_rows, limited, read_observations
 from jimbot.services.settings import ServiceSettings
 
 _MARGIN_MS = 5.0  # left of a deadline for the way back, where a fallback is to arrive in time
@@ -51,7 +54,7 @@ class DecisionService(Slots):
         super().__init__(settings, coordinator)
         self.listeners: list[Callable[[DecisionRecord], None]] = []
         """Called with every answer and refusal: the log, the bus. They must not block."""
-        self._ids: RequestIds[Answer] = RequestIds(settings.idempotency_seconds, settings.idempotency_size)
+        self._ids: RequestIds[Answer] = RequestIds(Answer, settings.idempotency_seconds, settings.idempotency_size)
         self._cache = RecentAnswers(settings.cache_size, self.metrics) if settings.cache_size else None
         self._fallbacks = Fallbacks(settings.fallback) if settings.fallback != "none" else None
         self.hinting: Hinting | None = None
@@ -73,14 +76,15 @@ class DecisionService(Slots):
         """The same without blocking the event loop; `remaining` seconds are what the caller has left,
         `traceparent` is the trace it belongs to."""
         began = time.perf_counter()
+        self.metrics.answering.append(None)
         try:
             if request.game_state.WhichOneof("form") in (OBSERVATION, None):
                 question = self._read(request, remaining, began)
             else:  # a game is restored, in a thread of its own
                 question = await caller.start(self._read, request, remaining, began)
-            question.answer, first = self._ids.claim(request.request_id, question.body)
-            if not first:
-                answer = await self._joined(question, caller)
+            claimed = self._ids.claim(request.request_id, question.body)
+            if claimed is not None:
+                answer = await self._joined(claimed, question, caller)
             elif self._cache is not None and (known := self._cache.find(question)) is not None:
                 answer = self._give(question, known)
             else:
@@ -88,12 +92,18 @@ class DecisionService(Slots):
         except RefusedError as refusal:
             self.log(request, None, refusal, began, traceparent)
             raise
+        finally:
+            self.metrics.answering.pop()
         self.log(request, answer, None, began, traceparent)
         return answer
 
     async def decide_rows(self, batch: wire.DecisionBatch, traceparent: str = "") -> wire.DecisionBatchAnswer:
         """All rows of a message by one inference; a refusal is an answer too, so that a stream goes on."""
-        return await self._rows.decide(batch, traceparent)
+        self.metrics.answering.append(None)
+        try:
+            return await self._rows.decide(batch, traceparent)
+        finally:
+            self.metrics.answering.pop()
 
     async def strategy(self, request: messages.StrategyRequest) -> messages.StrategyResponse:
         """What the adviser of a game says about a state that a client is in doubt about; a RefusedError says why it
@@ -102,7 +112,9 @@ class DecisionService(Slots):
         asked = Request(request_id=uuid.uuid4().hex, game=game, game_state=request.game_state, time_limit_ms=limit)
         question = await asyncio.to_thread(self._read, asked, None, time.perf_counter())
         rows = question.sight.observation[None], question.legal[None]
-        outcome = await self.compute(question.slot, question.batchers, rows, question.deadline)
+        outcome = await self.compute(
+            question.slot, question.batchers, rows, question.deadline, unchecked=question.unchecked
+        )
         if isinstance(outcome, RefusedError):
             raise outcome
         return strategy_message(request, outcome, await self.advising.strategy(question, outcome, IN_LOOP))
@@ -156,8 +168,14 @@ class DecisionService(Slots):
         choosing, alternatives = BEST, 0
         if request.HasField("choosing"):
             choosing, alternatives = read_choosing(request.choosing), request.choosing.alternatives
-        sight = slot.reader.read(request.game_state)
-        spec, legal = batcher.served.spec, sight.legal_mask
+        state, spec, unchecked = request.game_state, batcher.served.spec, None
+        if state.WhichOneof("form") == OBSERVATION:  # looked at with the others of its batch
+            unchecked = slot.reader.spec
+            observation, masks = read_observations(state.observation, unchecked, most_rows=1)
+            sight = Sight(observation[0], masks[0])
+        else:
+            sight = slot.reader.read(state)
+        legal = sight.legal_mask
         if request.available_actions or request.available_labels:
             legal = limited(legal, request, spec)
         alternatives = min(alternatives or self.settings.alternatives, spec.actions.size)
@@ -166,7 +184,7 @@ class DecisionService(Slots):
             said += choosing.key
         body = digest(said + legal.tobytes(), sight.observation.tobytes())
         batchers = (batcher,) if slot.canary is None else slot.batchers(request.session_id or request.request_id)
-        return Question(request, slot, batchers, sight, legal, choosing, alternatives, deadline, body, began)
+        return Question(request, slot, batchers, sight, legal, choosing, alternatives, deadline, body, began, unchecked)
 
     def deadline(self, limit_ms: int, remaining: float | None, began: float) -> float:
         """When a request is over: what it says itself, else what its call has left, else the usual; never later than
@@ -179,12 +197,11 @@ class DecisionService(Slots):
 
     # --- recognise ---
 
-    async def _joined(self, question: Question, caller: Caller) -> Answer:
-        """The answer that is being computed for the first request of the same id."""
+    async def _joined(self, claimed: Future[Answer], question: Question, caller: Caller) -> Answer:
+        """The answer that was, or is being, computed for the first request of the same id."""
         self.metrics.count(self.metrics.repeats, question.request.game)
-        assert question.answer is not None
         try:
-            return await caller.join(question.answer, question.deadline - time.perf_counter())
+            return await caller.join(claimed, question.deadline - time.perf_counter())
         except TimeoutError:
             problem = "The first request of this id is still being computed."
             raise RefusedError(Code.DEADLINE_EXCEEDED, problem) from None
@@ -203,7 +220,9 @@ class DecisionService(Slots):
                 self._settle(question, outcome)
 
         rows = question.sight.observation[None], question.legal[None]
-        outcome = await self.compute(question.slot, question.batchers, rows, question.deadline, caller, settle)
+        outcome = await self.compute(
+            question.slot, question.batchers, rows, question.deadline, caller, settle, question.unchecked
+        )
         if looking is not None:
             question.hints = await looking
         advice = None
@@ -224,11 +243,12 @@ class DecisionService(Slots):
         deadline: float,
         caller: Caller = IN_LOOP,
         gone: Callable[[Item | RefusedError], None] | None = None,
+        unchecked: GameSpec | None = None,
     ) -> Item | RefusedError:
-        """The first answer of these batchers to (n, D) observations and (n, A) masks; `gone` gets it where the caller
-        did not wait for it."""
+        """The first answer of these batchers to (n, D) observations and (n, A) masks, which nobody has looked at yet
+        where `unchecked` says what they should be; `gone` gets it where the caller did not wait for it."""
         for batcher in batchers:
-            item = Item(*rows, deadline)
+            item = Item(*rows, deadline, unchecked)
             outcome: Item | RefusedError
             try:
                 await caller.compute(batcher, item)
@@ -268,20 +288,22 @@ class DecisionService(Slots):
 
     def _stepped_in(self, question: Question, refusal: RefusedError) -> Answer:
         served = question.slot.served
-        given = self.stand_in(served, question.sight.observation[None], question.legal[None], refusal)
+        try:
+            given = self.stand_in(served, question.sight.observation[None], question.legal[None], refusal)
+        except RefusedError as fault:  # it was refused before anybody had looked at what it holds
+            given, refusal = None, fault
         if given is not None:
             return self._give(question, stepped_in(question, served, given, refusal))
-        self._ids.drop(question.request.request_id)
-        if question.answer is not None:
-            question.answer.set_exception(refusal)
+        self._ids.drop(question.request.request_id, refusal)
         raise refusal
 
     def stand_in(
         self, served: ServedPolicy, observation: np.ndarray, legal: np.ndarray, refusal: RefusedError
     ) -> Given | None:
         """A legal move in the policy's place, where one is wanted."""
-        if self._fallbacks is None:
+        if self._fallbacks is None or refusal.code == Code.INVALID_ARGUMENT:
             return None
+        check_rows(observation, legal, served.spec)
         given = self._fallbacks.answer(served, observation, legal, refusal)
         if given is not None:
             reason = messages.Fallback.Name(given.reason).removeprefix("FALLBACK_").lower()
@@ -291,8 +313,7 @@ class DecisionService(Slots):
     def _give(self, question: Question, answer: Answer) -> Answer:
         """Hands the answer to all who wait for this id."""
         answer.timing.total_ms = (time.perf_counter() - question.began) * 1000
-        if question.answer is not None and not question.answer.done():
-            question.answer.set_result(answer)
+        self._ids.settle(question.request.request_id, answer)
         return answer
 
     # --- log ---

@@ -106,6 +106,7 @@ class StateReader:
             raise invalid(f"The request carries no state; expected one of {', '.join(state_forms(self.entry))}.")
         if form == OBSERVATION:
             observation, legal = read_observations(state.observation, self.spec, most_rows=1)
+            check_rows(observation, legal, self.spec)
             return Sight(observation[0], legal[0])
         try:
             sight = self._read_slowly(form, state)
@@ -167,26 +168,23 @@ class StateReader:
 
 
 def read_observations(message: Observation, spec: GameSpec, most_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """(n, D) and (n, A) of a message; refused where sizes are wrong, values not finite or nothing is legal."""
+    """(n, D) and (n, A) of a message, of the right sizes; `check_rows` looks at what is in them, best at those of many
+    messages at once."""
     rows = message.rows or 1
     if rows > most_rows:
         raise invalid(f"The message carries {rows} observations; at most {most_rows} are taken. Send several.")
     width, actions = spec.observation.size, spec.actions.size
     bits = -(-actions // 8)
-    for what, found, needed in (
-        ("values", len(message.values), rows * width * 4),
-        ("legal_mask", len(message.legal_mask), rows * bits),
-    ):
+    values, mask = message.values, message.legal_mask
+    for what, found, needed in ("values", len(values), rows * width * 4), ("legal_mask", len(mask), rows * bits):
         if found != needed:
             raise invalid(
                 f"The observation has {found:,} bytes of {what}; game '{spec.id}' needs {needed:,} for {rows} "
                 f"row{'s' if rows > 1 else ''} ({width} float32 values, {actions} actions of one bit)."
             )
-    observation = np.frombuffer(message.values, "<f4").reshape(rows, width)
-    packed = np.frombuffer(message.legal_mask, np.uint8).reshape(rows, bits)
+    packed = np.frombuffer(mask, np.uint8).reshape(rows, bits)
     legal = np.unpackbits(packed, axis=1, count=actions, bitorder="little").view(bool)
-    check_rows(observation, legal, spec)
-    return observation, legal
+    return np.frombuffer(values, "<f4").reshape(rows, width), legal
 
 
 def check_rows(observation: np.ndarray, legal: np.ndarray, spec: GameSpec) -> None:
