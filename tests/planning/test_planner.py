@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -295,11 +296,11 @@ def test_a_plan_of_some_time_makes_what_simulations_there_is_time_for(game):
     """No clock is asserted: the first decision gets a few simulations, the next as many as the rate it saw allows."""
     player = planning(find_player(game), None, seconds=0.2)
     assert player.name.endswith(("+0.2 s with heuristic", "by heuristic"))
-    table, spent = make(game, 1, options=player.options), []
+    table, spent, policy = make(game, 1, options=player.options), [], cast(Any, player.policy)
     table.reset(bank_seeds(VALIDATION, 1))
     for _ in range(12):
         decision = decide(player.policy, table, np.ones(1, bool))
-        spent.append(player.policy.report.rollouts)
+        spent.append(policy.report.rollouts)
         table.step(decision.actions)
     assert 0 < max(np.diff(spent)) <= MOST_SIMULATIONS + 4
     with pytest.raises(UsageError, match="cannot be made"):

@@ -54,10 +54,9 @@ class Options:
     """Game options."""
 
     deck: str = "red"
-    """The deck by name: red, blue, yellow, … or its key (b_red). Several with commas, or all: each game draws one."""
+    """The deck by name: red, blue, … or its key (b_red); several with commas, or all, of which a game draws one."""
     stake: str | int = "white"
-    """The stake by name (white, red, green, black, blue, purple, orange, gold) or number 1 to 8; several as with decks.
-    A name given twice is drawn twice as often."""
+    """The stake by name (white, red, green, black, blue, purple, orange, gold) or number 1 to 8; several as decks."""
     challenge: str = ""
     """A challenge by name (omelette, city, …) or key; it brings its own deck. Nothing for an ordinary run."""
     endless: bool = False
