@@ -65,7 +65,7 @@ function Curve({ moves, at, go }: { moves: Verdict[]; at: number; go: (to: numbe
   const x = (i: number): number => (moves.length < 2 ? 0 : (wide * i) / (moves.length - 1));
   const y = (chance: number): number => high - chance * high;
   const line = moves.map((one, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(one.chance.mean).toFixed(1)}`).join("");
-  const band = moves.map((one, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(one.chance.high).toFixed(1)}`).join("") + [...moves].reverse().map((one, i) => `L${x(moves.length - 1 - i).toFixed(1)} ${y(one.chance.low).toFixed(1)}`).join("") + "Z";
+  const band = moves.map((one, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(one.chance.high).toFixed(1)}`).join("") + moves.toReversed().map((one, i) => `L${x(moves.length - 1 - i).toFixed(1)} ${y(one.chance.low).toFixed(1)}`).join("") + "Z";
   const jump = (event: MouseEvent): void => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
     go(Math.round(((event.clientX - box.left) / box.width) * (moves.length - 1)) + 1);
