@@ -9,7 +9,6 @@ It is used by `jimbot.runs.resources`, which has the rules; what is written here
 
 from __future__ import annotations
 
-import itertools
 import os
 import struct
 import tempfile
@@ -28,7 +27,6 @@ TRY_AGAIN = 0.0005  # seconds between two tries to get the table
 LONGEST_TRY = 1.0
 _ROW = struct.Struct("<QQdQqdd")
 MOST_ROWS = 1024
-_numbers = itertools.count(1)
 
 
 class Row(NamedTuple):
@@ -54,11 +52,6 @@ def runtime_dir() -> Path:
     if base := os.environ.get("XDG_RUNTIME_DIR"):
         return Path(base) / "jimbot"
     return Path(tempfile.gettempdir()) / f"jimbot-{user_name()}"
-
-
-def new_number() -> int:
-    """For a grant."""
-    return next(_numbers)
 
 
 class LeaseTable:

@@ -16,6 +16,7 @@ that is a mapping is awaited, and answered yes or no (`approved`, `reason`). See
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import math
 import os
@@ -29,10 +30,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from jimbot.errors import JimbotError, UnknownNameError, UsageError
-from jimbot.runs.leases import LeaseTable, Row, new_number, own_row, runtime_dir
+
+if TYPE_CHECKING:
+    from jimbot.runs.leases import LeaseTable, Row
+
+_numbers = itertools.count(1)  # of grants, in this process
 
 TRAINING, INFERENCE = 0, 10
 """Priorities; a higher one is served first and is what `wanted_back` gives way to."""
@@ -71,12 +76,14 @@ class Grant:
     """Clock time (`time.monotonic`); `renew` moves it."""
     reason: str = ""
     """Why a described request was not approved."""
-    number: int = field(default_factory=new_number, repr=False)
+    number: int = field(default_factory=lambda: next(_numbers), repr=False)
     """Of the grant, in this process."""
 
     @property
     def row(self) -> Row:
         """As other processes see it."""
+        from jimbot.runs.leases import own_row
+
         return own_row(self.number, self.amount, self.priority)
 
     @property
@@ -135,7 +142,7 @@ class ResourceCoordinator:
         self, capacities: dict[str, int], shared: Collection[str] = (), folder: str | Path | None = None
     ) -> None:
         self.capacities = dict(capacities)
-        self._tables = _open_tables(shared, runtime_dir() if folder is None else Path(folder))
+        self._tables = _open_tables(shared, folder)
         self._changed = threading.Condition()
         self._held: dict[str, list[Grant]] = {name: [] for name in capacities}
         self._waiting: dict[str, list[Grant]] = {name: [] for name in capacities}  # in the order they are served
@@ -241,12 +248,12 @@ class ResourceCoordinator:
         return self.with_table(grant.resource, lambda table: table.claim(grant.row, capacity, seconds), True)
 
     def _elsewhere(self, resource: str) -> str:
-        return "another process" if self.with_table(resource, LeaseTable.in_use, 0) else "nobody"
+        return "another process" if self.with_table(resource, lambda table: table.in_use(), 0) else "nobody"
 
     def in_use(self, resource: str) -> int:
         """How much of a resource is granted now, here and by other processes that share it."""
         here = self._in_use_here(resource)
-        return max(here, self.with_table(resource, LeaseTable.in_use, here))
+        return max(here, self.with_table(resource, lambda table: table.in_use(), here))
 
     def _in_use_here(self, resource: str) -> int:
         with self._changed:
@@ -297,9 +304,14 @@ def _made() -> ResourceCoordinator:
     return ResourceCoordinator(capacities, [name for name in named if name in capacities])
 
 
-def _open_tables(shared: Collection[str], folder: Path) -> dict[str, LeaseTable]:
+def _open_tables(shared: Collection[str], folder: str | Path | None) -> dict[str, LeaseTable]:
+    if not shared:  # as on a machine without a GPU
+        return {}
+    from jimbot.runs.leases import LeaseTable, runtime_dir
+
     try:
-        return {name: LeaseTable(folder, name) for name in shared}
+        where = runtime_dir() if folder is None else Path(folder)
+        return {name: LeaseTable(where, name) for name in shared}
     except OSError as problem:
         _log.warning("Processes take no turns in %s: %s.", ", ".join(shared), problem)
         return {}

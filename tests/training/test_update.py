@@ -174,7 +174,7 @@ def test_entropy_by_blocks_weighs_only_what_is_chosen_inside_them() -> None:
 
 def test_levels_of_decisions_take_turns_at_exploring_and_every_position_knows_its_level() -> None:
     from jimbot.games import make
-    from jimbot.training.jax_ppo.extensions.hierarchical import REST, TURN, HierarchicalExploration
+    from jimbot.training.jax_ppo.extensions.entropy_blocks import REST, TURN, HierarchicalExploration
 
     settings = load_settings({"game": "balatro", "exploration": "hierarchical", "ent_coef": 0.5})
     game = make("balatro", 64, seed=1)

@@ -6,10 +6,9 @@ from jimbot.games.spec import GameSpec
 from jimbot.training.jax_ppo.extension import Extension, asked_for, other_extensions
 from jimbot.training.jax_ppo.extensions.batch_growth import BatchGrowth
 from jimbot.training.jax_ppo.extensions.count_bonus import CountBonus
-from jimbot.training.jax_ppo.extensions.entropy_blocks import EntropyBlocks
+from jimbot.training.jax_ppo.extensions.entropy_blocks import EntropyBlocks, HierarchicalExploration
 from jimbot.training.jax_ppo.extensions.far_games import FarGames
 from jimbot.training.jax_ppo.extensions.forced_moves import ForcedMoves
-from jimbot.training.jax_ppo.extensions.hierarchical import HierarchicalExploration
 from jimbot.training.jax_ppo.extensions.league_seats import LeagueSeats
 from jimbot.training.jax_ppo.extensions.normalisation import Normalisation
 from jimbot.training.jax_ppo.extensions.start import FrozenLayers, KLAnchor
