@@ -350,7 +350,7 @@ def trial(
     policy: Annotated[str, "Who plays."] = "heuristic",
     option: OptionOption = None,
     seed: Annotated[int, "Of the coins and of the games."] = 0,
-    file: Annotated[Path | None, "Where the games are kept; beside your graph."] = None,
+    output: Annotated[Path | None, "Where the games are kept; beside your graph."] = None,
     of: Graph = Graph(),
     as_json: JsonOption = False,
 ) -> None:
@@ -374,7 +374,7 @@ def trial(
         graph, names = client.whole(), part_names(client.game)
         named = groups_of(group or [], names, "--group")
         wanted = named + tuple(trials.groups_worth_trying(strengths(graph), groups))
-        path = file or Path(own_file(client.game)).with_suffix(".trials.jsonl")
+        path = output or Path(own_file(client.game)).with_suffix(".trials.jsonl")
         plan = trials.Plan(player, games, wanted, seed=seed)
         with showing_progress("Games", as_json) as progress:
             added = trials.run_trials(path, plan, progress)
